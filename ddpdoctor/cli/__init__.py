@@ -1,0 +1,1 @@
+"""Impure. One module per subcommand: add_arguments(parser) and run(args) -> ExitCode."""

@@ -1,0 +1,55 @@
+"""Raw evidence as it was taken: the same bytes feed a live diagnosis and a bundle's replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ddpdoctor.model.evidence import Gap, SourceFile, Timing
+from ddpdoctor.model.processes import Exit
+from ddpdoctor.model.ranks import Worker
+
+
+class PartKind(Enum):
+    """One raw part of one process; the value is the file's suffix in a bundle."""
+
+    PAGE = "page"
+    RECORDER = "recorder.json"
+    STACKS = "stacks.json"
+    PROCESS = "process.json"
+    FATAL = "fatal.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes of one source of one process, untouched."""
+
+    kind: PartKind
+    pid: int
+    data: bytes
+    #: for STACKS: the rung of the capture ladder that gave them (stacks.Rung value)
+    rung: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look at every process of the job. `time` is CLOCK_MONOTONIC seconds."""
+
+    time: float
+    workers: tuple[Worker, ...]
+    parts: tuple[Part, ...]
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One or two samples, oldest first, and what belongs to the run as a whole."""
+
+    samples: tuple[Sample, ...]
+    timing: Timing
+    exits: tuple[Exit, ...] = ()
+    code: Mapping[str, SourceFile] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)

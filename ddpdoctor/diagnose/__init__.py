@@ -1,0 +1,1 @@
+"""Pure. Evidence to verdict: wait-for graph, engine, one rule per file."""

@@ -1,0 +1,1 @@
+"""Pure. One diagnosis per file; the module's docstring is its explanation."""

@@ -1,0 +1,1 @@
+"""Impure. Starts the user's command and knows its ranks."""

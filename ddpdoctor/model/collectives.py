@@ -1,0 +1,105 @@
+"""Communication operations: in flight, in the history, in the Flight Recorder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ddpdoctor.model.ranks import Group, Rank
+from ddpdoctor.model.stacks import Site
+
+
+class Kind(Enum):
+    """What a thread waits for while it is inside a call; decides the edges of the wait-for graph."""
+
+    #: every member: all_reduce, barrier, all_gather, reduce_scatter, all_to_all, group creation
+    ALL = "all"
+    #: leaves wait for the root: broadcast, scatter
+    FROM_ROOT = "from_root"
+    #: the root waits for all: reduce, gather
+    TO_ROOT = "to_root"
+    SEND = "send"
+    RECV = "recv"
+    #: Work.wait(); the operation that it completes is named by op, group and seq where known
+    WAIT = "wait"
+    #: TCPStore get/wait: whoever sets the key
+    STORE = "store"
+    #: autograd's backward: the reducer's outstanding all_reduce is in the recorder, not in a Python call
+    BACKWARD = "backward"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A communication call of one thread: in flight, or as it was when it was entered."""
+
+    kind: Kind
+    #: canonical c10d name, e.g. "all_reduce", "all_gather_into_tensor", "isend"
+    op: str
+    #: kernel thread id
+    thread: int
+    #: the innermost frame outside torch, where the user's (or a library's) code made the call
+    site: Site | None
+    #: CLOCK_MONOTONIC seconds at entry
+    since: float
+    group: Group | None = None
+    #: global rank of the other side (send, recv); None in a recv means any source
+    peer: Rank | None = None
+    #: global rank of the root (broadcast, reduce, gather, scatter)
+    root: Rank | None = None
+    tag: int | None = None
+    numel: int | None = None
+    dtype: str | None = None
+    #: issued with async_op=True, isend or irecv: returning from it proves nothing, being in it blocks nobody
+    asynchronous: bool = False
+    #: store key(s), or another short qualifier
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderEntry:
+    """One collective in torch's Flight Recorder."""
+
+    seq: int
+    #: canonical op name without the backend prefix
+    op: str
+    backend: str
+    #: group name, joined to a Group through the page; pg_id is local to the process and is not kept
+    group: str
+    input_sizes: tuple[tuple[int, ...], ...]
+    input_dtypes: tuple[str, ...]
+    #: nanoseconds since the epoch
+    created_ns: int
+    #: "scheduled", "started", "completed"; gloo never leaves "scheduled"
+    state: str
+    #: finished; on gloo the only sign of it
+    retired: bool
+
+    @property
+    def numel(self) -> int:
+        """Number of input elements; 0 for a barrier."""
+        total = 0
+        for shape in self.input_sizes:
+            count = 1
+            for extent in shape:
+                count *= extent
+            total += count
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """A rank's Flight Recorder ring, oldest entry first."""
+
+    version: str
+    entries: tuple[RecorderEntry, ...]
+
+    def outstanding(self) -> tuple[RecorderEntry, ...]:
+        """Entries that were issued and are not finished, oldest first."""
+        return tuple(e for e in self.entries if not e.retired and e.state != "completed")
+
+    def last(self, group: str) -> RecorderEntry | None:
+        """The newest entry of a group: the rank's frontier in it."""
+        return next((e for e in reversed(self.entries) if e.group == group), None)
+
+    def at(self, group: str, seq: int) -> RecorderEntry | None:
+        return next((e for e in reversed(self.entries) if e.group == group and e.seq == seq), None)

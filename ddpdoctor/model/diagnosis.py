@@ -1,0 +1,63 @@
+"""What the engine concludes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ddpdoctor.model.finding import Finding
+from ddpdoctor.model.ranks import RankSet
+
+
+class Confidence(Enum):
+    #: every neighbouring cause is excluded by evidence
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+class Deadlock(Enum):
+    PROVEN = "proven"
+    SUSPECTED = "suspected"
+    NO = "no"
+
+
+class Outcome(Enum):
+    HEALTHY = "healthy"
+    #: a rank still works and the others wait for it
+    SLOW = "slow"
+    HANG = "hang"
+    CRASH = "crash"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where ranks stand or stood. `source` is that line's text, "" if it could not be read."""
+
+    ranks: RankSet
+    file: str
+    line: int
+    function: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One cause, with who, where, why, and what to change."""
+
+    code: str
+    name: str
+    confidence: Confidence
+    culprit_confidence: Confidence
+    culprits: RankSet
+    waiting: RankSet
+    #: one line that names rank, operation and place
+    summary: str
+    why: str
+    fix: str
+    #: best first: the first is the line to look at
+    locations: tuple[Location, ...]
+    #: the facts that led here, one sentence each
+    evidence: tuple[str, ...] = ()
+    #: lint findings at these lines
+    lint: tuple[Finding, ...] = ()

@@ -1,0 +1,61 @@
+"""What lint finds in source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Severity(Enum):
+    #: proven: some assignment of ranks hangs, crashes or is silently wrong
+    ERROR = "error"
+    WARNING = "warning"
+    #: opt-in
+    HINT = "hint"
+
+
+class Applicability(Enum):
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace source from (line, column) to (end_line, end_column); lines from 1, columns from 1, in characters."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    applicability: Applicability
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    file: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding; lines and columns from 1, columns in characters."""
+
+    code: str
+    name: str
+    severity: Severity
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+    url: str = ""

@@ -1,0 +1,81 @@
+"""What the kernel says of a process: state, motion between two samples, exit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ddpdoctor.model.ranks import Worker
+from ddpdoctor.model.stacks import Stacks
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadState:
+    os_id: int
+    name: str
+    #: one letter of /proc/<pid>/task/<tid>/stat: R, S, D, T, t, Z
+    state: str
+    #: kernel function that it sleeps in, "" where the kernel does not say
+    wchan: str
+    #: user + system seconds
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """An open file of a process that may be what it waits on."""
+
+    number: int
+    #: "file", "pipe", "socket", "tty", "other"
+    kind: str
+    #: path, or "tcp 10.0.0.1:443 ESTABLISHED", or "pipe:[1234]"
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessState:
+    """One sample of /proc for one process. `time` is CLOCK_MONOTONIC seconds."""
+
+    time: float
+    state: str
+    cpu_seconds: float
+    #: bytes read and written through system calls; None where /proc/<pid>/io is not readable
+    io_bytes: int | None
+    threads: tuple[ThreadState, ...] = ()
+    descriptors: tuple[Descriptor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """What changed in a process between two samples."""
+
+    seconds: float
+    cpu_seconds: float
+    io_bytes: int
+    #: a thread's innermost lines differ; None where stacks of one sample are missing
+    lines_moved: bool | None
+    #: the page's revision differs; None where a page is missing
+    page_moved: bool | None
+
+    @property
+    def cpu_share(self) -> float:
+        """Cores in use, 1.0 is one core."""
+        return self.cpu_seconds / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """A true exit as the parent saw it: negative status is a signal. `time` is CLOCK_MONOTONIC seconds."""
+
+    pid: int
+    status: int
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A child of a rank: DataLoader worker, compiler, shell."""
+
+    worker: Worker
+    process: ProcessState | None
+    stacks: Stacks | None
+    motion: Motion | None

@@ -1,0 +1,128 @@
+"""What the probe's page says of one process: counters, calls in flight, history, heartbeat, how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ddpdoctor.model.collectives import Call
+from ddpdoctor.model.ranks import Group, Rank
+from ddpdoctor.model.stacks import Site
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderCount:
+    """Batches that data iterators created at one place delivered, and how often they ended."""
+
+    site: Site
+    delivered: int
+    stops: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Monotonic counts since the process armed its page."""
+
+    loaders: tuple[LoaderCount, ...] = ()
+    #: forwards of DDP, FSDP roots and DeepSpeed engines that will synchronise gradients
+    forwards: int = 0
+    forwards_no_sync: int = 0
+    backward_entered: int = 0
+    backward_left: int = 0
+    optimizer_steps: int = 0
+
+    @property
+    def delivered(self) -> int:
+        return sum(loader.delivered for loader in self.loaders)
+
+    @property
+    def stops(self) -> int:
+        return sum(loader.stops for loader in self.loaders)
+
+
+class EventKind(Enum):
+    CALL = "call"
+    NEXT = "next"
+    STOP_ITERATION = "stop_iteration"
+    FORWARD = "forward"
+    FORWARD_NO_SYNC = "forward_no_sync"
+    BACKWARD = "backward"
+    OPTIMIZER_STEP = "optimizer_step"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of the history ring, written when the thing was begun."""
+
+    #: running number in this process; the ring keeps the newest
+    index: int
+    kind: EventKind
+    #: CLOCK_MONOTONIC seconds
+    time: float
+    thread: int
+    site: Site | None
+    #: set for CALL events
+    call: Call | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception: one that ended the process, or one that a `finally:` is still hiding."""
+
+    type: str
+    message: str
+    #: CLOCK_MONOTONIC seconds when it was first seen
+    time: float
+    #: where it was raised, innermost first, user and library frames alike
+    frames: tuple[Site, ...]
+    #: the traceback as Python prints it
+    traceback: str = ""
+
+
+class EndKind(Enum):
+    NORMAL = "normal"
+    EXCEPTION = "exception"
+    SIGNAL = "signal"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the process said that it ended (the kernel's word is in Exit)."""
+
+    kind: EndKind
+    time: float
+    raised: Raised | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A decoded snapshot of one process's black box."""
+
+    pid: int
+    #: start time in clock ticks since boot (/proc/<pid>/stat field 22): with pid, the identity
+    started_ticks: int
+    rank: Rank
+    world_size: int
+    torch_version: str
+    backend: str
+    #: CLOCK_MONOTONIC seconds of the last heartbeat; it stops while the GIL is held or the process is stopped
+    heartbeat: float
+    #: CLOCK_MONOTONIC seconds of the last counter, call or event
+    moved: float
+    #: running number of all writes but heartbeats: two equal values mean that nothing moved
+    revision: int
+    counters: Counters
+    groups: tuple[Group, ...]
+    calls: tuple[Call, ...]
+    events: tuple[Event, ...]
+    #: events that the ring has overwritten
+    events_lost: int = 0
+    #: threads that have ever issued a collective
+    communicating_threads: tuple[int, ...] = ()
+    #: exceptions being handled (`sys._current_exceptions`) while the page was still
+    pending: tuple[Raised, ...] = ()
+    ending: Ending | None = None
+    #: unix socket of torch's _WorkerServer, "" where it could not be made
+    recorder_socket: str = ""
+    #: seconds; the default process group's timeout
+    group_timeout: float | None = None

@@ -1,0 +1,94 @@
+"""Ranks, sets of ranks, the processes that carry them, and process groups."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NewType
+
+Rank = NewType("Rank", int)
+
+
+@dataclass(frozen=True, slots=True)
+class RankSet:
+    """An ordered set of ranks, written as people write it: `0-2,4-7`."""
+
+    members: tuple[Rank, ...] = ()
+
+    @classmethod
+    def of(cls, ranks: Iterable[int]) -> RankSet:
+        return cls(tuple(Rank(r) for r in sorted(set(ranks))))
+
+    @classmethod
+    def parse(cls, text: str) -> RankSet:
+        """Read `0-2,4`; raises ValueError for anything else."""
+        ranks: set[int] = set()
+        for part in filter(None, text.split(",")):
+            first, dash, last = part.partition("-")
+            ranks.update(range(int(first), int(last if dash else first) + 1))
+        return cls.of(ranks)
+
+    def __str__(self) -> str:
+        runs: list[str] = []
+        for _, run in itertools.groupby(enumerate(self.members), lambda pair: pair[1] - pair[0]):
+            ranks = [rank for _, rank in run]
+            runs.append(str(ranks[0]) if len(ranks) == 1 else f"{ranks[0]}-{ranks[-1]}")
+        return ",".join(runs)
+
+    def __iter__(self) -> Iterator[Rank]:
+        return iter(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __contains__(self, rank: object) -> bool:
+        return rank in self.members
+
+    def __or__(self, other: RankSet) -> RankSet:
+        return RankSet.of((*self.members, *other.members))
+
+    def __sub__(self, other: RankSet) -> RankSet:
+        return RankSet.of(set(self.members) - set(other.members))
+
+
+class Role(Enum):
+    """What a process of the job is."""
+
+    RANK = "rank"
+    LAUNCHER = "launcher"
+    #: a child of a rank: DataLoader worker, compiler, shell
+    CHILD = "child"
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One process of the job, as seen from outside. A pid is reused; (pid, started) is an identity."""
+
+    pid: int
+    #: seconds since the epoch, from /proc/<pid>/stat
+    started: float
+    role: Role
+    rank: Rank | None = None
+    local_rank: int | None = None
+    world_size: int | None = None
+    parent: int | None = None
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Group:
+    """A process group. Joined across ranks by name *and* members: numeric ids are local to a process."""
+
+    name: str
+    members: tuple[Rank, ...]
+    #: torch's group description, "" where there is none
+    description: str = ""
+
+    def label(self, world_size: int) -> str:
+        """How a person knows it: "the default group" or "group 'dp' of ranks 0-1"."""
+        if self.name == "0" or (self.description == "default_pg" and len(self.members) == world_size):
+            return "the default group"
+        named = self.description if self.description not in ("", "undefined") else self.name
+        return f"group '{named}' of ranks {RankSet(self.members)}"

@@ -1,0 +1,87 @@
+"""The report: what every renderer is given, and what `--json` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
+from ddpdoctor.model.evidence import Gap, SourceFile
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+SCHEMA = "ddpdoctor.report/1"
+
+
+@dataclass(frozen=True, slots=True)
+class RankStatus:
+    """One rank in one line: what it is doing and where."""
+
+    rank: Rank
+    #: "waiting", "working", "stopped", "exited", "unseen"
+    state: str
+    #: what it is in, for people: "all_reduce seq 8", "exit status 0", "stopped by a signal"
+    label: str
+    location: Location | None
+    #: index into Report.stacks' leaves; -1 without a stack
+    stack: int
+
+
+@dataclass(frozen=True, slots=True)
+class StackNode:
+    """A node of the merged stacks: the ranks whose main thread passes through this frame; outermost at the root."""
+
+    site: Site
+    ranks: RankSet
+    children: tuple[StackNode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The last operation that a set of ranks entered in a group."""
+
+    ranks: RankSet
+    seq: int
+    op: str
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReport:
+    name: str
+    label: str
+    members: RankSet
+    frontiers: tuple[Frontier, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Seconds since the start of the job; None for what did not happen."""
+
+    last_progress: float | None
+    detected: float | None
+    reported: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A verdict. Everything that a renderer needs is in it, so that renderers are pure."""
+
+    outcome: Outcome
+    deadlock: Deadlock
+    diagnoses: tuple[Diagnosis, ...]
+    ranks: tuple[RankStatus, ...]
+    groups: tuple[GroupReport, ...]
+    stacks: tuple[StackNode, ...]
+    gaps: tuple[Gap, ...]
+    timeline: Timeline
+    command: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    #: diagnoses that could not be considered: code -> what was missing
+    not_considered: Mapping[str, str] = field(default_factory=dict)
+    #: the files that locations name, for code frames; written to JSON as the lines around each location
+    code: Mapping[str, SourceFile] = field(default_factory=dict)
+    #: things the reader must know of the capture itself: "resumed after capture"
+    notes: tuple[str, ...] = ()
+    schema: str = SCHEMA

@@ -1,0 +1,1 @@
+"""Sampling (impure: signals) and judging progress (pure: stall)."""

@@ -1,0 +1,1 @@
+"""Pure. A Report to text, one renderer per file."""

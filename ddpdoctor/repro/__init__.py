@@ -1,0 +1,1 @@
+"""Runs the fixtures: real jobs that hang for a known reason."""
