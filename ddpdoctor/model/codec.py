@@ -88,7 +88,7 @@ def _decode_dataclass(kind: type[Any], value: Any, path: str) -> Any:
 
 
 @functools.cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
