@@ -48,7 +48,7 @@ def _decode(kind: Any, value: Any, path: str) -> Any:
     if kind is RankSet:
         return RankSet.of(_expect(list, value, path))
     if dataclasses.is_dataclass(kind):
-        return _decode_dataclass(typing.cast("type[Any]", kind), value, path)
+        return _decode_dataclass(kind, value, path)
     if isinstance(kind, type) and issubclass(kind, Enum):
         try:
             return kind(value)
@@ -75,7 +75,7 @@ def _decode_generic(kind: Any, value: Any, path: str) -> Any:
     return _expect(kind, value, path)
 
 
-def _decode_dataclass(kind: type[Any], value: Any, path: str) -> Any:
+def _decode_dataclass(kind: Any, value: Any, path: str) -> Any:
     _expect(dict, value, path)
     hints = _hints(kind)
     known: dict[str, Any] = {}
