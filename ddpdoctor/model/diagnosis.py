@@ -61,3 +61,5 @@ class Diagnosis:
     evidence: tuple[str, ...] = ()
     #: lint findings at these lines
     lint: tuple[Finding, ...] = ()
+    #: the culprit's own traceback where it raised, as Python prints it
+    traceback: str = ""

@@ -61,6 +61,8 @@ class SourceFile:
     text: str
     #: written after the job started: its lines may not be the ones that run
     changed: bool = False
+    #: number of the first line of `text`; above 1 only in a report, which keeps the lines around its locations
+    first: int = 1
 
 
 @dataclass(frozen=True, slots=True)
