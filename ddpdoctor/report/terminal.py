@@ -1,0 +1,233 @@
+"""Pure. A Report as one screen: verdict, who stands where, the line, why, what to change, what was not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
+from ddpdoctor.model.evidence import Gap
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.report import Report
+from ddpdoctor.report import groups
+from ddpdoctor.report.frame import code_frame, ranks_in_words
+from ddpdoctor.report.text import Style, Tint, columns, pad
+
+#: lines; a verdict that does not fit on one screen is not read
+SCREEN = 25
+#: a narrow terminal wraps what is said, so it gets more lines for as much
+_NARROW_SCREEN = 34
+_WIDE = 90
+_NARROWEST = 40
+_LABEL = 8
+_TINTS = {
+    Outcome.HANG: Tint.ALARM,
+    Outcome.CRASH: Tint.ALARM,
+    Outcome.SLOW: Tint.WARN,
+    Outcome.HEALTHY: Tint.GOOD,
+}
+_NOTHING_NAMED = {
+    Outcome.HEALTHY: "nothing is wrong: no rank waits for one that cannot come",
+    Outcome.SLOW: "a rank still works and the others wait for it",
+    Outcome.HANG: "no rank moves, and no known cause fits what was seen",
+    Outcome.CRASH: "a rank died, and what ended it was not seen",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Detail:
+    """How much is said; less where the screen would overflow."""
+
+    rows: int
+    before: int
+    facts: int
+    traceback: int
+    blind: int
+    airy: bool
+
+
+_DETAILS = (
+    _Detail(rows=6, before=2, facts=3, traceback=6, blind=3, airy=True),
+    _Detail(rows=5, before=2, facts=2, traceback=5, blind=2, airy=True),
+    _Detail(rows=4, before=2, facts=1, traceback=4, blind=1, airy=True),
+    _Detail(rows=3, before=1, facts=1, traceback=3, blind=1, airy=True),
+    _Detail(rows=3, before=2, facts=1, traceback=3, blind=1, airy=False),
+    _Detail(rows=3, before=1, facts=0, traceback=2, blind=1, airy=False),
+)
+
+
+def render(
+    report: Report,
+    *,
+    width: int,
+    color: bool,
+    unicode: bool = True,
+    job: str = "",
+    bundle: str = "",
+    directory: str = "",
+) -> str:
+    """The report as text of at most `width` columns, and of at most 25 lines where it is 100 wide.
+
+    `job` says what became of the job, `bundle` where the evidence lies; paths under `directory`, the reader's
+    working directory, are shown relative to it. Ends with a newline.
+    """
+    screen = SCREEN if width >= _WIDE else _NARROW_SCREEN
+    page = _Page(report, max(width, _NARROWEST), Style(color, unicode), job, bundle, directory)
+    for detail in _DETAILS:
+        lines = page.lines(detail)
+        if len(lines) <= screen:
+            break
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    report: Report
+    width: int
+    style: Style
+    job: str
+    bundle: str
+    directory: str
+
+    def lines(self, detail: _Detail) -> list[str]:
+        first = self.report.diagnoses[0] if self.report.diagnoses else None
+        blocks = [self._verdict(first), self._rows(first, detail)]
+        if first is not None:
+            blocks.append(self._frames(first, detail))
+            blocks.append(self._traceback(first, detail))
+            blocks.append([*self._reasons(first, detail), *self._blind(detail), *self._also()])
+        else:
+            blocks.append([*self._unexplained(), *self._blind(detail)])
+        blocks.append([*self._times(), *self._notes(), *self._tail(first)])
+        blocks = [block for block in blocks if block]
+        joined: list[str] = []
+        for i, block in enumerate(blocks):
+            joined.extend([""] if i and detail.airy else [])
+            joined.extend(block)
+        return joined
+
+    def _verdict(self, first: Diagnosis | None) -> list[str]:
+        outcome = self.report.outcome
+        summary = self.style.line(first.summary if first else _NOTHING_NAMED[outcome])
+        tag = f"[{first.code} {first.confidence.value}]" if first else ""
+        head = f"ddpdoctor: {outcome.value.upper()} - "
+        lines = self.style.wrap(head + summary, self.width)
+        room = self.width - columns(lines[-1]) - columns(tag) - 2
+        if tag and room >= 0:
+            lines[-1] = f"{lines[-1]}{' ' * (room + 2)}{self._tag(tag)}"
+        elif tag:
+            lines.append(f"{' ' * (self.width - columns(tag))}{self._tag(tag)}")
+        word = outcome.value.upper()
+        lines[0] = lines[0].replace(word, self.style.paint(word, _TINTS[outcome]), 1)
+        return lines
+
+    def _tag(self, tag: str) -> str:
+        return self.style.paint(tag, Tint.CODE)
+
+    def _rows(self, first: Diagnosis | None, detail: _Detail) -> list[str]:
+        culprits = first.culprits if first else RankSet()
+        rows = groups.merge(self.report.ranks, culprits)
+        return groups.table(rows, culprits, most=detail.rows, width=self.width, style=self.style)
+
+    def _frames(self, diagnosis: Diagnosis, detail: _Detail) -> list[str]:
+        """The line to look at; where nobody is named, the two lines of which one is to blame."""
+        shown = diagnosis.locations[: 1 if len(diagnosis.culprits) else 2]
+        before = detail.before if len(shown) == 1 else min(detail.before, 1)
+        return [line for location in shown for line in self._frame(location, before)]
+
+    def _frame(self, location: Location, before: int) -> list[str]:
+        source = self.report.code.get(location.file)
+        path = self._short(location.file)
+        return code_frame(location, source, shown_path=path, before=before, width=self.width, style=self.style)
+
+    def _short(self, path: str) -> str:
+        root = self.directory.rstrip("/") + "/"
+        return path[len(root) :] if self.directory and path.startswith(root) else path
+
+    def _traceback(self, diagnosis: Diagnosis, detail: _Detail) -> list[str]:
+        """The last lines of what the culprit raised."""
+        text = [line.rstrip() for line in self.style.clean(diagnosis.traceback).split("\n") if line.strip()]
+        if not text:
+            return []
+        shown = text[-detail.traceback :]
+        lead = f"  {ranks_in_words(diagnosis.culprits) or 'it'} raised"
+        return [lead, *(f"    {self.style.bar} {self.style.cut(line, self.width - 7)}" for line in shown)]
+
+    def _reasons(self, diagnosis: Diagnosis, detail: _Detail) -> list[str]:
+        lint = "".join(f"  `ddpdoctor lint` reports this line as {f.code}." for f in diagnosis.lint[:1])
+        return [
+            *self._labelled("why", diagnosis.why),
+            *self._labelled("fix", diagnosis.fix + lint),
+            *self._labelled("sure?", self._surety(diagnosis, detail)),
+        ]
+
+    def _surety(self, diagnosis: Diagnosis, detail: _Detail) -> str:
+        deadlock = {Deadlock.PROVEN: "deadlock proven", Deadlock.SUSPECTED: "deadlock suspected", Deadlock.NO: ""}
+        parts = [f"{diagnosis.confidence.value}", deadlock[self.report.deadlock]]
+        if diagnosis.culprit_confidence is not diagnosis.confidence and len(diagnosis.culprits):
+            parts.append(f"who is to blame: {diagnosis.culprit_confidence.value}")
+        said = ", ".join(filter(None, parts))
+        facts = " ".join(fact.rstrip().rstrip(".") + "." for fact in diagnosis.evidence[: detail.facts])
+        return f"{said}. {facts}" if facts else f"{said}."
+
+    def _unexplained(self) -> list[str]:
+        missing = "; ".join(f"{code}: {what}" for code, what in list(self.report.not_considered.items())[:3])
+        return self._labelled("unsure", f"could not be considered: {missing}") if missing else []
+
+    def _blind(self, detail: _Detail) -> list[str]:
+        """What could not be seen, the same reason told once for all its ranks."""
+        gathered: dict[tuple[str, str, str], list[Gap]] = {}
+        for gap in self.report.gaps:
+            gathered.setdefault((gap.source.value, gap.reason, gap.remedy), []).append(gap)
+        said: list[str] = []
+        for (source, reason, remedy), gaps in list(gathered.items())[: detail.blind]:
+            ranks = ranks_in_words(RankSet.of(gap.rank for gap in gaps if gap.rank is not None))
+            said.append(f"{source}{f' of {ranks}' if ranks else ''}: {reason}{f' ({remedy})' if remedy else ''}")
+        if len(gathered) > detail.blind:
+            said.append(f"{len(gathered) - detail.blind} more in the JSON report")
+        return self._labelled("blind", "; ".join(said)) if said else []
+
+    def _also(self) -> list[str]:
+        lines: list[str] = []
+        for other in self.report.diagnoses[1:4]:
+            text = f"{other.code} {other.confidence.value}: {self.style.line(other.summary)}"
+            label = self.style.paint(pad("  also", _LABEL + 1), Tint.LABEL)
+            lines.append(label + self.style.cut(text, self.width - _LABEL - 1))
+        return lines
+
+    def _times(self) -> list[str]:
+        times = self.report.timeline
+        named = (
+            ("last progress", times.last_progress),
+            ("detected", times.detected),
+            ("reported", times.reported),
+        )
+        said = ", ".join(f"{name} at {seconds:.1f} s" for name, seconds in named if seconds is not None)
+        if said and times.last_progress is not None and times.reported is not None:
+            said += f" ({times.reported - times.last_progress:.1f} s later)"
+        return self._labelled("times", said) if said else []
+
+    def _notes(self) -> list[str]:
+        return [line for note in self.report.notes for line in self._labelled("note", note)]
+
+    def _tail(self, first: Diagnosis | None) -> list[str]:
+        explain = f"ddpdoctor explain {first.code}" if first else ""
+        parts = [self.job, f"evidence: {self.bundle}" if self.bundle else "", explain]
+        return _flow([self.style.line(part) for part in parts if part], self.width)
+
+    def _labelled(self, label: str, text: str) -> list[str]:
+        """`  why    text`, the text wrapped beside its label."""
+        lines = self.style.wrap(text, self.width - _LABEL - 1)
+        heads = [self.style.paint(pad(f"  {label}", _LABEL + 1), Tint.LABEL), *[" " * (_LABEL + 1)] * len(lines)]
+        return [head + line for head, line in zip(heads, lines, strict=False)]
+
+
+def _flow(parts: list[str], width: int) -> list[str]:
+    """Parts side by side, two blanks apart, and below each other where they do not fit; never broken: one is a path."""
+    lines: list[str] = []
+    for part in parts:
+        joined = f"{lines[-1]}  {part}" if lines else ""
+        if joined and columns(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(f"  {part}")
+    return lines
