@@ -1,0 +1,152 @@
+"""Pure. Bytes of a probe's page -> the model's Page. Damaged bytes raise ValueError and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ddpdoctor.model.collectives import Call, Kind
+from ddpdoctor.model.progress import Counters, Ending, EndKind, Event, EventKind, LoaderCount, Page, Raised
+from ddpdoctor.model.ranks import Group, Rank
+from ddpdoctor.model.stacks import Site
+from ddpdoctor.probe import page as layout
+from ddpdoctor.probe.page import PEEK_BYTES, RawCall, peek, read_file
+
+__all__ = ["PEEK_BYTES", "decode_page", "peek", "read_file"]
+
+#: frames of one exception that are kept
+MOST_FRAMES = 256
+
+
+def decode_page(data: bytes) -> Page:
+    """Decode a copy of a page (see `read_file`).
+
+    `calls` holds, per thread and outermost first, the backward pass if the thread is inside one and the outermost
+    communication call; calls that c10d makes inside its own calls are left out. A rank that is not known yet
+    (inside a rendezvous that assigns it) is -1. Raises ValueError for damage.
+    """
+    raw = layout.read(data)
+    identity = raw.identity
+    forwards, no_sync, entered, left, steps = raw.counts
+    return Page(
+        pid=_integer(identity, "pid"),
+        started_ticks=_integer(identity, "started_ticks"),
+        rank=Rank(_integer(identity, "rank")),
+        world_size=_integer(identity, "world_size"),
+        torch_version=_text(identity, "torch_version"),
+        backend=_text(identity, "backend"),
+        heartbeat=raw.heartbeat,
+        moved=raw.moved,
+        revision=raw.revision,
+        counters=Counters(
+            loaders=tuple(LoaderCount(Site(*site), delivered, stops) for site, delivered, stops in raw.loaders),
+            forwards=forwards,
+            forwards_no_sync=no_sync,
+            backward_entered=entered,
+            backward_left=left,
+            optimizer_steps=steps,
+        ),
+        groups=tuple(_group(group) for group in raw.groups),
+        calls=_outermost(raw.calls),
+        events=tuple(_event(event) for event in raw.events),
+        events_lost=raw.events_lost,
+        communicating_threads=raw.communicating,
+        pending=tuple(raised for raised in map(_raised, raw.pending) if raised is not None),
+        ending=_ending(raw.ending),
+        recorder_socket=_text(identity, "recorder_socket"),
+        group_timeout=_seconds(identity.get("group_timeout")),
+    )
+
+
+def _outermost(calls: tuple[RawCall, ...]) -> tuple[Call, ...]:
+    kept: list[Call] = []
+    inside: set[int] = set()
+    for raw in calls:
+        if raw.kind == Kind.BACKWARD.value:
+            kept.append(_call(raw))
+        elif raw.thread not in inside and raw.kind != layout.KINDS[0]:
+            inside.add(raw.thread)
+            kept.append(_call(raw))
+    return tuple(kept)
+
+
+def _call(raw: RawCall) -> Call:
+    return Call(
+        kind=Kind(raw.kind),
+        op=raw.op,
+        thread=raw.thread,
+        site=Site(*raw.site) if raw.site else None,
+        since=raw.time,
+        group=_group(raw.group) if raw.group else None,
+        peer=None if raw.peer is None else Rank(raw.peer),
+        root=None if raw.root is None else Rank(raw.root),
+        tag=raw.tag,
+        numel=raw.numel,
+        dtype=raw.dtype,
+        asynchronous=raw.asynchronous,
+        detail=raw.detail,
+    )
+
+
+def _event(raw: RawCall) -> Event:
+    is_call = raw.event == EventKind.CALL.value and raw.kind != layout.KINDS[0]
+    return Event(
+        index=raw.number,
+        kind=EventKind(raw.event),
+        time=raw.time,
+        thread=raw.thread,
+        site=Site(*raw.site) if raw.site else None,
+        call=_call(raw) if is_call else None,
+    )
+
+
+def _group(raw: tuple[str, str, tuple[int, ...]]) -> Group:
+    name, description, members = raw
+    return Group(name, tuple(Rank(member) for member in members), description)
+
+
+def _raised(value: Any) -> Raised | None:
+    match value:
+        case {"type": str(kind), "message": str(message), "frames": list(frames), "traceback": str(traceback)}:
+            sites = (_site(frame) for frame in frames[:MOST_FRAMES])
+            return Raised(
+                type=kind,
+                message=message,
+                time=_seconds(value.get("time")) or 0.0,
+                frames=tuple(site for site in sites if site is not None),
+                traceback=traceback,
+            )
+    return None
+
+
+def _site(value: Any) -> Site | None:
+    match value:
+        case [str(file), int(line), str(function)]:
+            return Site(file, line, function)
+    return None
+
+
+def _ending(value: Mapping[str, Any] | None) -> Ending | None:
+    if value is None:
+        return None
+    try:
+        kind = EndKind(value.get("kind"))
+    except ValueError:
+        return None
+    return Ending(kind, _seconds(value.get("time")) or 0.0, _raised(value.get("raised")))
+
+
+def _integer(values: Mapping[str, Any], key: str) -> int:
+    value = values.get(key)
+    if not isinstance(value, int):
+        raise ValueError(f"page has no {key}")
+    return value
+
+
+def _text(values: Mapping[str, Any], key: str) -> str:
+    value = values.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _seconds(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e15 else None

@@ -1,0 +1,112 @@
+"""Python stacks by py-spy, from outside: no GIL, no signal, no code in the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from ddpdoctor.collect.redact import plain
+from ddpdoctor.model.evidence import Gap, Source
+from ddpdoctor.model.ranks import Worker
+from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+
+#: seconds; a dump takes 10-15 ms without --native, up to 2 s with it (py-spy 0.4.3)
+DEADLINE = 4.0
+#: frames of one thread that are kept
+MOST_FRAMES = 512
+
+
+def find() -> str | None:
+    """py-spy's path: beside this interpreter, where `pip install` puts it, else on PATH."""
+    beside = Path(sys.executable).parent / "py-spy"
+    return str(beside) if os.access(beside, os.X_OK) else shutil.which("py-spy")
+
+
+def fetch(worker: Worker, *, native: bool = False, deadline: float = DEADLINE) -> bytes | Gap:
+    """py-spy's JSON for one process, never pausing it: ptrace would stop all its threads.
+
+    A torn dump (the stack moved while it was read) is tried once more.
+    """
+    program = find()
+    if program is None:
+        return _gap(worker, "py-spy is not installed", "pip install py-spy")
+    command = [program, "dump", "--json", "--nonblocking", "--pid", str(worker.pid)]
+    said = ""
+    for _ in range(2):
+        try:
+            done = subprocess.run(
+                [*command, "--native"] if native else command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=deadline,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return _gap(worker, f"py-spy gave no answer within {deadline:g} s")
+        except OSError as error:
+            return _gap(worker, f"py-spy cannot be started: {error.strerror}", "pip install --force-reinstall py-spy")
+        if done.returncode == 0 and done.stdout.lstrip().startswith(b"["):
+            return done.stdout
+        said = done.stderr.decode(errors="replace")
+        if "ermission" in said:
+            return _gap(worker, "py-spy may not attach", remedy_for_denied_ptrace())
+    return _gap(worker, f"py-spy failed: {_last_line(said)}")
+
+
+def parse(data: bytes, rung: Rung = Rung.PYSPY_NONBLOCKING) -> Stacks:
+    """Read `py-spy dump --json`; raises ValueError for anything else."""
+    loaded: Any = json.loads(data)
+    if not isinstance(loaded, list):
+        raise ValueError("not a py-spy dump")
+    return Stacks(rung, tuple(_thread(item) for item in loaded if isinstance(item, dict)))
+
+
+def _thread(item: dict[str, Any]) -> Thread:
+    frames = item.get("frames")
+    if not isinstance(frames, list):
+        raise ValueError("py-spy dump without frames")
+    return Thread(
+        os_id=int(item.get("os_thread_id") or 0),
+        name=plain(str(item.get("thread_name") or "")),
+        frames=tuple(_frame(frame) for frame in frames[:MOST_FRAMES] if isinstance(frame, dict)),
+        active=bool(item.get("active")),
+        owns_gil=bool(item.get("owns_gil")),
+    )
+
+
+def _frame(frame: dict[str, Any]) -> Site:
+    return Site(plain(str(frame.get("filename", "?"))), int(frame.get("line") or 0), plain(str(frame.get("name", "?"))))
+
+
+def remedy_for_denied_ptrace(root: Path = Path("/")) -> str:
+    """The one thing to do, by what is found here: Kubernetes, a container, Yama, or another user's process.
+
+    Yama modes: https://www.kernel.org/doc/Documentation/security/Yama.rst
+    """
+    if "KUBERNETES_SERVICE_HOST" in os.environ:
+        return "add SYS_PTRACE to securityContext.capabilities.add of the container"
+    if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
+        return "start the container with --cap-add=SYS_PTRACE"
+    try:
+        mode = int((root / "proc/sys/kernel/yama/ptrace_scope").read_text())
+    except (OSError, ValueError):
+        mode = 0
+    if mode >= 2:
+        return f"kernel.yama.ptrace_scope is {mode}: run as root, or set it to 1 (sysctl kernel.yama.ptrace_scope=1)"
+    if mode == 1:
+        return "run the job under `ddpdoctor watch` with its probe, or as root: Yama admits only permitted tracers"
+    return "run ddpdoctor as the user who owns the job, or as root"
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
+    return lines[-1][:200] if lines else "it said nothing"
+
+
+def _gap(worker: Worker, reason: str, remedy: str = "") -> Gap:
+    return Gap(Source.STACKS, worker.rank, reason, remedy)

@@ -1,0 +1,47 @@
+"""Pure. What came from processes and logs, made fit to be shown: no terminal escapes, no secrets."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+_KEY = r"[\w-]*(?:api[_-]?key|token|secret|passw(?:or)?d|credential|private[_-]?key|access[_-]?key)[\w-]*"
+_SECRETS = (
+    #: --api-key=..., TOKEN=..., "password: ..."
+    (re.compile(rf"(?i)\b({_KEY})(\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&]+)"), r"\1\2[redacted]"),
+    #: --api-key VALUE
+    (re.compile(rf"(?i)(--{_KEY})(\s+)(?!-)(\S+)"), r"\1\2[redacted]"),
+    #: https://user:password@host
+    (re.compile(r"(\w+://[^/\s:@]+:)[^@\s/]+@"), r"\1[redacted]@"),
+    #: well-known token shapes: AWS access key, Hugging Face, GitHub, OpenAI, Slack, bearer
+    (
+        re.compile(r"\b(AKIA[0-9A-Z]{16}|hf_\w{20,}|gh[pousr]_\w{20,}|sk-[\w-]{20,}|xox[abpr]-[\w-]{10,})\b"),
+        "[redacted]",
+    ),
+    (re.compile(r"(?i)\b(bearer\s+)[\w.~+/-]{8,}=*"), r"\1[redacted]"),
+)
+
+
+def plain(text: str) -> str:
+    """Without terminal escapes and control characters; line ends and tabs stay."""
+    return _CONTROLS.sub("", _ESCAPES.sub("", text))
+
+
+def redacted(text: str) -> str:
+    """Plain, and with secrets replaced: values of keys that name one, passwords in URLs, known token shapes."""
+    text = plain(text)
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def redacted_command(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """A command line without secrets; an option's value may be the next argument."""
+    shown: list[str] = []
+    hide = False
+    for argument in arguments:
+        shown.append("[redacted]" if hide and not argument.startswith("-") else redacted(argument))
+        hide = re.fullmatch(rf"(?i)--?{_KEY}", argument) is not None
+    return tuple(shown)
