@@ -49,7 +49,7 @@ def _decode(kind: Any, value: Any, path: str) -> Any:
         return RankSet.of(_expect(list, value, path))
     if dataclasses.is_dataclass(kind):
         return _decode_dataclass(kind, value, path)
-    if isinstance(kind, type) and issubclass(kind, Enum):
+    if typing.get_origin(kind) is None and isinstance(kind, type) and issubclass(kind, Enum):
         try:
             return kind(value)
         except ValueError:

@@ -1,0 +1,171 @@
+"""Pure. Raw parts -> Evidence, by the same steps for a live job and for a bundle's replay."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from ddpdoctor.collect import faulthandler, flight_recorder, procfs, pyspy
+from ddpdoctor.collect.capture import Capture, PartKind, Sample
+from ddpdoctor.collect.page import decode_page
+from ddpdoctor.collect.redact import redacted, redacted_command
+from ddpdoctor.model.collectives import Recorder
+from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
+from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
+from ddpdoctor.model.progress import Page, Raised
+from ddpdoctor.model.ranks import Rank, Role, Worker
+from ddpdoctor.model.stacks import Rung, Site, Stacks
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Look:
+    """One sample, decoded, by pid."""
+
+    time: float
+    pages: Mapping[int, Page]
+    recorders: Mapping[int, Recorder]
+    stacks: Mapping[int, Stacks]
+    processes: Mapping[int, ProcessState]
+    fatal: Mapping[int, bytes]
+    gaps: tuple[Gap, ...]
+
+
+def assemble(capture: Capture) -> Evidence:
+    """Join all parts by process and rank. Raises ValueError for a capture without a sample."""
+    if not capture.samples:
+        raise ValueError("a capture needs at least one sample")
+    looks = [_look(sample) for sample in capture.samples]
+    last, workers = looks[-1], capture.samples[-1].workers
+    exits = {e.pid: e for e in capture.exits}
+    ranks = [_rank(w, workers, looks, exits.get(w.pid)) for w in _rank_workers(workers, last)]
+    return Evidence(
+        world_size=_world_size(workers, last),
+        ranks=tuple(sorted(ranks, key=lambda r: r.rank)),
+        timing=capture.timing,
+        gaps=tuple(dict.fromkeys(gap for gap in last.gaps if not _expected(gap, ranks))),
+        code=capture.code,
+        command=redacted_command(capture.command),
+        versions=capture.versions,
+        environment=capture.environment,
+    )
+
+
+def _look(sample: Sample) -> _Look:
+    gaps = list(sample.gaps)
+    by_pid = {w.pid: w for w in sample.workers}
+
+    def decoded(kind: PartKind, source: Source, parse: Callable[[bytes, str], T | None]) -> dict[int, T]:
+        found: dict[int, T] = {}
+        for part in sample.parts:
+            if part.kind is not kind:
+                continue
+            try:
+                value = parse(part.data, part.rung)
+            except (ValueError, TypeError, RecursionError) as error:
+                worker = by_pid.get(part.pid)
+                gaps.append(Gap(source, worker.rank if worker else None, f"damaged: {error}"))
+            else:
+                if value is not None:
+                    found[part.pid] = value
+        return found
+
+    return _Look(
+        time=sample.time,
+        pages=decoded(PartKind.PAGE, Source.PAGES, lambda data, _: _shown(decode_page(data))),
+        recorders=decoded(PartKind.RECORDER, Source.RECORDER, lambda data, _: flight_recorder.parse(data)),
+        stacks=decoded(PartKind.STACKS, Source.STACKS, lambda data, rung: pyspy.parse(data, Rung(rung))),
+        processes=decoded(PartKind.PROCESS, Source.PROCESSES, lambda data, _: procfs.parse(data)),
+        fatal=decoded(PartKind.FATAL, Source.FAULTHANDLER, lambda data, _: data),
+        gaps=tuple(gaps),
+    )
+
+
+def _shown(page: Page) -> Page:
+    """The page with its exception texts fit to be shown."""
+    ending = page.ending
+    if ending is not None and ending.raised is not None:
+        ending = dataclasses.replace(ending, raised=_redacted(ending.raised))
+    return dataclasses.replace(page, pending=tuple(_redacted(r) for r in page.pending), ending=ending)
+
+
+def _redacted(raised: Raised) -> Raised:
+    return dataclasses.replace(raised, message=redacted(raised.message), traceback=redacted(raised.traceback))
+
+
+def _rank_workers(workers: tuple[Worker, ...], look: _Look) -> list[Worker]:
+    """One process per rank: the page's word on the rank first, then the environment's; the youngest of several.
+
+    A restarted job has an older process of the same rank, which is gone.
+    """
+    chosen: dict[Rank, Worker] = {}
+    for worker in sorted(workers, key=lambda w: w.started):
+        page = look.pages.get(worker.pid)
+        rank = page.rank if page is not None and page.rank >= 0 else worker.rank
+        if worker.role is Role.RANK and rank is not None:
+            chosen[rank] = dataclasses.replace(worker, rank=rank)
+    return [chosen[rank] for rank in sorted(chosen)]
+
+
+def _world_size(workers: tuple[Worker, ...], look: _Look) -> int:
+    sizes = [page.world_size for page in look.pages.values()] + [w.world_size for w in workers if w.world_size]
+    ranks = [w.rank + 1 for w in workers if w.rank is not None] + [p.rank + 1 for p in look.pages.values()]
+    return max([*sizes, *ranks], default=0)
+
+
+def _rank(worker: Worker, workers: tuple[Worker, ...], looks: list[_Look], ended: Exit | None) -> RankEvidence:
+    assert worker.rank is not None
+    last = looks[-1]
+    fatal = last.fatal.get(worker.pid, b"")
+    stacks = last.stacks.get(worker.pid)
+    if stacks is None and fatal:
+        stacks = faulthandler.parse(fatal)
+    family = [w for w in workers if w.role is Role.CHILD and w.parent == worker.pid]
+    return RankEvidence(
+        rank=worker.rank,
+        worker=worker,
+        page=last.pages.get(worker.pid),
+        recorder=last.recorders.get(worker.pid),
+        stacks=stacks,
+        process=last.processes.get(worker.pid),
+        motion=_motion(worker.pid, looks),
+        exit=ended,
+        children=tuple(
+            Child(child, last.processes.get(child.pid), last.stacks.get(child.pid), _motion(child.pid, looks))
+            for child in family
+        ),
+        fatal=redacted(fatal.decode(errors="replace")),
+    )
+
+
+def _motion(pid: int, looks: list[_Look]) -> Motion | None:
+    if len(looks) < 2:
+        return None
+    first, last = looks[-2], looks[-1]
+    before, after = first.processes.get(pid), last.processes.get(pid)
+    pages = first.pages.get(pid), last.pages.get(pid)
+    stacks = first.stacks.get(pid), last.stacks.get(pid)
+    return Motion(
+        seconds=after.time - before.time if before and after else last.time - first.time,
+        cpu_seconds=after.cpu_seconds - before.cpu_seconds if before and after else 0.0,
+        io_bytes=(after.io_bytes or 0) - (before.io_bytes or 0) if before and after else 0,
+        lines_moved=_lines(stacks[0]) != _lines(stacks[1]) if stacks[0] and stacks[1] else None,
+        page_moved=pages[0].revision != pages[1].revision if pages[0] and pages[1] else None,
+    )
+
+
+def _lines(stacks: Stacks) -> dict[int, tuple[Site, ...]]:
+    """Threads by their frames; the probe's own heartbeat and idle helper threads' waits repeat and do not count."""
+    return {t.os_id: t.frames for t in stacks.threads if not _is_heartbeat(t.frames)}
+
+
+def _is_heartbeat(frames: tuple[Site, ...]) -> bool:
+    return any("/ddpdoctor/probe/" in frame.file for frame in frames)
+
+
+def _expected(gap: Gap, ranks: list[RankEvidence]) -> bool:
+    """A process that has ended cannot be looked at; its exit says so and no gap need."""
+    gone = {r.rank for r in ranks if r.exit is not None}
+    return gap.rank in gone and gap.source in (Source.STACKS, Source.PROCESSES, Source.RECORDER)

@@ -1,0 +1,24 @@
+"""True exits, as the launcher part of the probe wrote them: one JSON line each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ddpdoctor.model.codec import DecodeError, decode
+from ddpdoctor.model.processes import Exit
+
+
+def read_exits(run: Path) -> tuple[Exit, ...]:
+    """All exits recorded so far, in order; a last line that is still being written is left for the next look."""
+    try:
+        lines = (run / "exits").read_bytes().splitlines()
+    except OSError:
+        return ()
+    found: list[Exit] = []
+    for line in lines:
+        try:
+            found.append(decode(Exit, json.loads(line)))
+        except (DecodeError, ValueError):
+            continue
+    return tuple(found)

@@ -1,0 +1,104 @@
+"""One look at every process of the job: all sources at once, each with its own deadline, nothing raised."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+from ddpdoctor.collect import faulthandler, flight_recorder, procfs, pyspy
+from ddpdoctor.collect.capture import Part, PartKind, Sample
+from ddpdoctor.collect.exits import read_exits
+from ddpdoctor.collect.page import read_file
+from ddpdoctor.model.evidence import Gap, Source
+from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.model.stacks import Rung
+
+__all__ = ["EVERYTHING", "read_exits", "take"]
+
+EVERYTHING = frozenset(PartKind)
+
+#: py-spy is a process of its own per target; more at once only queue for the cores
+_AT_ONCE = 8
+
+_SOURCES = {
+    PartKind.PAGE: Source.PAGES,
+    PartKind.RECORDER: Source.RECORDER,
+    PartKind.STACKS: Source.STACKS,
+    PartKind.PROCESS: Source.PROCESSES,
+    PartKind.FATAL: Source.FAULTHANDLER,
+}
+
+
+def take(
+    workers: tuple[Worker, ...],
+    run: Path,
+    kinds: frozenset[PartKind] = EVERYTHING,
+    *,
+    deadline: float = 5.0,
+    native: bool = False,
+) -> Sample:
+    """Collect `kinds` of every worker within `deadline` seconds; what does not come in time is a Gap.
+
+    Workers that are gone are looked at too: their pages and fatal-signal texts outlive them.
+    """
+    jobs: list[tuple[PartKind, Worker, Future[bytes | Gap | None]]] = []
+    pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ddpdoctor-collect")
+    try:
+        # the fastest first: pages and /proc are microseconds, and a dying process will not wait for py-spy
+        for kind in (PartKind.PAGE, PartKind.PROCESS, PartKind.FATAL, PartKind.RECORDER, PartKind.STACKS):
+            for worker in workers if kind in kinds else ():
+                fetch = _fetcher(kind, worker, run, native)
+                if fetch is not None:
+                    jobs.append((kind, worker, pool.submit(fetch)))
+        wait([future for _, _, future in jobs], timeout=deadline)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    parts: list[Part] = []
+    gaps: list[Gap] = []
+    for kind, worker, future in jobs:
+        taken = _outcome(kind, worker, future, deadline)
+        if isinstance(taken, Gap):
+            gaps.append(taken)
+        elif taken is not None:
+            rung = Rung.PYSPY_NONBLOCKING.value if kind is PartKind.STACKS else ""
+            parts.append(Part(kind, worker.pid, taken, rung))
+    return Sample(time.monotonic(), workers, tuple(parts), tuple(gaps))
+
+
+def _fetcher(kind: PartKind, worker: Worker, run: Path, native: bool) -> Callable[[], bytes | Gap | None] | None:
+    """How to get one part of one process; None where there is nothing to get."""
+    if worker.role is Role.LAUNCHER:
+        return None
+    alive = procfs.start_ticks(worker.pid) is not None
+    match kind:
+        case PartKind.PAGE:
+            return (lambda: _page(worker, run)) if worker.role is Role.RANK else None
+        case PartKind.FATAL:
+            return lambda: faulthandler.fetch(run / f"{worker.pid}.fatal") or None
+        case PartKind.RECORDER if alive and worker.role is Role.RANK:
+            return lambda: flight_recorder.fetch(worker, run / f"{worker.pid}.sock")
+        case PartKind.PROCESS if alive:
+            return lambda: procfs.fetch(worker)
+        case PartKind.STACKS if alive:
+            return lambda: pyspy.fetch(worker, native=native)
+    return None
+
+
+def _page(worker: Worker, run: Path) -> bytes | Gap:
+    try:
+        return read_file(run / f"{worker.pid}.page")
+    except FileNotFoundError:
+        return Gap(Source.PAGES, worker.rank, "the probe has no page in this process", "is it off, or torch < 2.5?")
+    except (OSError, ValueError) as error:
+        return Gap(Source.PAGES, worker.rank, f"the page cannot be read: {error}")
+
+
+def _outcome(kind: PartKind, worker: Worker, future: Future[bytes | Gap | None], deadline: float) -> bytes | Gap | None:
+    if not future.done() or future.cancelled():
+        return Gap(_SOURCES[kind], worker.rank, f"no answer within {deadline:g} s")
+    error = future.exception()
+    if error is not None:
+        return Gap(_SOURCES[kind], worker.rank, f"{type(error).__name__}: {error}")
+    return future.result()

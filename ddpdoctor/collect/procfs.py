@@ -1,0 +1,142 @@
+"""What the kernel says of a process: state, threads, wait channels, processor time, io, descriptors."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from ddpdoctor.collect.redact import plain
+from ddpdoctor.model.codec import DecodeError, decode, encode
+from ddpdoctor.model.evidence import Gap, Source
+from ddpdoctor.model.processes import Descriptor, ProcessState, ThreadState
+from ddpdoctor.model.ranks import Worker
+
+MOST_THREADS = 256
+MOST_DESCRIPTORS = 128
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_TCP_STATES = {"01": "ESTABLISHED", "02": "SYN_SENT", "06": "TIME_WAIT", "08": "CLOSE_WAIT", "0A": "LISTEN"}
+
+
+def fetch(worker: Worker, proc: Path = Path("/proc")) -> bytes | Gap:
+    """One sample of /proc/<pid> as JSON; a Gap where the process is gone or hidden."""
+    folder = proc / str(worker.pid)
+    try:
+        letter, seconds = _stat(folder / "stat")
+    except OSError as error:
+        return Gap(Source.PROCESSES, worker.rank, f"/proc/{worker.pid} cannot be read: {error.strerror}")
+    state = ProcessState(
+        time=time.monotonic(),
+        state=letter,
+        cpu_seconds=seconds,
+        io_bytes=_io_bytes(folder / "io"),
+        threads=_threads(folder / "task"),
+        descriptors=_descriptors(folder),
+    )
+    return json.dumps(encode(state)).encode()
+
+
+def parse(data: bytes) -> ProcessState:
+    """Read what `fetch` wrote; raises ValueError for anything else."""
+    loaded: Any = json.loads(data)
+    try:
+        return decode(ProcessState, loaded)
+    except DecodeError as error:
+        raise ValueError(str(error)) from error
+
+
+def start_ticks(pid: int, proc: Path = Path("/proc")) -> int | None:
+    """Start time in clock ticks since boot (proc(5), stat field 22); with the pid it names a process for good."""
+    try:
+        return int(_fields(proc / str(pid) / "stat")[19])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def _fields(stat: Path) -> list[str]:
+    """The fields from `state` on; the name before them may hold spaces and parentheses: take the last ')'."""
+    return stat.read_text(errors="replace").rpartition(")")[2].split()
+
+
+def _stat(stat: Path) -> tuple[str, float]:
+    fields = _fields(stat)
+    return fields[0], (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _io_bytes(io: Path) -> int | None:
+    try:
+        values = dict(line.split(": ") for line in io.read_text().splitlines())
+        return int(values["rchar"]) + int(values["wchar"])
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def _threads(tasks: Path) -> tuple[ThreadState, ...]:
+    found: list[ThreadState] = []
+    with contextlib.suppress(OSError):
+        for task in sorted(tasks.iterdir(), key=lambda t: int(t.name))[:MOST_THREADS]:
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                letter, seconds = _stat(task / "stat")
+                name = plain((task / "comm").read_text(errors="replace").strip())
+                found.append(ThreadState(int(task.name), name, letter, _wchan(task), seconds))
+    return tuple(found)
+
+
+def _wchan(task: Path) -> str:
+    try:
+        text = (task / "wchan").read_text().strip()
+    except OSError:
+        return ""
+    return "" if text == "0" else text
+
+
+def _descriptors(folder: Path) -> tuple[Descriptor, ...]:
+    found: list[Descriptor] = []
+    sockets: dict[str, str] | None = None
+    with contextlib.suppress(OSError):
+        for link in sorted((folder / "fd").iterdir(), key=lambda f: int(f.name))[:MOST_DESCRIPTORS]:
+            with contextlib.suppress(OSError):
+                target = plain(str(link.readlink()))
+                if target.startswith("socket:["):
+                    sockets = _sockets(folder) if sockets is None else sockets
+                    target = sockets.get(target[8:-1], target)
+                found.append(Descriptor(int(link.name), _kind(target), target))
+    return tuple(found)
+
+
+def _kind(target: str) -> str:
+    if target.startswith(("socket:", "tcp ")):
+        return "socket"
+    if target.startswith("pipe:"):
+        return "pipe"
+    if target.startswith(("/dev/pts/", "/dev/tty")):
+        return "tty"
+    return "file" if target.startswith("/") else "other"
+
+
+def _sockets(folder: Path) -> dict[str, str]:
+    """inode -> "tcp host:port STATE" of the process's network namespace."""
+    found: dict[str, str] = {}
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in (folder / "net" / table).read_text().splitlines()[1:]:
+                fields = line.split()
+                if len(fields) > 9:
+                    found[fields[9]] = f"tcp {_address(fields[2])} {_TCP_STATES.get(fields[3], fields[3])}"
+    return found
+
+
+def _address(text: str) -> str:
+    """`0100007F:1F90` -> `127.0.0.1:8080` (little-endian words; proc(5))."""
+    host, _, port = text.partition(":")
+    words = [bytes.fromhex(host[i : i + 8])[::-1] for i in range(0, len(host), 8)]
+    if len(words) == 1:
+        return f"{'.'.join(str(b) for b in words[0])}:{int(port, 16)}"
+    if words[:2] == [bytes(4), bytes(4)] and words[2] == bytes.fromhex("0000ffff"):
+        return f"{'.'.join(str(b) for b in words[3])}:{int(port, 16)}"
+    joined = b"".join(words).hex()
+    return f"[{':'.join(joined[i : i + 4] for i in range(0, 32, 4))}]:{int(port, 16)}"
