@@ -1,0 +1,220 @@
+"""How the process ended, and exceptions on their way to end it.
+
+An exception's time is when it was first seen: inside a hook that it passed through, in a communication call made
+while it is being handled (`finally: dist.barrier()`), by the heartbeat, or in the excepthook, whichever came first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from time import monotonic
+from types import TracebackType
+from typing import Any, NoReturn
+
+from . import sites, state
+from .unseen import drop_frame
+from .writer import PageWriter
+
+MOST_FRAMES = 64
+MOST_PENDING = 4
+LONGEST_MESSAGE = 2000
+LONGEST_TRACEBACK = 12_000
+
+#: (id, type name) of exceptions -> when first seen. No references: they would keep the job's tensors alive.
+_first_seen: dict[tuple[int, str], float] = {}
+#: exceptions being handled that stand on the page, by the same key
+_pending: dict[tuple[int, str], dict[str, Any]] = {}
+_ended = False
+#: ways to say "no more", not failures
+SIGNS = (StopIteration, StopAsyncIteration, GeneratorExit)
+
+
+def seen(error: BaseException) -> float:
+    """Remember when an exception was first seen; returns that CLOCK_MONOTONIC time."""
+    if len(_first_seen) > 256:
+        _first_seen.clear()
+    return _first_seen.setdefault(_key(error), monotonic())
+
+
+def _key(error: BaseException) -> tuple[int, str]:
+    return id(error), type(error).__qualname__
+
+
+def describe(error: BaseException, trace: TracebackType | None) -> dict[str, Any]:
+    """An exception as JSON values: innermost frames first, long texts cut in the middle."""
+    kind = type(error)
+    prefix = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__ + "."
+    frames = [sites.describe_entry(entry) for entry in _entries(trace)]
+    if len(frames) > MOST_FRAMES:
+        frames = frames[: MOST_FRAMES // 2] + frames[-MOST_FRAMES // 2 :]
+    return {
+        "type": prefix + kind.__qualname__,
+        "message": _cut(_message(error), LONGEST_MESSAGE),
+        "time": seen(error),
+        "frames": frames,
+        "traceback": _cut("".join(traceback.format_exception(kind, error, trace)), LONGEST_TRACEBACK),
+    }
+
+
+def handled(page: PageWriter) -> None:
+    """Put the exception that this thread is handling, if any, on the page: its handler is about to communicate."""
+    error = sys.exc_info()[1]
+    if error is not None and _key(error) not in _pending and not isinstance(error, SIGNS):
+        _pending[_key(error)] = describe(error, error.__traceback__)
+        _write_pending(page)
+
+
+def review(page: PageWriter, current: list[BaseException], still: bool) -> None:
+    """Drop what is no longer being handled; add what is, if the page stands still."""
+    failures = {_key(error): error for error in current if not isinstance(error, SIGNS)}
+    gone = [key for key in _pending if key not in failures]
+    new = [key for key in failures if still and key not in _pending]
+    for key in gone:
+        _pending.pop(key, None)
+    for key in new:
+        _pending[key] = describe(failures[key], failures[key].__traceback__)
+    if gone or new:
+        _write_pending(page)
+
+
+def _write_pending(page: PageWriter) -> None:
+    raised = list(_pending.values())[-MOST_PENDING:]
+    try:
+        page.pending(raised)
+    except ValueError:
+        page.pending([{**one, "traceback": "", "frames": one["frames"][:8]} for one in raised])
+
+
+def ended(kind: str, error: BaseException | None = None, trace: TracebackType | None = None) -> None:
+    """Write the ending once; the first word holds, a later one is about the clean-up."""
+    global _ended
+    page = state.page
+    if page is None or _ended:
+        return
+    _ended = True
+    raised = None if error is None else describe(error, trace)
+    try:
+        page.ending({"kind": kind, "time": monotonic(), "raised": raised})
+    except ValueError:
+        if raised is not None:
+            # JSON may need six bytes for a character.
+            raised.update(traceback="", message=raised["message"][:200], frames=raised["frames"][:8])
+        page.ending({"kind": kind, "time": monotonic(), "raised": raised})
+
+
+def forget() -> None:
+    """In a forked child: its end is its own."""
+    global _ended
+    _ended = False
+    _first_seen.clear()
+    _pending.clear()
+
+
+def install(arm_late: Callable[[], None]) -> None:
+    """Watch every way out of this process. `arm_late` makes a page for a rank that fails before its rendezvous."""
+    previous = sys.excepthook
+
+    @functools.wraps(previous)
+    def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
+        _note(arm_late, error, trace)
+        return previous(kind, error, trace)
+
+    sys.excepthook = excepthook
+    atexit.register(_at_exit)
+    _watch_exits(arm_late)
+    _watch_multiprocessing(arm_late)
+
+
+def _note(arm_late: Callable[[], None], error: BaseException, trace: TracebackType | None) -> None:
+    try:
+        arm_late()
+        ended("exception", error, trace)
+    except Exception:  # noqa: BLE001 - boundary: the job's own report of its exception must still be printed
+        return
+
+
+def _at_exit() -> None:
+    """Registered first, so run last. An excepthook that replaced ours leaves its exception in `sys.last_value`."""
+    try:
+        last = getattr(sys, "last_value", None)
+        if isinstance(last, BaseException):
+            ended("exception", last, last.__traceback__)
+        ended("normal")
+    except Exception:  # noqa: BLE001 - boundary: nothing of ours may be printed at exit
+        return
+
+
+def _watch_exits(arm_late: Callable[[], None]) -> None:
+    """`sys.exit` and `os._exit` inside an `except` block hide the exception that was the reason."""
+
+    def note(status: object) -> None:
+        error = sys.exc_info()[1]
+        if error is not None and not isinstance(error, SystemExit) and status not in (None, 0):
+            _note(arm_late, error, error.__traceback__)
+
+    leave, leave_now = sys.exit, os._exit
+
+    @functools.wraps(leave)
+    def exit_(status: Any = None, /) -> NoReturn:
+        note(status)
+        raise SystemExit(status)
+
+    @functools.wraps(leave_now)
+    def _exit(status: int) -> NoReturn:
+        note(status)
+        leave_now(status)
+
+    sys.exit = exit_
+    os._exit = _exit
+
+
+def _watch_multiprocessing(arm_late: Callable[[], None]) -> None:
+    """multiprocessing prints a child's exception itself; torch's mp.spawn even turns it into `sys.exit(1)`."""
+    from multiprocessing.process import BaseProcess
+
+    bootstrap = BaseProcess._bootstrap  # type: ignore[attr-defined]
+
+    @functools.wraps(bootstrap)
+    def _bootstrap(self: BaseProcess, *args: Any, **kwargs: Any) -> Any:
+        run = self.run
+
+        def watched() -> None:
+            try:
+                run()
+            except BaseException as error:
+                drop_frame(error)
+                reason = error.__context__ if isinstance(error, SystemExit) and error.code not in (None, 0) else error
+                if reason is not None and not isinstance(reason, SystemExit):
+                    _note(arm_late, reason, reason.__traceback__)
+                raise
+            _at_exit()
+
+        self.run = watched  # type: ignore[method-assign]
+        return bootstrap(self, *args, **kwargs)
+
+    BaseProcess._bootstrap = _bootstrap  # type: ignore[attr-defined]
+
+
+def _entries(trace: TracebackType | None) -> list[TracebackType]:
+    entries: list[TracebackType] = []
+    while trace is not None:
+        entries.append(trace)
+        trace = trace.tb_next
+    return entries[::-1]
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as fault:  # noqa: BLE001 - boundary: str() runs the job's code
+        return f"<its message could not be made: {type(fault).__name__}>"
+
+
+def _cut(text: str, length: int) -> str:
+    half = length // 2
+    return text if len(text) <= length else f"{text[:half]}\n[...]\n{text[-half:]}"

@@ -1,0 +1,58 @@
+"""Process groups as the page knows them: name, description and global ranks in group order."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple
+
+from . import page as layout
+from .writer import PageWriter
+
+
+class Known(NamedTuple):
+    """A group that this process is a member of."""
+
+    reference: weakref.ref[Any]
+    page: PageWriter
+    #: text position on the page
+    position: int
+    #: global ranks, by group rank
+    members: tuple[int, ...]
+
+
+#: by id of the group object; the weak reference tells a new group at an old address
+_known: dict[int, Known] = {}
+
+
+def find(page: PageWriter, group: Any) -> Known | None:
+    """The group of a call, the default one for None; None for a group that this rank is not in."""
+    import torch.distributed.distributed_c10d as c10d
+
+    if group is None:
+        group = c10d.GroupMember.WORLD
+    known = _known.get(id(group))
+    if known is not None and known.reference() is group and known.page is page:
+        return known
+    return _learn(page, group, c10d._world)
+
+
+def _learn(page: PageWriter, group: Any, world: Any) -> Known | None:
+    ranks = world.pg_group_ranks.get(group) if group is not None else None
+    if not ranks:
+        return None
+    members = tuple(sorted(ranks, key=ranks.__getitem__))
+    name = str(world.pg_names.get(group, ""))
+    position = declare(page, name, str(getattr(group, "group_desc", "") or ""), members)
+    known = _known[id(group)] = Known(weakref.ref(group), page, position, members)
+    return known
+
+
+def declare(page: PageWriter, name: str, description: str, members: tuple[int, ...]) -> int:
+    """The text position of a group, known to torch or (during a rendezvous) not yet."""
+    runs = tuple(tuple(run) for run in layout.encode_members(list(members)))
+    return page.text((name, description, runs))
+
+
+def forget() -> None:
+    """After a group was destroyed."""
+    _known.clear()

@@ -1,0 +1,47 @@
+"""One thread that writes the time once a second. It needs the GIL, and that is the point: while the GIL is held or
+the process is stopped, the page's heart stops."""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import sys
+import time
+
+from . import endings, state
+from .writer import PageWriter
+
+PERIOD = 1.0
+#: seconds without movement after which pending exceptions are looked for
+STILL = 2.0
+#: prctl(2)
+PR_SET_NAME = 15
+
+
+def start(page: PageWriter) -> None:
+    """Start beating. Not a `threading.Thread`: the job counts those, and waits for some at its exit."""
+    _thread.start_new_thread(_beat, (page,))
+
+
+def _beat(page: PageWriter) -> None:
+    try:
+        ctypes.CDLL(None).prctl(PR_SET_NAME, b"ddpdoctor", 0, 0, 0)
+        while state.page is page:
+            page.beat()
+            time.sleep(PERIOD)
+            endings.review(page, _handled(), page.still() >= STILL)
+            page.reap()
+    except Exception:  # noqa: BLE001 - boundary: a heart that stops says so by itself; the job must not hear of it
+        return
+
+
+def _handled() -> list[BaseException]:
+    """Exceptions that threads other than this one are handling right now."""
+    own = _thread.get_ident()
+    found: list[BaseException] = []
+    # CPython 3.10 and 3.11 give (type, value, traceback), later ones the exception.
+    for thread, entry in sys._current_exceptions().items():
+        error: object = entry[1] if isinstance(entry, tuple) else entry
+        if thread != own and isinstance(error, BaseException):
+            found.append(error)
+    return found

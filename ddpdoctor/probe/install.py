@@ -1,0 +1,200 @@
+"""Everything that happens in a process of a watched job at the end of `import torch`, and when it becomes a rank."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from types import ModuleType
+from typing import Any
+
+from . import arming, calls, endings, exits, groups, heartbeat, late, page, recorder, sites, state, training, writer
+from .operations import C10D, NATIVE
+from .unseen import drop_frame, skip_module_in_dynamo, stand_in
+from .waits import patch_waits
+from .writer import CALL_KIND, Operation
+
+
+def install(run: str) -> None:
+    """Patch torch, whole by now, in this process. The page is made when the process becomes a rank."""
+    import torch
+
+    if not torch.distributed.is_available():
+        return
+    state.run, state.started_in = run, os.getcwd()
+    sites.know_torch(str(torch.__file__))
+    calls.prepare()
+    for module in (arming, calls, endings, groups, heartbeat, late, page, recorder, sites, training, writer):
+        skip_module_in_dynamo(module)
+    skip_module_in_dynamo(sys.modules[__name__])
+    endings.install(arming.arm_late)
+    exits.install()
+    os.register_at_fork(after_in_child=_forked)
+    _patch_c10d()
+    patch_waits()
+    training.install()
+
+
+def _forked() -> None:
+    arming.disarm_fork()
+    exits.forget()
+
+
+def _patch_c10d() -> None:
+    """Replace c10d's functions wherever torch has imported them by name."""
+    from torch.distributed import distributed_c10d as c10d
+
+    replaced: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+
+    def replace(function: Callable[..., Any], hook: Callable[..., Any]) -> None:
+        replaced[id(function)] = (function, hook)
+
+    for name, spec in C10D.items():
+        function = getattr(c10d, name, None)
+        if function is not None and name != "new_group":
+            replace(function, calls.wrap(function, spec))
+    native = sys.modules["torch.distributed"]
+    for name, spec in NATIVE.items():
+        function = getattr(native, name, None)
+        if function is not None:
+            replace(function, calls.wrap(function, spec, ("process_group", spec.tensors, "", spec.op and "root")))
+    replace(c10d.new_group, _new_group(c10d.new_group))
+    replace(c10d.init_process_group, _init_process_group(c10d.init_process_group))
+    replace(c10d.destroy_process_group, _destroy(c10d.destroy_process_group))
+    for module in tuple(sys.modules.values()):
+        if getattr(module, "__name__", "").startswith(("torch.distributed", "torch.nn.parallel")):
+            _replace_in(module, replaced)
+
+
+def _replace_in(module: ModuleType, replaced: dict[int, tuple[Callable[..., Any], Callable[..., Any]]]) -> None:
+    for name, value in tuple(vars(module).items()):
+        entry = replaced.get(id(value))
+        if entry is not None and entry[0] is value:
+            setattr(module, name, entry[1])
+
+
+def _default_timeout() -> timedelta | None:
+    """The timeout that the user asked watch to give to groups that have none of their own."""
+    try:
+        seconds = float(os.environ.get("DDPDOCTOR_GROUP_TIMEOUT", ""))
+    except ValueError:
+        return None
+    return timedelta(seconds=seconds) if seconds > 0 else None
+
+
+def _with_timeout(
+    names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, with the default timeout where the call gives none; an explicit one is never changed."""
+    timeout = _default_timeout()
+    place = names.index("timeout") if "timeout" in names else len(args)
+    if timeout is None or "timeout" not in names or kwargs.get("timeout") is not None:
+        return args, kwargs
+    if place < len(args):
+        return (args if args[place] is not None else (*args[:place], timeout, *args[place + 1 :])), kwargs
+    return args, {**kwargs, "timeout": timeout}
+
+
+def _init_process_group(function: Callable[..., Any]) -> Callable[..., Any]:
+    names = tuple(inspect.signature(function).parameters)
+
+    def read(writer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation:
+        del args, kwargs
+        world_size = writer.identity["world_size"]
+        name = str(getattr(sys.modules["torch.distributed.distributed_c10d"]._world, "group_count", 0))
+        members = tuple(range(world_size)) if world_size > 0 else ()
+        group = groups.declare(writer, name, "default_pg", members) if members else 0
+        return Operation(kind=CALL_KIND["all"], op=writer.text("init_process_group"), group=group)
+
+    recorded = calls.around(function, read)
+
+    def init_process_group(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _with_timeout(names, args, kwargs)
+        _arm_before({**dict(zip(names, args, strict=False)), **kwargs})
+        try:
+            result = recorded(*args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        _arm_after()
+        return result
+
+    return stand_in(init_process_group, function)
+
+
+def _arm_before(arguments: dict[str, Any]) -> None:
+    """The page must stand before the rendezvous blocks: a rank missing there is seen by who waits for it."""
+    try:
+        rank, world_size = arming.expected_place(arguments)
+        timeout = arguments.get("timeout")
+        backend = arguments.get("backend")
+        arming.arm(
+            rank,
+            world_size,
+            backend=str(backend) if backend else "",
+            group_timeout=timeout.total_seconds() if isinstance(timeout, timedelta) else None,
+        )
+    except Exception:  # noqa: BLE001 - boundary: without a page the job runs as it would alone
+        return
+
+
+def _arm_after() -> None:
+    """Now rank, world size and backend are facts."""
+    from torch.distributed import distributed_c10d as c10d
+
+    if state.page is None:
+        return
+    try:
+        backend = c10d.get_backend()
+        facts: dict[str, Any] = {"backend": str(backend)}
+        if state.page.identity.get("group_timeout") is None:
+            facts["group_timeout"] = c10d._get_default_timeout(backend).total_seconds()
+        state.page.identify(rank=c10d.get_rank(), world_size=c10d.get_world_size(), **facts)
+        groups.find(state.page, None)
+    except Exception:  # noqa: BLE001 - boundary: as above
+        return
+
+
+def _new_group(function: Callable[..., Any]) -> Callable[..., Any]:
+    """All ranks of the default group must call it, or only its members with `use_local_synchronization`."""
+    names = tuple(inspect.signature(function).parameters)
+
+    def read(writer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation | None:
+        arguments = {**dict(zip(names, args, strict=False)), **kwargs}
+        whole = groups.find(writer, None)
+        if whole is None:
+            return None
+        ranks = arguments.get("ranks")
+        chosen = whole.members if ranks is None else tuple(sorted(int(rank) for rank in ranks))
+        group = whole.position
+        if arguments.get("use_local_synchronization"):
+            group = groups.declare(writer, "", "new_group", chosen)
+        detail = "" if ranks is None else "ranks " + ",".join(map(str, chosen))
+        return Operation(kind=CALL_KIND["all"], op=writer.text("new_group"), group=group, detail=detail.encode())
+
+    recorded = calls.around(function, read)
+
+    def new_group(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _with_timeout(names, args, kwargs)
+        try:
+            return recorded(*args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+
+    return stand_in(new_group, function)
+
+
+def _destroy(function: Callable[..., Any]) -> Callable[..., Any]:
+    def destroy_process_group(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        finally:
+            groups.forget()
+
+    return stand_in(destroy_process_group, function)

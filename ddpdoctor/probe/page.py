@@ -1,0 +1,336 @@
+"""The black box's layout and its reader. Stdlib only: workers and the supervisor share this file.
+
+A page is one file of fixed size in native byte order, written through mmap by one process and read from outside
+without locks. Nothing in it is ever freed; everything is one of:
+
+- hot words: aligned 8-byte counters and clocks, each written by a single store, so never torn;
+- records (calls in flight, history): the running number stands at both ends, a torn one shows two numbers;
+- notes (identity, ending, pending exceptions): length and CRC, then JSON;
+- texts: an append-only log of JSON values (places, groups, names) that records refer to by offset, counted from 1.
+
+Writers are threads of one process under its GIL, and each record is one `pack_into`: no lock exists that a signal
+handler, a fork or a killed thread could leave held. A whole copy is consistent when the revision is the same before
+and after it (see `read_file`).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+MAGIC = b"ddpdpage"
+VERSION = 1
+HEAD = struct.Struct("=8sIIQ")
+
+#: hot words, as positions in the page seen as an array of 8-byte words
+REVISION, HEARTBEAT, MOVED, TEXT_USED = 8, 9, 10, 11
+FORWARDS, FORWARDS_NO_SYNC, BACKWARD_ENTERED, BACKWARD_LEFT, OPTIMIZER_STEPS = 12, 13, 14, 15, 16
+#: enough of the file for `peek`
+PEEK_BYTES = 256
+
+IDENTITY, IDENTITY_SIZE = 256, 4096 - 256
+ENDING, ENDING_SIZE = 4096, 32768
+PENDING, PENDING_SIZE = ENDING + ENDING_SIZE, 32768
+NOTE = struct.Struct("=II")
+
+#: per creation site of data iterators: text position of the site, delivered, stops
+LOADERS, LOADER_ROWS, LOADER_WORDS = PENDING + PENDING_SIZE, 256, 3
+
+#: per thread: kernel thread id, depth of nested calls, whether it ever communicated, unused; then its calls
+THREADS, THREAD_ROWS, CALL_DEPTH = LOADERS + LOADER_ROWS * LOADER_WORDS * 8, 64, 4
+THREAD_HEAD = 32
+#: number, time, numel, thread, site, group, op, dtype, peer, root, tag, kind, flags, (detail), number
+CALL = struct.Struct("@QdqIIIIIiiiBB2x64sQ")
+THREAD_SIZE = THREAD_HEAD + CALL_DEPTH * CALL.size
+
+EVENTS, EVENT_ROWS = THREADS + THREAD_ROWS * THREAD_SIZE, 4096
+EVENT = struct.Struct("@QdqIIIIIiiiBB2xQ")
+
+TEXTS, TEXTS_SIZE = EVENTS + EVENT_ROWS * EVENT.size, 512 * 1024
+TEXT_HEAD = struct.Struct("=I")
+SIZE = TEXTS + TEXTS_SIZE
+
+#: what a call waits for; the values of the model's Kind, position is the code
+KINDS = ("none", "all", "from_root", "to_root", "send", "recv", "wait", "store", "backward")
+#: what an event is; the values of the model's EventKind, position is the code
+EVENT_KINDS = (
+    "none",
+    "call",
+    "next",
+    "stop_iteration",
+    "forward",
+    "forward_no_sync",
+    "backward",
+    "optimizer_step",
+)
+#: flags: asynchronous; tag is set; bits 4-7 of an event hold its call's kind
+ASYNCHRONOUS, TAGGED, KIND_SHIFT = 1, 2, 4
+#: numel, peer or root is not known
+NONE = -1
+#: a fuzzed page must not make the reader build a group of a billion ranks
+MOST_MEMBERS = 1 << 18
+
+
+class RawCall(NamedTuple):
+    """A call or event as the page holds it: codes and text positions replaced by plain values."""
+
+    number: int
+    event: str
+    kind: str
+    time: float
+    thread: int
+    site: tuple[str, int, str] | None
+    group: tuple[str, str, tuple[int, ...]] | None
+    op: str
+    dtype: str | None
+    numel: int | None
+    peer: int | None
+    root: int | None
+    tag: int | None
+    asynchronous: bool
+    detail: str
+    #: position in the thread's stack of calls, 0 is the outermost
+    depth: int
+
+
+class RawPage(NamedTuple):
+    """Everything that a page says, as plain values."""
+
+    identity: dict[str, Any]
+    revision: int
+    heartbeat: float
+    moved: float
+    #: forwards, forwards without sync, backward entered, backward left, optimizer steps
+    counts: tuple[int, int, int, int, int]
+    #: site, delivered, stops
+    loaders: tuple[tuple[tuple[str, int, str], int, int], ...]
+    groups: tuple[tuple[str, str, tuple[int, ...]], ...]
+    calls: tuple[RawCall, ...]
+    events: tuple[RawCall, ...]
+    events_lost: int
+    communicating: tuple[int, ...]
+    pending: list[Any]
+    ending: dict[str, Any] | None
+
+
+def peek(data: bytes) -> tuple[int, float, float]:
+    """(revision, heartbeat, moved) from the first PEEK_BYTES of a page; raises ValueError for what is no page."""
+    if len(data) < PEEK_BYTES:
+        raise ValueError(f"page is cut off after {len(data)} bytes")
+    magic, version, size, _ = HEAD.unpack_from(data)
+    if magic != MAGIC or version != VERSION or size != SIZE:
+        raise ValueError("not a page of this version")
+    revision: int
+    revision, heartbeat, moved = struct.unpack_from("@Qdd", data, REVISION * 8)
+    return revision, _clock(heartbeat), _clock(moved)
+
+
+def read(data: bytes) -> RawPage:
+    """Read a whole page; raises ValueError for damage that leaves nothing to trust.
+
+    A torn record is left out (of the history: counted as lost); memory is bounded by the page's size.
+    """
+    revision, heartbeat, moved = peek(data)
+    if len(data) < SIZE:
+        raise ValueError(f"page is cut off after {len(data)} bytes")
+    identity = _note(data, IDENTITY, IDENTITY_SIZE)
+    if not isinstance(identity, dict):
+        raise ValueError("page has no identity")
+    texts = _Texts(data)
+    events, lost = _events(data, texts)
+    calls, communicating = _threads(data, texts)
+    pending = _note(data, PENDING, PENDING_SIZE)
+    ending = _note(data, ENDING, ENDING_SIZE)
+    return RawPage(
+        identity=identity,
+        revision=revision,
+        heartbeat=heartbeat,
+        moved=moved,
+        counts=struct.unpack_from("@5Q", data, FORWARDS * 8),
+        loaders=tuple(_loaders(data, texts)),
+        groups=texts.groups(),
+        calls=calls,
+        events=events,
+        events_lost=lost,
+        communicating=communicating,
+        pending=pending if isinstance(pending, list) else [],
+        ending=ending if isinstance(ending, dict) else None,
+    )
+
+
+def read_file(path: Path, attempts: int = 3) -> bytes:
+    """Copy a live page; again while it moves under the copy. The last copy is good enough: torn records show.
+
+    Raises OSError where the file cannot be read and ValueError where it is no page.
+    """
+    for attempt in range(attempts):
+        data = path.read_bytes()
+        with path.open("rb") as file:
+            after = peek(file.read(PEEK_BYTES))
+        if after[0] == peek(data)[0] or attempt == attempts - 1:
+            return data
+    raise ValueError("a page needs at least one attempt")
+
+
+def encode_members(members: list[int]) -> list[list[int]]:
+    """Ranks as runs [first, count]: a group of thousands takes a few bytes, and its order is kept."""
+    runs: list[list[int]] = []
+    for member in members:
+        if runs and member == runs[-1][0] + runs[-1][1]:
+            runs[-1][1] += 1
+        else:
+            runs.append([member, 1])
+    return runs
+
+
+def _clock(value: float) -> float:
+    return value if 0.0 <= value < 1e15 else 0.0
+
+
+def _note(data: bytes, offset: int, size: int) -> Any:
+    """The JSON value of a note; None where nothing, or half of something, was written."""
+    length, check = NOTE.unpack_from(data, offset)
+    start = offset + NOTE.size
+    if not 0 < length <= size - NOTE.size:
+        return None
+    payload = data[start : start + length]
+    if zlib.crc32(payload) != check:
+        return None
+    try:
+        return json.loads(payload)
+    except (ValueError, RecursionError):
+        return None
+
+
+class _Texts:
+    """The log of texts, decoded once; positions that make no sense give None."""
+
+    def __init__(self, data: bytes) -> None:
+        self._values: dict[int, Any] = {}
+        self._budget = MOST_MEMBERS
+        used = min(int.from_bytes(data[TEXT_USED * 8 : TEXT_USED * 8 + 8], sys.byteorder), TEXTS_SIZE)
+        at = 0
+        while at + TEXT_HEAD.size <= used:
+            (length,) = TEXT_HEAD.unpack_from(data, TEXTS + at)
+            start = at + TEXT_HEAD.size
+            if length == 0 or start + length > used:
+                break
+            self._values[at + 1] = self._decode(data[TEXTS + start : TEXTS + start + length])
+            at = start + length
+
+    def _decode(self, payload: bytes) -> Any:
+        try:
+            value = json.loads(payload)
+        except (ValueError, RecursionError):
+            return None
+        match value:
+            case [str(file), int(line), str(function)]:
+                return (file, line, function)
+            case [str(name), str(description), list(runs)]:
+                members = self._members(runs)
+                return None if members is None else (name, description, members)
+            case str():
+                return value
+        return None
+
+    def _members(self, runs: list[Any]) -> tuple[int, ...] | None:
+        members: list[int] = []
+        for run in runs:
+            match run:
+                case [int(first), int(count)] if 0 <= first < 1 << 31 and 0 < count <= self._budget:
+                    self._budget -= count
+                    members.extend(range(first, first + count))
+                case _:
+                    return None
+        return tuple(members)
+
+    def name(self, position: int) -> str | None:
+        value = self._values.get(position)
+        return value if isinstance(value, str) else None
+
+    def site(self, position: int) -> tuple[str, int, str] | None:
+        match self._values.get(position):
+            case (str(file), int(line), str(function)):
+                return (file, line, function)
+        return None
+
+    def group(self, position: int) -> tuple[str, str, tuple[int, ...]] | None:
+        match self._values.get(position):
+            case (str(name), str(description), tuple(members)):
+                return (name, description, members)
+        return None
+
+    def groups(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        found = dict.fromkeys(self.group(position) for position in self._values)
+        return tuple(group for group in found if group is not None)
+
+
+def _record(fields: tuple[Any, ...], detail: str, texts: _Texts, event: str, kind: int, depth: int) -> RawCall:
+    number, time, numel, thread, site, group, op, dtype, peer, root, tag, _, flags = fields
+    return RawCall(
+        number=number,
+        event=event,
+        kind=KINDS[kind] if kind < len(KINDS) else KINDS[0],
+        time=_clock(time),
+        thread=thread,
+        site=texts.site(site),
+        group=texts.group(group),
+        op=texts.name(op) or "",
+        dtype=texts.name(dtype),
+        numel=numel if numel >= 0 else None,
+        peer=peer if peer >= 0 else None,
+        root=root if root >= 0 else None,
+        tag=tag if flags & TAGGED else None,
+        asynchronous=bool(flags & ASYNCHRONOUS),
+        detail=detail,
+        depth=depth,
+    )
+
+
+def _events(data: bytes, texts: _Texts) -> tuple[tuple[RawCall, ...], int]:
+    """The ring, oldest first, and how many events before or inside it are lost."""
+    found: list[RawCall] = []
+    region = memoryview(data)[EVENTS : EVENTS + EVENT_ROWS * EVENT.size]
+    for row, fields in enumerate(EVENT.iter_unpack(region)):
+        number, code, flags = fields[0], fields[11], fields[12]
+        if number == 0 or number != fields[13] or number % EVENT_ROWS != row or not 0 < code < len(EVENT_KINDS):
+            continue
+        found.append(_record(fields[:13], "", texts, EVENT_KINDS[code], flags >> KIND_SHIFT, 0))
+    found.sort(key=lambda event: event.number)
+    # A number that no ring of this size can hold beside the newest one is damage, not history.
+    newest = found[-1].number if found else 0
+    kept = tuple(event for event in found if newest - event.number < EVENT_ROWS)
+    return kept, newest - len(kept)
+
+
+def _threads(data: bytes, texts: _Texts) -> tuple[tuple[RawCall, ...], tuple[int, ...]]:
+    """Calls in flight, each thread's outermost first, and the threads that ever communicated."""
+    calls: list[RawCall] = []
+    communicating: list[int] = []
+    for row in range(THREAD_ROWS):
+        start = THREADS + row * THREAD_SIZE
+        thread, depth, communicated, _ = struct.unpack_from("@4Q", data, start)
+        if not 0 < thread < 1 << 32:
+            continue
+        if communicated:
+            communicating.append(thread)
+        for level in range(min(depth, CALL_DEPTH)):
+            fields = CALL.unpack_from(data, start + THREAD_HEAD + level * CALL.size)
+            if fields[0] == fields[14] and 0 < fields[11] < len(KINDS):
+                detail = fields[13].rstrip(b"\0").decode("utf-8", "replace")
+                calls.append(_record(fields[:13], detail, texts, "call", fields[11], level))
+    return tuple(calls), tuple(communicating)
+
+
+def _loaders(data: bytes, texts: _Texts) -> list[tuple[tuple[str, int, str], int, int]]:
+    rows: list[tuple[tuple[str, int, str], int, int]] = []
+    for row in range(LOADER_ROWS):
+        position, delivered, stops = struct.unpack_from("@3Q", data, LOADERS + row * LOADER_WORDS * 8)
+        site = texts.site(position)
+        if site is not None:
+            rows.append((site, delivered, stops))
+    return rows

@@ -1,0 +1,86 @@
+"""Where the job's own code made a call: the innermost frame outside torch, the standard library and the probe."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from types import CodeType, FrameType, TracebackType
+
+from . import state
+from .writer import PageWriter
+
+PROBE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+#: codes that are remembered (and so kept alive); code made at run time must not fill the memory
+MOST_CODES = 20_000
+
+_torch = ""
+_library = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
+_outside: dict[int, tuple[bool, CodeType]] = {}
+_positions: dict[tuple[int, int], tuple[PageWriter, int]] = {}
+
+
+def know_torch(init_file: str) -> None:
+    """Learn where torch lies, from `torch.__file__`."""
+    global _torch
+    _torch = os.path.dirname(os.path.abspath(init_file)) + os.sep
+
+
+def position(page: PageWriter, frame: FrameType | None) -> int:
+    """The text position of the innermost outside frame at or above `frame`; 0 where there is none."""
+    while frame is not None:
+        code = frame.f_code
+        known = _outside.get(id(code))
+        if known is None:
+            known = _learn(code)
+        if known[0]:
+            key = (id(code), frame.f_lasti)
+            found = _positions.get(key)
+            if found is not None and found[0] is page:
+                return found[1]
+            here = page.text(describe(frame))
+            if id(code) in _outside:
+                _positions[key] = (page, here)
+            return here
+        frame = frame.f_back
+    return 0
+
+
+def own_line(frame: FrameType | None) -> tuple[str, int, str] | None:
+    """The innermost outside frame that is no installed package's; where there is none, the innermost outside frame."""
+    fallback: tuple[str, int, str] | None = None
+    while frame is not None:
+        if (_outside.get(id(frame.f_code)) or _learn(frame.f_code))[0]:
+            if not any(part in frame.f_code.co_filename for part in PACKAGES):
+                return describe(frame)
+            fallback = fallback or describe(frame)
+        frame = frame.f_back
+    return fallback
+
+
+def describe(frame: FrameType) -> tuple[str, int, str]:
+    """(file, line, function) of a frame, the file absolute."""
+    code = frame.f_code
+    return absolute(code.co_filename), frame.f_lineno or code.co_firstlineno, code.co_name
+
+
+def absolute(file: str) -> str:
+    """Names such as <string> stay as they are."""
+    return file if file.startswith(("<", os.sep)) else os.path.normpath(os.path.join(state.started_in, file))
+
+
+def _learn(code: CodeType) -> tuple[bool, CodeType]:
+    file = code.co_filename
+    inside = file.startswith((_torch, PROBE, "<frozen ")) if _torch else file.startswith((PROBE, "<frozen "))
+    if not inside and file.startswith(_library):
+        inside = not any(part in file for part in PACKAGES)
+    known = (not inside, code)
+    if len(_outside) < MOST_CODES:
+        _outside[id(code)] = known
+    return known
+
+
+def describe_entry(entry: TracebackType) -> tuple[str, int, str]:
+    """(file, line, function) of a traceback's entry: the line where it was left, not where the frame is now."""
+    code = entry.tb_frame.f_code
+    return absolute(code.co_filename), entry.tb_lineno or code.co_firstlineno, code.co_name

@@ -1,0 +1,264 @@
+"""Counting a training loop's steps: batches, forwards, backward passes, optimizer steps."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from . import calls, endings, late, sites, state
+from . import page as layout
+from .unseen import drop_frame, skip_in_dynamo, stand_in
+from .writer import CALL_KIND, EVENT_KIND, Operation, PageWriter
+
+NEXT, STOP = EVENT_KIND["next"], EVENT_KIND["stop_iteration"]
+FORWARD, FORWARD_NO_SYNC = EVENT_KIND["forward"], EVENT_KIND["forward_no_sync"]
+BACKWARD, STEP = EVENT_KIND["backward"], EVENT_KIND["optimizer_step"]
+
+#: an event that is no communication
+PLAIN = Operation(kind=0, op=0)
+#: attribute of a data iterator: where it was made
+MADE_AT = "_ddpdoctor_made_at"
+
+
+def install() -> None:
+    """Patch what torch itself has; FSDP and DeepSpeed when the job has imported them."""
+    from torch.nn.parallel import DistributedDataParallel
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+    from torch.utils.data import dataloader
+
+    dataloader.DataLoader.__iter__ = _loader_iter(dataloader.DataLoader.__iter__)
+    iterator = dataloader._BaseDataLoaderIter
+    iterator.__next__ = _loader_next(iterator.__next__)
+    DistributedDataParallel.forward = _ddp_forward(DistributedDataParallel.forward)
+    _watch_backward()
+    skip_in_dynamo(_after_step.__code__)
+    register_optimizer_step_post_hook(_after_step)
+    late.when_imported("torch.distributed.fsdp", _patch_fsdp)
+    late.when_imported("deepspeed.runtime.engine", _patch_deepspeed)
+
+
+def _record(page: PageWriter, code: int, word: int, frame: Any) -> None:
+    """Count a hot word and add an event with the job's own line."""
+    try:
+        page.count(word)
+        page.event(code, page.slot().thread, sites.position(page, frame), PLAIN)
+    except state.FAULTS:
+        return
+
+
+def _loader_iter(function: Callable[..., Any]) -> Callable[..., Any]:
+    is_tracing = calls.is_tracing()
+
+    def __iter__(self: Any) -> Any:  # noqa: N807 - stands in for that method
+        if is_tracing():
+            return function(self)
+        try:
+            iterator = function(self)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        with contextlib.suppress(*state.FAULTS):
+            setattr(iterator, MADE_AT, sites.own_line(sys._getframe(1)))
+        return iterator
+
+    return stand_in(__iter__, function)
+
+
+def _loader_next(function: Callable[..., Any]) -> Callable[..., Any]:
+    is_tracing = calls.is_tracing()
+
+    def __next__(self: Any) -> Any:  # noqa: N807 - stands in for that method
+        if is_tracing() or state.page is None:
+            return function(self)
+        try:
+            batch = function(self)
+        except StopIteration as error:
+            drop_frame(error)
+            _count_batch(state.page, self, 2, STOP)
+            raise
+        except BaseException as error:
+            drop_frame(error)
+            endings.seen(error)
+            raise
+        _count_batch(state.page, self, 1, NEXT)
+        return batch
+
+    return stand_in(__next__, function)
+
+
+def _count_batch(page: PageWriter | None, iterator: Any, column: int, code: int) -> None:
+    """Count in the row of the line that made the iterator: column 1 delivered, 2 stops."""
+    if page is None:
+        return
+    try:
+        late.look()
+        made_at = getattr(iterator, MADE_AT, None)
+        site = page.text(made_at) if made_at else 0
+        if site:
+            page.count(page.loader(site) + column)
+        page.event(code, page.slot().thread, site, PLAIN)
+    except state.FAULTS:
+        return
+
+
+def _ddp_forward(function: Callable[..., Any]) -> Callable[..., Any]:
+    is_tracing = calls.is_tracing()
+
+    def forward(self: Any, *inputs: Any, **kwargs: Any) -> Any:
+        if is_tracing() or state.page is None:
+            return function(self, *inputs, **kwargs)
+        _count_forward(state.page, self.require_backward_grad_sync, sys._getframe(1))
+        try:
+            return function(self, *inputs, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            endings.seen(error)
+            raise
+
+    return stand_in(forward, function)
+
+
+def _count_forward(page: PageWriter | None, synchronises: object, frame: Any) -> None:
+    if page is None:
+        return
+    if synchronises:
+        _record(page, FORWARD, layout.FORWARDS, frame)
+    else:
+        _record(page, FORWARD_NO_SYNC, layout.FORWARDS_NO_SYNC, frame)
+
+
+def _watch_backward() -> None:
+    """`torch.autograd.backward`, and the engine's own method, which Megatron and others call directly."""
+    import torch
+    from torch.autograd.variable import Variable
+
+    torch.autograd.backward = _around_backward(torch.autograd.backward)
+    engine = type(Variable._execution_engine)
+
+    class Engine(engine):  # type: ignore[misc,valid-type]
+        """The engine, whose `run_backward` is hooked only where no hook is on the stack already.
+
+        A property, so that under `torch.autograd.backward` the C++ method itself is called: its warnings name the
+        innermost Python line, which must stay torch's.
+        """
+
+        @property
+        def run_backward(self) -> Any:
+            method = super().run_backward
+            page = state.page
+            if page is None or page.slot().in_backward:
+                return method
+            return _around_backward(method, direct=True)
+
+    getter: Any = Engine.run_backward
+    skip_in_dynamo(getter.fget.__code__)
+    Variable._execution_engine = Engine()
+
+
+def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> Callable[..., Any]:
+    is_tracing = calls.is_tracing()
+
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        page = state.page
+        # autograd.grad runs the engine too, but accumulates nothing, so that no reducer hook fires.
+        if is_tracing() or page is None or (direct and not kwargs.get("accumulate_grad")):
+            return function(*args, **kwargs)
+        slot = page.slot()
+        depth, nested = slot.depth, slot.in_backward
+        slot.in_backward = True
+        try:
+            if not nested:
+                _enter_backward(page, sys._getframe(1))
+            return function(*args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            endings.seen(error)
+            raise
+        finally:
+            slot.in_backward = nested
+            if not nested:
+                page.leave(slot, depth)
+                page.count(layout.BACKWARD_LEFT)
+
+    return stand_in(backward, function)
+
+
+def _enter_backward(page: PageWriter, frame: Any) -> None:
+    try:
+        late.look()
+        slot = page.slot()
+        site = sites.position(page, frame)
+        page.count(layout.BACKWARD_ENTERED)
+        page.enter(slot, Operation(kind=CALL_KIND["backward"], op=page.text("backward")), site)
+        page.event(BACKWARD, slot.thread, site, PLAIN)
+    except state.FAULTS:
+        return
+
+
+def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG001 - torch's hook signature
+    page = state.page
+    if page is not None:
+        late.look()
+        _record(page, STEP, layout.OPTIMIZER_STEPS, sys._getframe(1))
+
+
+def _patch_fsdp(fsdp: ModuleType) -> None:
+    """Count forwards of FSDP roots, of either generation, at the point where the root knows that it is the root."""
+    from torch.distributed.fsdp import fully_sharded_data_parallel as first
+
+    del fsdp
+    first._root_pre_forward = _fsdp1_root(first._root_pre_forward)
+    try:
+        from torch.distributed.fsdp._fully_shard._fsdp_state import FSDPState
+    except ImportError:  # before 2.6
+        from torch.distributed._composable.fsdp._fsdp_state import FSDPState
+    FSDPState._root_pre_forward = _fsdp2_root(FSDPState._root_pre_forward)
+
+
+def _fsdp1_root(function: Callable[..., Any]) -> Callable[..., Any]:
+    def _root_pre_forward(fsdp: Any, *args: Any, **kwargs: Any) -> Any:
+        result = function(fsdp, *args, **kwargs)
+        if getattr(fsdp, "_is_root", False):
+            _count_forward(state.page, getattr(fsdp, "_sync_gradients", True), sys._getframe(1))
+        return result
+
+    return stand_in(_root_pre_forward, function)
+
+
+def _fsdp2_root(function: Callable[..., Any]) -> Callable[..., Any]:
+    def _root_pre_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        context = getattr(self, "_state_ctx", None)
+        before = getattr(context, "iter_forward_root", None)
+        result = function(self, *args, **kwargs)
+        if before is None and getattr(getattr(self, "_state_ctx", None), "iter_forward_root", None) is self:
+            _count_forward(state.page, _fsdp2_synchronises(self), sys._getframe(1))
+        return result
+
+    return stand_in(_root_pre_forward, function)
+
+
+def _fsdp2_synchronises(fsdp: Any) -> bool:
+    """False after `set_requires_gradient_sync(False)`; the root itself may have no parameters of its own."""
+    found = getattr(fsdp, "_fsdp_param_groups", None) or [getattr(fsdp, "_fsdp_param_group", None)]
+    return any(getattr(one, "reduce_grads", True) for one in found)
+
+
+def _patch_deepspeed(engine: ModuleType) -> None:
+    """Count DeepSpeed's forwards; between accumulation boundaries it synchronises nothing."""
+    is_tracing = calls.is_tracing()
+    function = engine.DeepSpeedEngine.forward
+
+    def forward(self: Any, *inputs: Any, **kwargs: Any) -> Any:
+        if is_tracing() or state.page is None:
+            return function(self, *inputs, **kwargs)
+        _count_forward(state.page, self.is_gradient_accumulation_boundary(), sys._getframe(1))
+        try:
+            return function(self, *inputs, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+
+    engine.DeepSpeedEngine.forward = stand_in(forward, function)

@@ -1,0 +1,75 @@
+"""Blocking methods of torch's C++ objects: handles of asynchronous operations, stores, DDP's reducer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from . import calls, endings, sites, state
+from .unseen import drop_frame, stand_in
+from .writer import CALL_KIND, Operation, PageWriter
+
+STORE = CALL_KIND["store"]
+#: bytes of a store key that are kept
+LONGEST_DETAIL = 64
+
+
+def patch_waits() -> None:
+    """Patch the classes themselves, so that types and identities which the job sees stay."""
+    from torch._C import _distributed_c10d as c10d
+
+    work: Any = c10d.Work
+    work.wait = _work_wait(work.wait)
+    # Concrete stores only: a Python subclass of Store is called back from C++ by the same names.
+    for name in ("TCPStore", "FileStore", "HashStore", "PrefixStore"):
+        store = getattr(c10d, name, None)
+        if store is not None:
+            store.get = calls.around(store.get, _read_key("get"), event=False)
+            store.wait = calls.around(store.wait, _read_key("wait"), event=False)
+
+
+def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
+    # pybind11 asks for a Python override of a C++ method by name and looks for `self` as the first local of a
+    # calling frame of that name; without both a Work implemented in Python would be called for ever.
+    def wait(self: Any, *args: Any, **kwargs: Any) -> Any:
+        page = state.page
+        if page is None:
+            return function(self, *args, **kwargs)
+        slot = page.slot()
+        depth, inside = slot.depth, slot.inside
+        try:
+            _begin(page, self, sys._getframe(1))
+            return function(self, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            endings.seen(error)
+            raise
+        finally:
+            slot.inside = inside
+            if slot.depth != depth:
+                page.leave(slot, depth)
+
+    hooked = stand_in(wait, function)
+    hooked.__code__ = hooked.__code__.replace(co_name="wait")
+    return hooked
+
+
+def _begin(page: PageWriter, handle: Any, frame: Any) -> None:
+    try:
+        slot = page.slot()
+        page.enter(slot, calls.waiting(page, handle), sites.position(page, frame))
+        if not slot.inside:
+            slot.inside = True
+            endings.handled(page)
+    except state.FAULTS:
+        return
+
+
+def _read_key(name: str) -> calls.Read:
+    def read(page: PageWriter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation:
+        key = args[1] if len(args) > 1 else kwargs.get("key", kwargs.get("keys", ""))
+        text = key if isinstance(key, str) else ",".join(map(str, key))
+        return Operation(kind=STORE, op=page.text(name), detail=text.encode()[:LONGEST_DETAIL])
+
+    return read

@@ -1,0 +1,257 @@
+"""The writing side of the page: what the hooks of one process call.
+
+Several threads write, one at a time under the GIL. A read-add-store of a hot word contains no bytecode at which
+CPython switches threads, and every record is one `pack_into`. There is no lock: hooks run inside signal handlers too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import mmap
+import os
+import threading
+import zlib
+from time import monotonic
+from typing import Any, NamedTuple
+
+from . import page
+
+CALL_KIND = {name: code for code, name in enumerate(page.KINDS)}
+EVENT_KIND = {name: code for code, name in enumerate(page.EVENT_KINDS)}
+
+
+class Operation(NamedTuple):
+    """What one call is, in the page's own codes; None of it refers to torch objects."""
+
+    #: code of KINDS
+    kind: int
+    #: text position of the name
+    op: int
+    #: text position of the group, 0 where there is none
+    group: int = 0
+    numel: int = page.NONE
+    #: text position of the dtype
+    dtype: int = 0
+    #: global ranks
+    peer: int = page.NONE
+    root: int = page.NONE
+    tag: int = 0
+    #: page.ASYNCHRONOUS | page.TAGGED
+    flags: int = 0
+    detail: bytes = b""
+
+
+class Slot:
+    """One thread's row. Only its own thread writes it, but for the reaper, which acts when the thread is gone."""
+
+    __slots__ = ("depth", "in_backward", "inside", "row", "thread", "word")
+
+    def __init__(self, row: int, thread: int) -> None:
+        self.row = page.THREADS + row * page.THREAD_SIZE
+        self.word = self.row // 8
+        self.thread = thread
+        self.depth = 0
+        #: inside a communication call: what c10d calls from there is its own business
+        self.inside = False
+        self.in_backward = False
+
+
+class PageWriter:
+    """A page of this process. Raises OSError if the file cannot be made or its blocks cannot be had."""
+
+    def __init__(self, path: str, identity: dict[str, Any]) -> None:
+        self.path = path
+        self.identity = identity
+        self._map = _reserve(path + ".new")
+        self._words = memoryview(self._map).cast("Q")
+        self._clocks = memoryview(self._map).cast("d")
+        self._texts: dict[Any, int] = {}
+        self._text_end = 0
+        self._numbers = itertools.count(1)
+        self._slots: dict[int, Slot] = {}
+        self._local = threading.local()
+        self._loaders: dict[int, int] = {}
+        page.HEAD.pack_into(self._map, 0, page.MAGIC, page.VERSION, page.SIZE, 0)
+        self._clocks[page.HEARTBEAT] = self._clocks[page.MOVED] = monotonic()
+        self.identify()
+        os.rename(path + ".new", path)
+
+    def identify(self, **changes: Any) -> None:
+        """Write the identity note, with changes: rank, world size and backend are known only after the rendezvous."""
+        self.identity.update(changes)
+        self._note(page.IDENTITY, page.IDENTITY_SIZE, self.identity)
+        self.moved()
+
+    def beat(self) -> None:
+        self._clocks[page.HEARTBEAT] = monotonic()
+
+    def still(self) -> float:
+        """Seconds since anything but the heartbeat was written."""
+        return monotonic() - self._clocks[page.MOVED]
+
+    def moved(self) -> None:
+        self._words[page.REVISION] += 1
+        self._clocks[page.MOVED] = monotonic()
+
+    def count(self, word: int) -> None:
+        """Add one to a counter, given as its hot word."""
+        self._words[word] += 1
+        self._words[page.REVISION] += 1
+        self._clocks[page.MOVED] = monotonic()
+
+    def text(self, value: Any) -> int:
+        """The position of a name, a site (file, line, function) or a group (name, description, runs); 0 if full."""
+        position = self._texts.get(value)
+        if position is None:
+            position = self._append(value)
+        return position
+
+    def _append(self, value: Any) -> int:
+        payload = json.dumps(value).encode()
+        size = page.TEXT_HEAD.size + len(payload)
+        # Room is taken before it is filled: a signal handler or another thread may append between these lines.
+        start = self._text_end
+        if start + size > page.TEXTS_SIZE:
+            return 0
+        self._text_end = start + size
+        at = page.TEXTS + start
+        self._map[at + page.TEXT_HEAD.size : at + size] = payload
+        page.TEXT_HEAD.pack_into(self._map, at, len(payload))
+        self._words[page.TEXT_USED] = self._text_end
+        position = self._texts[value] = start + 1
+        return position
+
+    def slot(self) -> Slot:
+        """This thread's row. More threads than rows share one that is not published."""
+        try:
+            slot: Slot = self._local.slot
+        except AttributeError:
+            slot = self._local.slot = self._new_slot()
+        return slot
+
+    def _new_slot(self) -> Slot:
+        thread = threading.get_native_id()
+        for row in range(page.THREAD_ROWS):
+            slot = Slot(row, thread)
+            # setdefault is atomic: two new threads never get one row.
+            if row not in self._slots and self._slots.setdefault(row, slot) is slot:
+                self._words[slot.word + 1] = 0
+                self._words[slot.word + 2] = 0
+                self._words[slot.word] = thread
+                return slot
+        return Slot(page.THREAD_ROWS, thread)
+
+    def reap(self) -> None:
+        """Free the rows of threads that no longer exist."""
+        for row, slot in tuple(self._slots.items()):
+            if not os.path.exists(f"/proc/self/task/{slot.thread}"):
+                self._words[slot.word] = 0
+                del self._slots[row]
+
+    def enter(self, slot: Slot, operation: Operation, site: int) -> None:
+        """Put a call in flight on top of this thread's stack; `leave` with the depth before it takes it off."""
+        depth = slot.depth
+        # Taken before it is written: a signal handler that communicates in between uses the next level.
+        slot.depth = depth + 1
+        if depth < page.CALL_DEPTH and slot.word < page.EVENTS // 8:
+            number = self._words[page.REVISION] + 1
+            kind, op, group, numel, dtype, peer, root, tag, flags, detail = operation
+            page.CALL.pack_into(
+                self._map,
+                slot.row + page.THREAD_HEAD + depth * page.CALL.size,
+                number,
+                monotonic(),
+                numel,
+                slot.thread,
+                site,
+                group,
+                op,
+                dtype,
+                peer,
+                root,
+                tag,
+                kind,
+                flags,
+                detail,
+                number,
+            )
+            self._words[slot.word + 1] = depth + 1
+        self._words[page.REVISION] += 1
+        self._clocks[page.MOVED] = monotonic()
+
+    def leave(self, slot: Slot, depth: int) -> None:
+        """Back to `depth` calls in flight, whatever was lost on the way (an exception inside `enter`)."""
+        slot.depth = depth
+        if slot.word < page.EVENTS // 8:
+            self._words[slot.word + 1] = min(depth, page.CALL_DEPTH)
+        self._words[page.REVISION] += 1
+        self._clocks[page.MOVED] = monotonic()
+
+    def communicated(self, slot: Slot) -> None:
+        if slot.word < page.EVENTS // 8:
+            self._words[slot.word + 2] = 1
+
+    def event(self, code: int, thread: int, site: int, operation: Operation) -> None:
+        """Add to the history; `code` is of EVENT_KINDS."""
+        number = next(self._numbers)
+        kind, op, group, numel, dtype, peer, root, tag, flags, _ = operation
+        page.EVENT.pack_into(
+            self._map,
+            page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size,
+            number,
+            monotonic(),
+            numel,
+            thread,
+            site,
+            group,
+            op,
+            dtype,
+            peer,
+            root,
+            tag,
+            code,
+            flags | kind << page.KIND_SHIFT,
+            number,
+        )
+
+    def loader(self, site: int) -> int:
+        """The row of a creation site of data iterators, as its first hot word; the last row takes what is too much."""
+        row = self._loaders.get(site)
+        if row is None:
+            row = self._loaders[site] = min(len(self._loaders), page.LOADER_ROWS - 1)
+            word = page.LOADERS // 8 + row * page.LOADER_WORDS
+            self._words[word] = site
+        return page.LOADERS // 8 + row * page.LOADER_WORDS
+
+    def pending(self, raised: list[Any]) -> None:
+        """Write the exceptions that are being handled; not a movement."""
+        self._note(page.PENDING, page.PENDING_SIZE, raised)
+
+    def ending(self, ending: dict[str, Any]) -> None:
+        self._note(page.ENDING, page.ENDING_SIZE, ending)
+        self.moved()
+
+    def _note(self, offset: int, size: int, value: Any) -> None:
+        payload = json.dumps(value).encode()
+        if len(payload) > size - page.NOTE.size:
+            raise ValueError(f"note of {len(payload)} bytes does not fit")
+        start = offset + page.NOTE.size
+        self._map[start : start + len(payload)] = payload
+        page.NOTE.pack_into(self._map, offset, len(payload), zlib.crc32(payload))
+
+
+def _reserve(path: str) -> mmap.mmap:
+    """A zeroed file of the page's size, with its blocks: a full disk must fail here, not as SIGBUS in the job."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, page.SIZE)
+        return mmap.mmap(descriptor, page.SIZE)
+    finally:
+        os.close(descriptor)
+
+
+def started_ticks() -> int:
+    """This process's start in clock ticks since boot: field 22 of /proc/self/stat, counted after the name's `)`."""
+    with open("/proc/self/stat", "rb") as file:
+        return int(file.read().rpartition(b")")[2].split()[19])
