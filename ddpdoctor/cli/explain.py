@@ -1,0 +1,71 @@
+"""Impure. `ddpdoctor explain CODE`: what a code means, why it hangs, and what to do; without a network."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from dataclasses import dataclass
+
+from ddpdoctor.cli import options
+from ddpdoctor.errors import ExitCode, UsageError
+
+_EPILOG = """examples:
+  ddpdoctor explain DD201
+  ddpdoctor explain uneven-inputs
+
+exit status:
+  0  explained
+  2  no such code"""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A rule's documentation: its module's docstring."""
+
+    code: str
+    name: str
+    text: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    parser.add_argument("code", metavar="CODE", nargs="?", help="a code such as DD201, or a rule's name")
+    parser.add_argument("--all", action="store_true", help="every code, one after the other")
+
+
+def run(args: argparse.Namespace) -> ExitCode:
+    """Print the documentation; raises UsageError for a code that does not exist."""
+    known = pages()
+    if args.all:
+        sys.stdout.write("\n".join(text_of(page) for page in known))
+        return ExitCode.OK
+    if args.code is None:
+        listed = ", ".join(page.code for page in known)
+        raise UsageError("no code to explain", hint=f"one of {listed}")
+    sys.stdout.write(text_of(_find(args.code, known)))
+    return ExitCode.OK
+
+
+def pages() -> tuple[Page, ...]:
+    """The documentation of every diagnosis and lint rule, sorted by code."""
+    found: list[Page] = []
+    for module in ("ddpdoctor.diagnose.registry", "ddpdoctor.lint.registry"):
+        for registered in importlib.import_module(module).RULES:
+            found.append(Page(registered.rule.code, registered.rule.name, registered.documentation))
+    return tuple(sorted(found, key=lambda page: page.code))
+
+
+def text_of(page: Page) -> str:
+    """The page as it is printed: code and name as the heading, then the docstring."""
+    return f"# {page.code} {page.name}\n\n{page.text.strip()}\n"
+
+
+def _find(wanted: str, known: tuple[Page, ...]) -> Page:
+    for page in known:
+        if wanted.upper() == page.code or wanted.lower() == page.name:
+            return page
+    words = [word for page in known for word in (page.code, page.name)]
+    guess = options.closest(wanted.upper(), words) or options.closest(wanted.lower(), words)
+    hint = f"did you mean `ddpdoctor explain {guess}`?" if guess else "codes stand in every report and lint finding"
+    raise UsageError(f"no rule is called {wanted!r}", hint=hint)

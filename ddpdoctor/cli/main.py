@@ -1,0 +1,127 @@
+"""Impure. The program: picks the subcommand, and turns every error into one line and an exit status."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import NoReturn
+
+import ddpdoctor
+from ddpdoctor.cli import options
+from ddpdoctor.errors import DoctorError, ExitCode, UsageError
+
+#: in the order of `ddpdoctor --help`; each is a module of this package with add_arguments(parser) and run(args)
+COMMANDS = {
+    "watch": "run a distributed job and say which rank breaks it, where and why",
+    "diagnose": "read the evidence of an earlier job and say what was wrong",
+    "lint": "find hangs and silent mistakes in source, before the launch",
+    "repro": "run real jobs that hang for a known reason and check the diagnosis",
+    "explain": "say what a code such as DD201 means and what to do about it",
+}
+
+_EPILOG = """examples:
+  ddpdoctor watch -- torchrun --nproc-per-node 4 train.py
+  ddpdoctor repro run uneven-inputs
+
+`ddpdoctor COMMAND --help` says more. Exit status: each command's own; 2 unusable arguments, 125 ddpdoctor failed."""
+
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+
+def entry() -> NoReturn:
+    """The console script."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(argv: list[str]) -> int:
+    """Run one command line and return its exit status; nothing is raised."""
+    try:
+        status = _run(argv)
+        sys.stdout.flush()
+        return status
+    except SystemExit as ended:
+        # argparse's own --help and --version
+        return int(ended.code or 0)
+    except DoctorError as error:
+        _say(f"error: {error.message}{f' - {error.hint}' if error.hint else ''}")
+        return int(error.exit_code)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # the reader has left; without this Python fails once more when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001 - boundary: the last one, so that a person gets a report and not a traceback
+        from ddpdoctor.cli import failure
+
+        _say(failure.describe(error, argv))
+        return int(ExitCode.INTERNAL)
+
+
+def parser_of(name: str) -> options.Parser:
+    """The parser of one subcommand; imports its module."""
+    parser = options.Parser(prog=f"ddpdoctor {name}", description=_sentence(COMMANDS[name]))
+    importlib.import_module(f"ddpdoctor.cli.{name}").add_arguments(parser)
+    return parser
+
+
+def top_parser() -> options.Parser:
+    """The parser of `ddpdoctor` itself: it knows the subcommands' names and imports none of them."""
+    parser = options.Parser(prog="ddpdoctor", description=ddpdoctor.__doc__ or "")
+    parser.usage = "ddpdoctor COMMAND ..."
+    parser.add_argument("--version", action="version", version=f"ddpdoctor {ddpdoctor.__version__}")
+    listed = "\n".join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())
+    parser.epilog = f"commands:\n{listed}\n\n{_EPILOG}"
+    return parser
+
+
+def _run(argv: list[str]) -> int:
+    name, rest = (argv[0], argv[1:]) if argv else ("", [])
+    if name in COMMANDS:
+        return _run_command(name, rest)
+    parser = top_parser()
+    if not argv:
+        parser.print_help()
+        return int(ExitCode.USAGE)
+    if name.startswith("-"):
+        options.parse(parser, argv)
+    guess = options.closest(name, COMMANDS)
+    hint = f"did you mean `ddpdoctor {guess}`?" if guess else f"commands are {', '.join(COMMANDS)}"
+    raise UsageError(f"unknown command {name!r}", hint=hint)
+
+
+def _run_command(name: str, argv: list[str]) -> int:
+    parser = parser_of(name)
+    command: tuple[str, ...] | None = None
+    if name == "watch":
+        # argparse's REMAINDER keeps the "--" and takes options that follow it for ours
+        argv, command = options.split_command(argv)
+        if not {"-h", "--help"} & set(argv):
+            _check_command(argv, command)
+    args = options.parse(parser, argv)
+    if command is not None:
+        args.command = command
+    return int(importlib.import_module(f"ddpdoctor.cli.{name}").run(args))
+
+
+def _check_command(argv: list[str], command: tuple[str, ...] | None) -> None:
+    example = "`ddpdoctor watch -- torchrun --nproc-per-node 4 train.py`"
+    if command is None:
+        words = " ".join(argv) or "torchrun ..."
+        raise UsageError("no `--` before the command to watch", hint=f"type `ddpdoctor watch -- {words}`")
+    if not command:
+        raise UsageError("no command after `--`", hint=f"for example {example}")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _say(text: str) -> None:
+    """Our own lines go to stderr; a closed stderr is nobody's loss."""
+    try:
+        print(f"ddpdoctor: {text}", file=sys.stderr)
+    except OSError:
+        return

@@ -1,0 +1,82 @@
+"""Impure. What subcommands share: the parser that raises instead of exiting, the terminal's wishes, did-you-mean."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn, TextIO
+
+from ddpdoctor.errors import UsageError
+
+#: columns where the stream is no terminal: a log, a pipe, a CI page
+_UNKNOWN_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """How text is drawn on a stream."""
+
+    width: int
+    color: bool
+    unicode: bool
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose mistakes are UsageErrors with one line and what to type."""
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(**settings, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"see `{self.prog} --help`")
+
+
+def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
+    """Parse; an option that does not exist is answered with the one that was probably meant.
+
+    Raises UsageError.
+    """
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        option = unknown[0].partition("=")[0]
+        guess = closest(option, (o for action in parser._actions for o in action.option_strings))
+        hint = f"did you mean `{guess}`?" if guess else f"see `{parser.prog} --help`"
+        raise UsageError(f"unknown {'option' if option.startswith('-') else 'argument'} {option!r}", hint=hint)
+    return args
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """The known word that was probably meant, "" if none is near."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
+
+
+def split_command(argv: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
+    """Our own arguments and the command behind the first `--`; None where there is no `--`."""
+    if "--" not in argv:
+        return argv, None
+    at = argv.index("--")
+    return argv[:at], tuple(argv[at + 1 :])
+
+
+def screen(stream: TextIO, environ: Mapping[str, str]) -> Screen:
+    """Width, colour and character set for a stream.
+
+    NO_COLOR and FORCE_COLOR (no-color.org, force-color.org) decide where they are set and not empty; else colour is
+    for terminals that are not "dumb". Width is the terminal's, or COLUMNS.
+    """
+    terminal = stream.isatty()
+    if environ.get("NO_COLOR"):
+        color = False
+    elif environ.get("FORCE_COLOR"):
+        color = True
+    else:
+        color = terminal and environ.get("TERM", "") not in ("dumb", "")
+    measured = terminal or environ.get("COLUMNS", "").isdigit()
+    width = shutil.get_terminal_size((_UNKNOWN_WIDTH, 24)).columns if measured else _UNKNOWN_WIDTH
+    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "").replace("_", "")
+    return Screen(width=width, color=color, unicode=encoding.startswith("utf"))

@@ -1,0 +1,207 @@
+"""Impure. `ddpdoctor repro`: real jobs that hang for a known reason, and whether the diagnosis is the right one."""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import importlib.util
+import json
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ddpdoctor.cli import options
+from ddpdoctor.errors import ExitCode, UsageError
+from ddpdoctor.model import codec
+
+if TYPE_CHECKING:
+    from ddpdoctor.repro.case import Case
+    from ddpdoctor.repro.runner import Result
+
+_EPILOG = """examples:
+  ddpdoctor repro run uneven-inputs --ranks 4
+  ddpdoctor repro all --jobs 2
+
+exit status:
+  0  diagnosed as expected
+  1  not
+  2  unusable arguments"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    actions = parser.add_subparsers(dest="action", metavar="list|show|run|all", required=True)
+    listing = actions.add_parser("list", help="name the cases")
+    show = actions.add_parser("show", help="print a case's program")
+    running = actions.add_parser("run", help="run a case under `ddpdoctor watch` and compare the verdict")
+    every = actions.add_parser("all", help="run every case, broken and fixed")
+    for action in (show, running):
+        action.add_argument("name", metavar="NAME", help="a case, as `ddpdoctor repro list` names it")
+    for action in (show, running):
+        action.add_argument("--fixed", action="store_true", help="the cured program instead of the broken one")
+    running.add_argument("--ranks", type=_positive, metavar="N", help="number of processes (default: the case's own)")
+    every.add_argument("--jobs", type=_positive, default=1, metavar="N", help="cases at a time (default: 1)")
+    for action in (listing, running, every):
+        action.add_argument("--json", action="store_true", help="print JSON on stdout, everything else on stderr")
+
+
+def run(args: argparse.Namespace) -> ExitCode:
+    """Do one of the four actions. Raises UsageError for an unknown case, InputError for a damaged one."""
+    if args.action == "list":
+        return _list(args.json)
+    if args.action == "show":
+        case = _case(args.name)
+        sys.stdout.write((case.fixed if args.fixed else case.broken).read_text(encoding="utf-8"))
+        return ExitCode.OK
+    _require_torch()
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, _interrupt)
+    results = _run_all(args.jobs, stop) if args.action == "all" else [_run_one(args, stop)]
+    if args.json:
+        print(json.dumps([_as_json(result) for result in results], indent=2))
+    return ExitCode.OK if all(result.passed or result.skipped for result in results) else ExitCode.FOUND
+
+
+def _list(as_json: bool) -> ExitCode:
+    from ddpdoctor.repro import catalogue
+
+    cases = catalogue.load_all(catalogue.root())
+    if as_json:
+        print(json.dumps([_case_as_json(case) for case in cases], indent=2))
+        return ExitCode.OK
+    widest = max((len(case.name) for case in cases), default=0)
+    for case in cases:
+        print(f"{case.code}  {case.name:<{widest}}  {case.ranks} ranks  {case.outcome.value:<5}  {case.summary}")
+    return ExitCode.OK
+
+
+def _case(name: str) -> Case:
+    from ddpdoctor.repro import catalogue
+
+    folder = catalogue.root()
+    known = catalogue.names(folder)
+    if name not in known:
+        guess = options.closest(name, known)
+        raise UsageError(
+            f"no case is called {name!r}", hint=f"did you mean `{guess}`?" if guess else "see `ddpdoctor repro list`"
+        )
+    return catalogue.load(folder / name)
+
+
+def _require_torch() -> None:
+    if importlib.util.find_spec("torch") is None:
+        raise UsageError("the cases need torch, and it is not installed", hint="`pip install 'ddpdoctor[torch]'`")
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    """SIGTERM ends us as Ctrl-C does, so that the job is ended too."""
+    raise KeyboardInterrupt
+
+
+def _run_one(args: argparse.Namespace, stop: threading.Event) -> Result:
+    from ddpdoctor.repro import runner
+
+    case = _case(args.name)
+    ranks = args.ranks or case.ranks
+    program = case.fixed if args.fixed else case.broken
+    _say(f"{case.name}: {case.summary}")
+    _say(f"starting {ranks} ranks of {_short(program)} under `ddpdoctor watch`; Ctrl-C ends it")
+    result = runner.run(case, ranks=ranks, fixed=args.fixed, log=None, stop=stop)
+    _say(f"expected and found, {result.seconds:.0f} s in all")
+    for line in _table(result):
+        _say(line)
+    _say(_conclusion(result))
+    return result
+
+
+def _run_all(jobs: int, stop: threading.Event) -> list[Result]:
+    """Every broken program and every fixed one, `jobs` at a time; one line each as it ends."""
+    from ddpdoctor.repro import catalogue, runner
+
+    cases = catalogue.load_all(catalogue.root())
+    logs = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-logs-"))
+    todo = [(case, fixed) for case in cases for fixed in (False, True)]
+    _say(f"{len(todo)} runs, {jobs} at a time; what they print is in {logs}")
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = [
+            pool.submit(
+                runner.run,
+                case,
+                ranks=case.ranks,
+                fixed=fixed,
+                log=logs / f"{case.name}-{'fixed' if fixed else 'broken'}.log",
+                stop=stop,
+            )
+            for case, fixed in todo
+        ]
+        try:
+            for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
+                for line in _progress(done, len(todo), future.result()):
+                    _say(line)
+        except BaseException:
+            # every running case sees it within a tick and ends its job
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    results = [future.result() for future in futures]
+    failed = sum(not (result.passed or result.skipped) for result in results)
+    skipped = sum(bool(result.skipped) for result in results)
+    _say(f"{len(results) - failed - skipped} as expected, {failed} not, {skipped} skipped")
+    return results
+
+
+def _progress(done: int, total: int, result: Result) -> Iterator[str]:
+    word = "skip" if result.skipped else "ok" if result.passed else "FAIL"
+    time = next((check.found for check in result.checks if check.what == "time"), "")
+    detail = result.skipped or (f"told after {time} of silence, " if time else "") + f"{result.seconds:.0f} s in all"
+    yield f"[{done:>{len(str(total))}}/{total}] {word:<4} {result.code} {result.name} {result.program}  {detail}"
+    for check in result.checks:
+        if not check.passed:
+            yield f"    {check.what}: expected {check.expected}, found {check.found}   see {result.log}"
+
+
+def _table(result: Result) -> Iterator[str]:
+    rows = [
+        ("", "expected", "found", ""),
+        *((c.what, c.expected, c.found, "ok" if c.passed else "WRONG") for c in result.checks),
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    for row in rows:
+        yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, (*widths, 0), strict=True)).rstrip()
+
+
+def _conclusion(result: Result) -> str:
+    if result.skipped:
+        return f"{result.name} was not run: it {result.skipped}"
+    if not result.passed:
+        return f"{result.name} was not diagnosed as expected"
+    return f"{result.name} behaves as expected" + (
+        "" if result.program == "fixed.py" else f"; its cure: `ddpdoctor repro run {result.name} --fixed`"
+    )
+
+
+def _as_json(result: Result) -> object:
+    return {**codec.encode(result), "passed": result.passed}
+
+
+def _case_as_json(case: Case) -> object:
+    return {**codec.encode(case), "folder": str(case.folder)}
+
+
+def _short(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
+    return int(text)
+
+
+def _say(text: str) -> None:
+    print(f"ddpdoctor: {text}", file=sys.stderr, flush=True)

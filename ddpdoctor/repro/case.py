@@ -1,0 +1,44 @@
+"""Pure. One fixture: a program that goes wrong for a known reason, and the verdict that it must get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ddpdoctor.model.diagnosis import Deadlock, Outcome
+from ddpdoctor.model.ranks import RankSet
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One fixture and what is expected of its broken program."""
+
+    name: str
+    code: str
+    summary: str
+    folder: Path
+    #: default world size
+    ranks: int
+    #: who is to blame at the default world size; empty where nobody can be named
+    culprits: RankSet
+    #: line of `locate` in broken.py
+    line: int
+    deadlock: Deadlock
+    outcome: Outcome
+    launcher: str
+    #: lint rule that finds it before launch, "" for none
+    lint: str
+    #: seconds for `--stall-after`, None where the deadlock is provable and needs no patience
+    stall_after: int | None
+    #: "", "gpu" or "multi-node"
+    needs: str
+    #: the longest that a run may take
+    seconds: int
+
+    @property
+    def broken(self) -> Path:
+        return self.folder / "broken.py"
+
+    @property
+    def fixed(self) -> Path:
+        return self.folder / "fixed.py"

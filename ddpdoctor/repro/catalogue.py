@@ -1,0 +1,133 @@
+"""Impure. The fixtures: programs that hang, stall or die for a known reason, with the verdict that they must get."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import ddpdoctor
+from ddpdoctor.errors import InputError
+from ddpdoctor.model.diagnosis import Deadlock, Outcome
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.repro.case import Case
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+T = TypeVar("T")
+
+LAUNCHERS = ("torchrun", "torch.distributed.run", "accelerate", "spawn", "python")
+_KEYS = frozenset(
+    {
+        *("code", "name", "summary", "ranks", "culprits", "locate", "deadlock", "outcome"),
+        *("launcher", "lint", "stall_after", "needs", "seconds"),
+    }
+)
+
+
+def root() -> Path:
+    """Where the fixtures lie: in the installed package, or beside it in a checkout.
+
+    Raises InputError where they are in neither place.
+    """
+    package = Path(ddpdoctor.__file__).parent
+    for folder in (package / "fixtures", package.parent / "fixtures"):
+        if folder.is_dir():
+            return folder
+    raise InputError("the fixtures are not installed", hint="install ddpdoctor from its wheel or its checkout")
+
+
+def names(folder: Path) -> list[str]:
+    """Names of all fixtures in a folder."""
+    return sorted(path.parent.name for path in folder.glob("*/fixture.toml"))
+
+
+def load_all(folder: Path) -> tuple[Case, ...]:
+    """Every fixture, sorted by code. Raises InputError for one that is not well-formed."""
+    return tuple(sorted((load(folder / name) for name in names(folder)), key=lambda case: (case.code, case.name)))
+
+
+def load(folder: Path) -> Case:
+    """Read one fixture. Raises InputError that names the file and the fault."""
+    path = folder / "fixture.toml"
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: {error}", hint="see the other fixtures for the form") from None
+    fields = _Fields(path, values)
+    unknown = sorted(values.keys() - _KEYS)
+    if unknown:
+        raise fields.wrong(unknown[0], f"is not a key; keys are {', '.join(sorted(_KEYS))}")
+    if fields.get("name", str) != folder.name:
+        raise fields.wrong("name", f"must be the folder's name, {folder.name!r}")
+    ranks = fields.get("ranks", int)
+    return Case(
+        name=folder.name,
+        code=fields.code("code"),
+        summary=fields.get("summary", str),
+        folder=folder,
+        ranks=ranks,
+        culprits=fields.ranks("culprits", ranks),
+        line=_line_of(folder / "broken.py", fields),
+        deadlock=Deadlock(fields.choice("deadlock", [d.value for d in Deadlock])),
+        outcome=Outcome(fields.choice("outcome", [o.value for o in Outcome])),
+        launcher=fields.choice("launcher", LAUNCHERS),
+        lint=fields.code("lint", ""),
+        stall_after=fields.get("stall_after", int) if "stall_after" in values else None,
+        needs=fields.choice("needs", ("", "gpu", "multi-node"), ""),
+        seconds=fields.get("seconds", int),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    path: Path
+    values: Mapping[str, Any]
+
+    def wrong(self, key: str, fault: str) -> InputError:
+        return InputError(f"{self.path}: {key!r} {fault}")
+
+    def get(self, key: str, kind: type[T], default: T | None = None) -> T:
+        value = self.values.get(key, default)
+        if value is None:
+            raise self.wrong(key, "is missing")
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise self.wrong(key, f"must be a {kind.__name__}, found {value!r}")
+        return value
+
+    def choice(self, key: str, choices: list[str] | tuple[str, ...], default: str | None = None) -> str:
+        value = self.get(key, str, default)
+        if value not in choices:
+            raise self.wrong(key, f"is {value!r}; it can be {', '.join(map(repr, choices))}")
+        return value
+
+    def code(self, key: str, default: str | None = None) -> str:
+        value = self.get(key, str, default)
+        if value != default and not re.fullmatch(r"DD\d{3}", value):
+            raise self.wrong(key, f"must be a code such as DD201, found {value!r}")
+        return value
+
+    def ranks(self, key: str, world_size: int) -> RankSet:
+        values = self.get(key, list)
+        if not all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v < world_size for v in values):
+            raise self.wrong(key, f"must be a list of ranks below {world_size}, found {values!r}")
+        return RankSet.of(values)
+
+
+def _line_of(broken: Path, fields: _Fields) -> int:
+    """Number of the one line that holds the text of `locate`."""
+    wanted = fields.get("locate", str)
+    try:
+        lines = broken.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise InputError(f"{broken}: {error.strerror}", hint="a fixture has broken.py and fixed.py") from None
+    found = [number for number, line in enumerate(lines, 1) if wanted in line]
+    if len(found) != 1:
+        raise fields.wrong("locate", f"must be the text of one line of broken.py; {len(found)} lines hold it")
+    return found[0]

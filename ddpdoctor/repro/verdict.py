@@ -1,0 +1,82 @@
+"""Pure. What a fixture's run was expected to give, beside what it gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ddpdoctor.errors import ExitCode
+from ddpdoctor.model.diagnosis import Deadlock, Outcome
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.report import Report
+from ddpdoctor.repro.case import Case
+
+#: seconds from the last progress to the report: with a proof, and beyond `--stall-after` without one
+PROVEN_WITHIN = 6.0
+SUSPECTED_WITHIN = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One expectation."""
+
+    what: str
+    expected: str
+    found: str
+    passed: bool
+
+
+def of_broken(case: Case, ranks: int, report: Report | None, status: int | None) -> tuple[Check, ...]:
+    """Compare the report on broken.py with what fixture.toml says. `status` is watch's, None where we ended it."""
+    if report is None:
+        return (Check("report", "a diagnosis", f"none, exit status {status}", False),)
+    first = report.diagnoses[0] if report.diagnoses else None
+    culprits = first.culprits if first else RankSet()
+    checks = [
+        _equal("outcome", case.outcome.value, report.outcome.value),
+        _equal("deadlock", case.deadlock.value, report.deadlock.value),
+        _equal("code", case.code, first.code if first else "none"),
+        _line(case, report),
+        _in_time(case, report),
+    ]
+    if ranks == case.ranks:
+        # who is to blame follows from how the fixture's data fall on its own number of ranks
+        checks.insert(3, _equal("culprits", str(case.culprits) or "none", str(culprits) or "none"))
+    if case.outcome is Outcome.HANG and status is not None:
+        checks.append(_equal("status", str(int(ExitCode.HANG_STOPPED)), str(status)))
+    return tuple(checks)
+
+
+def of_fixed(report: Report | None, status: int | None) -> tuple[Check, ...]:
+    """The cured program ends by itself, and nothing is said of it."""
+    said = report.outcome.value if report else Outcome.HEALTHY.value
+    named = report.diagnoses[0].code if report and report.diagnoses else "none"
+    return (
+        _equal("status", "0", str(status) if status is not None else "did not end"),
+        _equal("outcome", Outcome.HEALTHY.value, said),
+        _equal("code", "none", named),
+    )
+
+
+def _equal(what: str, expected: str, found: str) -> Check:
+    return Check(what, expected, found, expected == found)
+
+
+def _line(case: Case, report: Report) -> Check:
+    """The first location; any location where nobody is to blame and several stories are told."""
+    expected = f"{case.broken.name}:{case.line}"
+    locations = report.diagnoses[0].locations if report.diagnoses else ()
+    if len(case.culprits):
+        locations = locations[:1]
+    found = [f"{location.file.rpartition('/')[2]}:{location.line}" for location in locations]
+    exact = any(location.file == str(case.broken) and location.line == case.line for location in locations)
+    return Check("line", expected, ", ".join(found) or "none", exact)
+
+
+def _in_time(case: Case, report: Report) -> Check:
+    limit = PROVEN_WITHIN if case.deadlock is Deadlock.PROVEN else SUSPECTED_WITHIN + (case.stall_after or 0)
+    times = report.timeline
+    expected = f"within {limit:.0f} s"
+    if times.reported is None or times.last_progress is None:
+        return Check("time", expected, "not said", False)
+    silence = times.reported - times.last_progress
+    return Check("time", expected, f"{silence:.1f} s", silence <= limit)
