@@ -1,0 +1,30 @@
+"""Settings of one `watch`, bound once from the command line and handed on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+
+class OnHang(Enum):
+    REPORT = "report"
+    STOP = "stop"
+    COMMAND = "command"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchConfig:
+    command: tuple[str, ...]
+    #: seconds without progress that count as a stall; None: learned from the run
+    stall_after: float | None = None
+    on_hang: OnHang = OnHang.REPORT
+    #: the program to run with the report's path, for OnHang.COMMAND
+    hang_command: str = ""
+    #: seconds; default timeout for process groups that the script gives none
+    group_timeout: float | None = None
+    json: Path | None = None
+    bundle: Path | None = None
+    native: bool = False
+    probe: bool = True
+    quiet: bool = False

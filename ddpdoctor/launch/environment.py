@@ -1,0 +1,117 @@
+"""Which environment variables `watch` gives a job, for which torch, and why. What the user set always stays.
+
+Sources: ProcessGroupNCCL.hpp and FlightRecorder.hpp of torch 2.2 to 2.13; the names changed in 2.8.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PLUGIN = Path(__file__).resolve().parent.parent / "probe" / "plugin"
+
+#: entries of the Flight Recorder's ring: torch's own default from 2.11, 0 before
+RECORDER_ENTRIES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentPlan:
+    """What is set and why, and what the user had already set and is kept."""
+
+    set: Mapping[str, str]
+    why: Mapping[str, str]
+    kept: Mapping[str, str]
+
+    def explained(self) -> dict[str, str]:
+        """variable -> "value: why", as reports show it."""
+        return {name: f"{value}: {self.why[name]}" for name, value in self.set.items()}
+
+
+def plan(
+    environ: Mapping[str, str],
+    *,
+    torch_version: str | None,
+    run: Path | None,
+    watch_pid: int,
+    group_timeout: float | None = None,
+) -> EnvironmentPlan:
+    """Decide what to set. `run` None: no probe. `group_timeout` in seconds, for groups that the script gave none."""
+    wanted = dict(_recorder(torch_version))
+    if run is not None:
+        wanted |= _probe(environ, run, watch_pid, group_timeout)
+    own = ("PYTHONPATH", "DDPDOCTOR_RUN", "DDPDOCTOR_WATCH_PID", "DDPDOCTOR_GROUP_TIMEOUT")
+    kept = {name: environ[name] for name in wanted if name in environ and name not in own}
+    taken = {name: pair for name, pair in wanted.items() if name not in kept}
+    return EnvironmentPlan(
+        set={name: value for name, (value, _) in taken.items()},
+        why={name: reason for name, (_, reason) in taken.items()},
+        kept=kept,
+    )
+
+
+def _probe(
+    environ: Mapping[str, str], run: Path, watch_pid: int, group_timeout: float | None
+) -> dict[str, tuple[str, str]]:
+    before = environ.get("PYTHONPATH", "")
+    wanted = {
+        "PYTHONPATH": (f"{PLUGIN}:{before}" if before else str(PLUGIN), "torch loads the probe from this folder"),
+        "DDPDOCTOR_RUN": (str(run), "where the ranks keep their black boxes"),
+        "DDPDOCTOR_WATCH_PID": (str(watch_pid), "whom the ranks permit to read their stacks"),
+    }
+    if group_timeout is not None:
+        why = "--nccl-timeout, for process groups that the script gives no timeout"
+        wanted["DDPDOCTOR_GROUP_TIMEOUT"] = (f"{group_timeout:g}", why)
+    return wanted
+
+
+def _recorder(torch_version: str | None) -> dict[str, tuple[str, str]]:
+    """The recorder's ring is off by default before torch 2.11; both names, since the first that is set wins."""
+    release = _release(torch_version)
+    if release is None or release >= (2, 11):
+        return {}
+    why = "the Flight Recorder's ring, which is off by default before torch 2.11"
+    wanted = {"TORCH_NCCL_TRACE_BUFFER_SIZE": (str(RECORDER_ENTRIES), why)}
+    if release >= (2, 8):
+        wanted["TORCH_FR_BUFFER_SIZE"] = (str(RECORDER_ENTRIES), why)
+    return wanted
+
+
+def _release(version: str | None) -> tuple[int, int] | None:
+    found = re.match(r"(\d+)\.(\d+)", version or "")
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def installed_torch(command: tuple[str, ...], environ: Mapping[str, str]) -> str | None:
+    """torch's version in the interpreter that the command will run, read from its metadata; torch is not imported.
+
+    None where it cannot be told: the command is no Python program, or its environment is laid out in another way.
+    """
+    interpreter = _interpreter(command, environ)
+    if interpreter is None:
+        return None
+    for site in sorted(interpreter.parent.parent.glob("lib/python3*/site-packages")):
+        for metadata in site.glob("torch-*.dist-info"):
+            return metadata.name.removeprefix("torch-").removesuffix(".dist-info").partition("+")[0]
+    return None
+
+
+def _interpreter(command: tuple[str, ...], environ: Mapping[str, str]) -> Path | None:
+    found = shutil.which(command[0], path=environ.get("PATH"))
+    if found is None:
+        return None
+    path = Path(found)
+    try:
+        with path.open("rb") as file:
+            first = file.read(2)
+            shebang = file.readline(512) if first == b"#!" else b""
+    except OSError:
+        return None
+    if shebang:
+        words = shebang.decode(errors="replace").split()
+        program = words[-1] if words and words[0].endswith("/env") else (words[0] if words else "")
+        named = shutil.which(program, path=environ.get("PATH")) if program else None
+        path = Path(named) if named else path
+    return path if "python" in path.name else None

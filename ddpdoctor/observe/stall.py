@@ -1,0 +1,107 @@
+"""Pure. Two clocks over the job's movement: when a proof is worth a look, and when stillness is a stall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+#: seconds of stillness after which the wait-for graph is worth building
+PROOF_AFTER = 3.0
+#: seconds between looks for a proof: the first of these, then the next, the last from then on
+PROOF_PAUSES = (2.0, 4.0, 8.0, 15.0, 30.0)
+
+#: `auto`: at least this long, at least FACTOR times the run's own longest gap, FIRST_STEP before the first step
+FLOOR = 30.0
+FACTOR = 5.0
+FIRST_STEP = 600.0
+
+
+class Decision(Enum):
+    KEEP = "keep watching"
+    PROVE = "look whether a deadlock can be proven"
+    STALLED = "collect everything and report"
+    RESUMED = "what was reported has moved on"
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """One reading of all pages. Times are CLOCK_MONOTONIC seconds."""
+
+    time: float
+    #: the newest movement of any rank
+    moved: float
+    #: the largest number of optimizer steps of a rank
+    steps: int
+    #: the smallest group timeout, None where no page tells one
+    group_timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the clocks remember."""
+
+    started: float
+    moved: float
+    longest_gap: float = 0.0
+    stepped: bool = False
+    group_timeout: float | None = None
+    #: looks for a proof since the last movement, and when the last was
+    looks: int = 0
+    looked: float = 0.0
+    #: a report was made at this movement, and how often since
+    reported: float | None = None
+    reports: int = 0
+    reported_at: float = 0.0
+
+
+def advance(progress: Progress, pulse: Pulse) -> Progress:
+    """Take in a reading; movement resets the looks, and after the first step its gap is learned."""
+    progress = replace(progress, group_timeout=pulse.group_timeout or progress.group_timeout)
+    if pulse.moved <= progress.moved:
+        return progress
+    gap = pulse.moved - progress.moved if progress.stepped else 0.0
+    return replace(
+        progress,
+        moved=pulse.moved,
+        longest_gap=max(progress.longest_gap, gap),
+        stepped=progress.stepped or pulse.steps > 0,
+        looks=0,
+    )
+
+
+def stall_after(progress: Progress, wanted: float | None) -> float:
+    """Seconds of stillness that count as a stall; `wanted` is the user's figure, None for `auto`."""
+    if wanted is not None:
+        return wanted
+    learned = max(FLOOR, FACTOR * progress.longest_gap) if progress.stepped else FIRST_STEP
+    return min(learned, progress.group_timeout / 2) if progress.group_timeout else learned
+
+
+def decide(progress: Progress, now: float, wanted: float | None) -> Decision:
+    """What to do now."""
+    if progress.reported is not None and progress.moved > progress.reported:
+        return Decision.RESUMED
+    still = now - progress.moved
+    if progress.reported is not None:
+        # a verdict stands; look again ever more rarely whether it still holds
+        pause = stall_after(progress, wanted) * 2**progress.reports
+        return Decision.STALLED if now - progress.reported_at >= max(pause, FLOOR) else Decision.KEEP
+    if still >= stall_after(progress, wanted):
+        return Decision.STALLED
+    pause = PROOF_PAUSES[min(progress.looks, len(PROOF_PAUSES)) - 1] if progress.looks else 0.0
+    return Decision.PROVE if still >= PROOF_AFTER and now - progress.looked >= pause else Decision.KEEP
+
+
+def looked(progress: Progress, now: float) -> Progress:
+    """A look for a proof found none."""
+    return replace(progress, looks=progress.looks + 1, looked=now)
+
+
+def reported(progress: Progress, now: float) -> Progress:
+    """A report was made."""
+    return replace(progress, reported=progress.moved, reports=progress.reports + 1, reported_at=now)
+
+
+def resumed(progress: Progress) -> Progress:
+    """The job moves again: as if nothing had been reported."""
+    return replace(progress, reported=None, reports=0, looks=0)
