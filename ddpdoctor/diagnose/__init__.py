@@ -1,1 +1,1 @@
-"""Pure. Evidence to verdict: wait-for graph, engine, one rule per file."""
+"""Pure. Evidence in, report out: wait-for graph, histories, one rule a cause."""

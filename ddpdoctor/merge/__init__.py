@@ -1,1 +1,1 @@
-"""Pure. Many ranks to few groups: the stack prefix tree and the collective frontiers."""
+"""Pure. Many ranks become few groups: one stack tree with rank sets, frontiers by process group."""

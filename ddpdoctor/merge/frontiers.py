@@ -1,41 +1,66 @@
-"""How far every rank has come in every process group, told once per set of equal ranks."""
+"""How far each rank has come in each process group."""
 
 from __future__ import annotations
 
-from ddpdoctor.model.evidence import Evidence
+from collections.abc import Iterable
+
+from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.report import Frontier, GroupReport
 
+_COUNTED = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
 
-def known_groups(evidence: Evidence) -> tuple[Group, ...]:
-    """Groups by name and members, as the ranks' pages tell them."""
+
+def merge_frontiers(evidence: Evidence) -> tuple[GroupReport, ...]:
+    """Every group that a page knows, with its members' last operations, furthest behind first."""
+    return tuple(
+        GroupReport(
+            group.name, group.label(evidence.world_size), RankSet.of(group.members), _frontiers(evidence, group)
+        )
+        for group in all_groups(evidence.ranks)
+    )
+
+
+def all_groups(ranks: Iterable[RankEvidence]) -> tuple[Group, ...]:
+    """Groups by name and members, over all ranks; a description wins over none."""
     found: dict[tuple[str, tuple[Rank, ...]], Group] = {}
-    for rank in evidence.ranks:
+    for rank in ranks:
         for group in rank.page.groups if rank.page else ():
-            found.setdefault((group.name, group.members), group)
+            key = (group.name, group.members)
+            if key not in found or not found[key].description:
+                found[key] = group
     return tuple(found[key] for key in sorted(found))
 
 
-def group_reports(evidence: Evidence) -> tuple[GroupReport, ...]:
-    """One line per group and distinct frontier; a group that nobody has used has none."""
-    return tuple(
-        GroupReport(
-            name=group.name,
-            label=group.label(evidence.world_size),
-            members=RankSet(group.members),
-            frontiers=_frontiers(evidence, group),
-        )
-        for group in known_groups(evidence)
-    )
-
-
 def _frontiers(evidence: Evidence, group: Group) -> tuple[Frontier, ...]:
-    ranks: dict[tuple[int, str, bool], list[Rank]] = {}
-    for rank in evidence.ranks:
-        last = rank.recorder.last(group.name) if rank.recorder else None
-        if last is not None and rank.rank in group.members:
-            ranks.setdefault((last.seq, last.op, last.retired), []).append(rank.rank)
+    ranks_at: dict[tuple[int, str, bool], list[Rank]] = {}
+    for rank in group.members:
+        seen = evidence.rank(rank)
+        place = _last(seen, group) if seen else None
+        if place:
+            ranks_at.setdefault(place, []).append(rank)
     return tuple(
-        Frontier(ranks=RankSet.of(members), seq=seq, op=op, finished=finished)
-        for (seq, op, finished), members in sorted(ranks.items())
+        Frontier(RankSet.of(ranks), seq, op, finished)
+        for (seq, op, finished), ranks in sorted(ranks_at.items(), key=lambda item: item[0])
     )
+
+
+def _last(rank: RankEvidence, group: Group) -> tuple[int, str, bool] | None:
+    """(seq, op, finished) of the newest operation; counted from the history where there is no recorder."""
+    if rank.recorder is not None:
+        entry = rank.recorder.last(group.name)
+        return (entry.seq, entry.op, entry.retired or entry.state == "completed") if entry else None
+    if rank.page is None or rank.page.events_lost:
+        return None
+    calls = [
+        event.call
+        for event in rank.page.events
+        if event.kind is EventKind.CALL and event.call and event.call.kind in _COUNTED
+        if event.call.group and (event.call.group.name, event.call.group.members) == (group.name, group.members)
+    ]
+    if not calls:
+        return None
+    in_flight = any(call.since == calls[-1].since for call in rank.page.calls)
+    return len(calls), calls[-1].op, not in_flight

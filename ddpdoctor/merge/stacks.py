@@ -1,46 +1,41 @@
-"""Merge the main threads of all ranks into one prefix tree, as STAT does: N stacks become a few branches."""
+"""Merge the ranks' stacks into one prefix tree whose nodes carry rank sets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import StackNode
 from ddpdoctor.model.stacks import Site
 
 
-def prefix_tree(evidence: Evidence) -> tuple[StackNode, ...]:
-    """The merged main-thread stacks, outermost frame at the root, branches ordered by their first rank."""
-    paths: dict[Rank, tuple[Site, ...]] = {}
-    for rank in evidence.ranks:
-        main = rank.stacks.main() if rank.stacks else None
-        if main and main.frames:
-            paths[rank.rank] = main.frames[::-1]
-    return _branches(paths)
+def merge_stacks(stacks: Mapping[Rank, Sequence[Site]]) -> tuple[StackNode, ...]:
+    """Build the tree from each rank's frames, outermost first. Ranks without frames are left out."""
+    return _level({rank: frames for rank, frames in stacks.items() if frames}, 0)
 
 
-def leaves(tree: Iterable[StackNode]) -> dict[Rank, int]:
-    """Number the places where ranks' stacks end, from the left, and say which rank ends at which."""
-    numbers: dict[Rank, int] = {}
-    _number(tuple(tree), numbers, 0)
-    return numbers
+def _level(stacks: Mapping[Rank, Sequence[Site]], depth: int) -> tuple[StackNode, ...]:
+    by_site: dict[Site, dict[Rank, Sequence[Site]]] = {}
+    for rank, frames in stacks.items():
+        if len(frames) > depth:
+            by_site.setdefault(frames[depth], {})[rank] = frames
+    nodes = [StackNode(site, RankSet.of(below), _level(below, depth + 1)) for site, below in by_site.items()]
+    # Where most ranks are comes first; the order must not depend on that of the input.
+    return tuple(sorted(nodes, key=lambda node: (-len(node.ranks), node.ranks.members, node.site)))
 
 
-def _branches(paths: Mapping[Rank, tuple[Site, ...]]) -> tuple[StackNode, ...]:
-    by_site: dict[Site, dict[Rank, tuple[Site, ...]]] = {}
-    for rank, path in sorted(paths.items()):
-        if path:
-            by_site.setdefault(path[0], {})[rank] = path[1:]
-    return tuple(
-        StackNode(site=site, ranks=RankSet.of(rest), children=_branches(rest)) for site, rest in by_site.items()
-    )
+def stack_ends(nodes: Sequence[StackNode]) -> Mapping[Rank, int]:
+    """Number the places where stacks end, in the tree's reading order, and say which is whose."""
+    ends: dict[Rank, int] = {}
+    for number, ranks in enumerate(_ends(nodes)):
+        ends.update(dict.fromkeys(ranks, number))
+    return ends
 
 
-def _number(nodes: tuple[StackNode, ...], numbers: dict[Rank, int], following: int) -> int:
+def _ends(nodes: Sequence[StackNode]) -> Iterator[RankSet]:
     for node in nodes:
-        ending = [r for r in node.ranks if not any(r in child.ranks for child in node.children)]
-        for rank in ending:
-            numbers[rank] = following
-        following = _number(node.children, numbers, following + bool(ending))
-    return following
+        deeper = RankSet.of(rank for child in node.children for rank in child.ranks)
+        here = node.ranks - deeper
+        if here:
+            yield here
+        yield from _ends(node.children)

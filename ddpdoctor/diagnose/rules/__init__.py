@@ -1,1 +1,1 @@
-"""Pure. One diagnosis per file; the module's docstring is its explanation."""
+"""Pure. One diagnosis a file: its documentation, what it needs, and how it is recognised."""

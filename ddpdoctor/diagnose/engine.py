@@ -1,0 +1,139 @@
+"""The whole pure core: evidence in, report out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ddpdoctor.diagnose.facts import Facts, digest
+from ddpdoctor.diagnose.registry import FALLBACK, RULES
+from ddpdoctor.diagnose.rule import RegisteredRule
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.merge.frontiers import merge_frontiers
+from ddpdoctor.merge.stacks import merge_stacks, stack_ends
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Outcome
+from ddpdoctor.model.evidence import Evidence, Source
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.report import RankStatus, Report, Timeline
+
+_ORDER = {Confidence.CERTAIN: 0, Confidence.LIKELY: 1, Confidence.POSSIBLE: 2}
+
+
+def examine(evidence: Evidence) -> Report:
+    """Say what holds the job up, who does it, and how sure that is. Incomplete evidence never raises."""
+    facts = digest(evidence)
+    outcome = judge_outcome(facts)
+    diagnoses, not_considered = _diagnose(facts, outcome)
+    stacks = merge_stacks({seen.rank: facts.stack(seen.rank)[::-1] for seen in evidence.ranks})
+    named = {location.file for diagnosis in diagnoses for location in diagnosis.locations}
+    return Report(
+        outcome=outcome,
+        deadlock=judge_deadlock(facts, outcome),
+        diagnoses=diagnoses,
+        ranks=_rank_statuses(facts, stack_ends(stacks)),
+        groups=merge_frontiers(evidence),
+        stacks=stacks,
+        gaps=evidence.gaps,
+        timeline=_timeline(evidence),
+        command=evidence.command,
+        versions=evidence.versions,
+        environment=evidence.environment,
+        not_considered=not_considered,
+        code={path: text for path, text in evidence.code.items() if path in named},
+        notes=_notes(facts, outcome),
+    )
+
+
+def judge_outcome(facts: Facts) -> Outcome:
+    """crash: somebody failed; hang: ranks wait and nobody they wait for moves; slow: somebody they wait for works."""
+    if facts.failures:
+        return Outcome.CRASH
+    if facts.graph.stuck or facts.doing(Activity.STOPPED):
+        return Outcome.HANG
+    if not facts.waiting:
+        return Outcome.HEALTHY
+    if _all_move(facts, facts.waiting):
+        return Outcome.HEALTHY
+    working = [rank for rank in facts.blockers if facts.standing(rank).activity is Activity.WORKING]
+    others = [rank for rank in facts.blockers if rank not in working]
+    if working and not others:
+        return Outcome.SLOW
+    return Outcome.HANG
+
+
+def _all_move(facts: Facts, ranks: RankSet) -> bool:
+    """Each of the ranks made progress between the samples: they only happen to be in a wait."""
+    motions = [facts.rank(rank).motion for rank in ranks]
+    return all(motion is not None and motion.page_moved is True for motion in motions)
+
+
+def judge_deadlock(facts: Facts, outcome: Outcome) -> Deadlock:
+    if outcome is not Outcome.HANG:
+        return Deadlock.NO
+    return Deadlock.PROVEN if facts.graph.stuck else Deadlock.SUSPECTED
+
+
+def _diagnose(facts: Facts, outcome: Outcome) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
+    missing = _missing_sources(facts.evidence)
+    not_considered: dict[str, str] = {}
+    if outcome is Outcome.HEALTHY:
+        return (), not_considered
+    found: list[tuple[Diagnosis, RegisteredRule]] = []
+    for registered in RULES[:-1]:
+        lacking = sorted(source.value for source in registered.rule.requires if source in missing)
+        if lacking:
+            not_considered[registered.rule.code] = f"no {', '.join(lacking)}"
+            continue
+        found.extend((diagnosis, registered) for diagnosis in registered.diagnose(facts))
+    if all(diagnosis.confidence is Confidence.POSSIBLE for diagnosis, _ in found):
+        found.extend((diagnosis, FALLBACK) for diagnosis in FALLBACK.diagnose(facts))
+    ranked = sorted(found, key=lambda pair: (_ORDER[pair[0].confidence], -pair[1].rule.specificity, pair[0].code))
+    return tuple(diagnosis for diagnosis, _ in ranked), not_considered
+
+
+def _missing_sources(evidence: Evidence) -> frozenset[Source]:
+    """Sources that nothing at all came from."""
+    ranks = evidence.ranks
+    present = {
+        Source.PAGES: any(rank.page for rank in ranks),
+        Source.RECORDER: any(rank.recorder for rank in ranks),
+        Source.STACKS: any(rank.stacks for rank in ranks),
+        Source.PROCESSES: any(rank.process for rank in ranks),
+        Source.CODE: bool(evidence.code),
+        # No exit record is what a running job looks like; blind is only who says so.
+        Source.EXITS: not any(gap.source is Source.EXITS for gap in evidence.gaps),
+        Source.FAULTHANDLER: True,
+    }
+    return frozenset(source for source, there in present.items() if not there)
+
+
+def _rank_statuses(facts: Facts, ends: Mapping[Rank, int]) -> tuple[RankStatus, ...]:
+    names = {Activity.STILL: "waiting", Activity.UNKNOWN: "unseen"}
+    statuses = []
+    for rank, standing in sorted(facts.standings.items()):
+        location = facts.location([rank], standing.site) if standing.site else None
+        state = names.get(standing.activity, standing.activity.value)
+        statuses.append(RankStatus(rank, state, standing.label, location, ends.get(rank, -1)))
+    return tuple(statuses)
+
+
+def _timeline(evidence: Evidence) -> Timeline:
+    timing = evidence.timing
+    return Timeline(
+        timing.last_progress - timing.started, timing.detected - timing.started, timing.collected - timing.started
+    )
+
+
+def _notes(facts: Facts, outcome: Outcome) -> tuple[str, ...]:
+    notes = []
+    if outcome is Outcome.HEALTHY and facts.doing(Activity.WORKING):
+        notes.append("no rank waits for another that does not move")
+    resumed = [
+        rank.rank for rank in facts.evidence.ranks if rank.motion and rank.motion.page_moved is True and rank.page
+    ]
+    if resumed and outcome is not Outcome.HEALTHY:
+        notes.append(f"moved while the samples were taken: ranks {RankSet.of(resumed)}")
+    changed = sorted(path for path, text in facts.evidence.code.items() if text.changed)
+    notes.extend(
+        f"{path} was changed after the job started: its lines may not be the ones that run" for path in changed
+    )
+    return tuple(notes)

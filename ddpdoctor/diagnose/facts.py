@@ -1,0 +1,108 @@
+"""Everything that rules may ask, computed once from the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ddpdoctor.diagnose import frames, source, waitgraph
+from ddpdoctor.diagnose.failure import Failure, find_failures
+from ddpdoctor.diagnose.histories import History, read_history
+from ddpdoctor.diagnose.sides import Divergence, divide
+from ddpdoctor.diagnose.standing import Activity, Standing, stand
+from ddpdoctor.diagnose.waitgraph import WaitGraph
+from ddpdoctor.diagnose.waits import Wait
+from ddpdoctor.model.diagnosis import Location
+from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.progress import Counters
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+_FREE = frozenset({Activity.WORKING, Activity.STOPPED, Activity.STILL, Activity.EXITED, Activity.UNKNOWN})
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One look at a job, digested. Rules read this and the evidence, and nothing else."""
+
+    evidence: Evidence
+    graph: WaitGraph
+    standings: Mapping[Rank, Standing]
+    #: live ranks inside blocking waits
+    waiting: RankSet
+    #: ranks that somebody waits for and that wait for nobody themselves
+    blockers: RankSet
+    histories: Mapping[Rank, History]
+    divergences: tuple[Divergence, ...]
+    failures: tuple[Failure, ...]
+
+    def standing(self, rank: Rank) -> Standing:
+        return self.standings[rank]
+
+    def doing(self, *activities: Activity) -> RankSet:
+        return RankSet.of(rank for rank, standing in self.standings.items() if standing.activity in activities)
+
+    def wait(self, rank: Rank) -> Wait | None:
+        return self.graph.main_wait(rank)
+
+    def rank(self, rank: Rank) -> RankEvidence:
+        found = self.evidence.rank(rank)
+        if found is None:
+            raise KeyError(rank)
+        return found
+
+    def counters(self, rank: Rank) -> Counters | None:
+        seen = self.evidence.rank(rank)
+        return seen.page.counters if seen and seen.page else None
+
+    def line(self, site: Site) -> str:
+        return source.line_text(self.evidence.code, site.file, site.line)
+
+    def stack(self, rank: Rank) -> tuple[Site, ...]:
+        """User frames of the rank's main thread, innermost first."""
+        seen = self.evidence.rank(rank)
+        main = frames.main_thread(seen) if seen else None
+        return frames.user_frames(main.frames) if main else ()
+
+    def location(self, ranks: Iterable[Rank], site: Site) -> Location:
+        return Location(RankSet.of(ranks), site.file, site.line, site.function, self.line(site))
+
+    def standing_locations(self, ranks: Iterable[Rank]) -> tuple[Location, ...]:
+        """Where ranks stand, one location for each place, most ranks first."""
+        by_site: dict[Site, list[Rank]] = {}
+        for rank in ranks:
+            site = self.standings[rank].site if rank in self.standings else None
+            if site:
+                by_site.setdefault(site, []).append(rank)
+        ordered = sorted(by_site.items(), key=lambda item: (-len(item[1]), item[1]))
+        return tuple(self.location(members, site) for site, members in ordered)
+
+
+def digest(evidence: Evidence) -> Facts:
+    """Compute the facts."""
+    graph = waitgraph.build(evidence)
+    ranks = [Rank(number) for number in range(evidence.world_size)]
+    ranks += [seen.rank for seen in evidence.ranks if seen.rank not in ranks]
+    now = evidence.timing.collected
+    standings = {rank: stand(evidence.rank(rank), graph.main_wait(rank), now) for rank in ranks}
+    waiting = RankSet.of(rank for rank, standing in standings.items() if standing.activity is Activity.WAITING)
+    histories = {seen.rank: history for seen in evidence.ranks if (history := read_history(seen))}
+    return Facts(
+        evidence,
+        graph,
+        standings,
+        waiting,
+        _blockers(graph, standings, waiting),
+        histories,
+        divide(histories),
+        find_failures(evidence),
+    )
+
+
+def _blockers(graph: WaitGraph, standings: Mapping[Rank, Standing], waiting: RankSet) -> RankSet:
+    """Ranks that are waited for and do not wait. Where waits do not say for whom, all that do not wait."""
+    targets = graph.targets(waiting)
+    vague = any(not wait.targets for rank in waiting for wait in graph.waits[rank])
+    return RankSet.of(
+        rank for rank, standing in standings.items() if standing.activity in _FREE and (vague or rank in targets)
+    )

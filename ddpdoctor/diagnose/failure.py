@@ -1,0 +1,89 @@
+"""The first failure of a crash: whose exception was raised first, and who is only its victim."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ddpdoctor.diagnose import frames
+from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.progress import EndKind, Raised
+from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.stacks import Site
+
+#: What a rank says when its peer has gone; never the reason of a crash while another rank has one.
+_PEER_LOSS = re.compile(
+    r"connection closed by peer|connection reset|connection refused|broken pipe|gloo/transport|"
+    r"remote process exited|remote error|ncclremoteerror|ncclsystemerror|socket timeout|"
+    r"wait timeout|timed out waiting|recv(value)? failed|failed to (recv|send)|store.*(closed|shut ?down)",
+    re.IGNORECASE,
+)
+_PEER_LOSS_TYPES = frozenset({"DistBackendError", "DistNetworkError", "DistStoreError", "RuntimeError", "ValueError"})
+#: What launchers send to the survivors of a first death.
+_LAUNCHER_SIGNALS = frozenset({-15, -9, -2})
+_FATAL_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How one rank failed."""
+
+    rank: Rank
+    #: CLOCK_MONOTONIC seconds
+    time: float
+    raised: Raised | None
+    #: exit status, None while the process still lives
+    status: int | None
+    #: the rank only lost a peer, or was ended by the launcher
+    victim: bool
+
+    @property
+    def died_by_signal(self) -> bool:
+        return self.raised is None and self.status is not None and self.status < 0
+
+
+def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
+    """Every rank that failed, the first failure first; victims after those that have a reason of their own."""
+    failures = [failure for rank in evidence.ranks if (failure := _failure(rank))]
+    first_exit = min((f.time for f in failures if f.status is not None and not f.victim), default=None)
+    judged = [_ended_by_launcher(failure, first_exit) for failure in failures]
+    return tuple(sorted(judged, key=lambda failure: (failure.victim, failure.time, failure.rank)))
+
+
+def _failure(rank: RankEvidence) -> Failure | None:
+    status = rank.exit.status if rank.exit else None
+    raised = _raised(rank)
+    if raised is not None and raised.type not in ("SystemExit", "KeyboardInterrupt"):
+        return Failure(rank.rank, raised.time, raised, status, is_peer_loss(raised))
+    if rank.exit is not None and rank.exit.status != 0:
+        return Failure(rank.rank, rank.exit.time, None, rank.exit.status, False)
+    return None
+
+
+def _raised(rank: RankEvidence) -> Raised | None:
+    """The exception that ended the process. One that is merely being handled may yet be caught."""
+    ending = rank.page.ending if rank.page else None
+    return ending.raised if ending and ending.kind is EndKind.EXCEPTION else None
+
+
+def _ended_by_launcher(failure: Failure, first_exit: float | None) -> Failure:
+    ended = failure.raised is None and failure.status in _LAUNCHER_SIGNALS
+    if ended and first_exit is not None and failure.time > first_exit:
+        return Failure(failure.rank, failure.time, None, failure.status, victim=True)
+    return failure
+
+
+def is_peer_loss(raised: Raised) -> bool:
+    """The exception says that another rank has gone, not that something is wrong here."""
+    plain = raised.type.rpartition(".")[2]
+    return plain in _PEER_LOSS_TYPES and _PEER_LOSS.search(raised.message) is not None
+
+
+def failure_site(rank: RankEvidence, failure: Failure) -> Site | None:
+    """The user's innermost frame where it went wrong: of the traceback, else of the faulthandler file."""
+    if failure.raised is not None:
+        return frames.innermost_user_frame(failure.raised.frames)
+    found = [Site(m["file"], int(m["line"]), m["function"]) for m in _FATAL_FRAME.finditer(rank.fatal)]
+    site = frames.innermost_user_frame(found)
+    events = rank.page.events if rank.page else ()
+    return site or next((event.site for event in reversed(events) if event.site), None)

@@ -1,0 +1,193 @@
+"""Comparing what ranks did: where two call histories part, and whether it matters.
+
+Ranks of a healthy job differ all the time: rank 0 logs, each branch of an `if` broadcasts from its own line. What
+matters is a place from which on one rank has issued more, fewer or other collectives than another. So two histories are
+walked side by side; where they differ, the shortest stretch after which they agree again is looked for, and only a
+stretch that changes the order of collectives counts as a parting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.progress import Event, EventKind
+from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.stacks import Site
+
+#: How many events may lie between two places at which histories agree.
+WINDOW = 48
+#: How many equal events in a row count as agreeing again.
+RUN = 4
+_COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event of a history, without what differs between runs of the same code."""
+
+    kind: EventKind
+    site: Site | None
+    op: str = ""
+    group: tuple[str, tuple[Rank, ...]] | None = None
+    #: issues a collective: its order matters to the others
+    collective: bool = False
+
+    @property
+    def issued(self) -> tuple[str, tuple[str, tuple[Rank, ...]] | None]:
+        return (self.op or self.kind.value, self.group)
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """A place where the history of one rank (`left`) and that of another (`right`) go apart."""
+
+    #: the last event that both have before it
+    before: Step | None
+    left: tuple[Step, ...]
+    right: tuple[Step, ...]
+    #: the histories agree again afterwards
+    rejoined: bool
+    #: what one has issued so far is the beginning of what the other has: it may only be behind
+    behind: bool = False
+
+    @property
+    def left_next(self) -> Step | None:
+        return next(iter(self.left), None)
+
+    @property
+    def right_next(self) -> Step | None:
+        return next(iter(self.right), None)
+
+    def mirrored(self) -> Parting:
+        return Parting(self.before, self.right, self.left, self.rejoined, self.behind)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What the main thread of one rank did, oldest first."""
+
+    rank: Rank
+    steps: tuple[Step, ...]
+    times: tuple[float, ...]
+    #: the ring has overwritten older events
+    truncated: bool
+
+    def made(self, step: Step) -> bool:
+        """The rank has issued this operation from this place at some time."""
+        return any(other.site == step.site and other.op == step.op for other in self.steps if other.kind is step.kind)
+
+
+def read_history(rank: RankEvidence) -> History | None:
+    """The main thread's history; None without a page."""
+    if rank.page is None:
+        return None
+    events = [event for event in rank.page.events if event.thread in (rank.page.pid, 0)]
+    steps: list[Step] = []
+    times: list[float] = []
+    synchronises = False
+    for event in events:
+        if event.kind is EventKind.FORWARD:
+            synchronises = True
+        step = _step(event, reduces=synchronises)
+        if event.kind is EventKind.BACKWARD:
+            synchronises = False
+        if step:
+            steps.append(step)
+            times.append(event.time)
+    return History(rank.rank, tuple(steps), tuple(times), rank.page.events_lost > 0)
+
+
+def _step(event: Event, *, reduces: bool) -> Step | None:
+    if event.kind is not EventKind.CALL:
+        return Step(event.kind, event.site, collective=event.kind is EventKind.BACKWARD and reduces)
+    call = event.call
+    if call is None or call.kind not in _COLLECTIVE:
+        return None
+    group = (call.group.name, call.group.members) if call.group else None
+    return Step(event.kind, event.site, call.op, group, collective=True)
+
+
+def partings(left: History, right: History) -> tuple[Parting, ...]:
+    """All places where the order of collectives of two ranks goes apart, oldest first."""
+    ours, theirs = _shared(left, right)
+    return tuple(_walk(ours, theirs))
+
+
+def _shared(left: History, right: History) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Both histories without collectives of groups that only one of the two belongs to, from a common moment on."""
+
+    def concerns_both(step: Step) -> bool:
+        return step.group is None or (left.rank in step.group[1] and right.rank in step.group[1])
+
+    start = 0.0
+    if left.truncated or right.truncated:
+        starts = [h.times[0] for h in (left, right) if h.truncated and h.times]
+        start = max(starts, default=0.0)
+    sides = [
+        [step for step, time in zip(h.steps, h.times, strict=True) if time >= start and concerns_both(step)]
+        for h in (left, right)
+    ]
+    if start:
+        # Which of two simultaneous events is first is chance: begin where both agree.
+        skip = _rejoin(sides[0], sides[1], 0, 0)
+        if skip:
+            sides = [sides[0][skip[0] :], sides[1][skip[1] :]]
+    return tuple(sides[0]), tuple(sides[1])
+
+
+def _walk(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Parting]:
+    found: list[Parting] = []
+    i = j = 0
+    while i < len(ours) and j < len(theirs):
+        if ours[i] == theirs[j]:
+            i, j = i + 1, j + 1
+            continue
+        before = ours[i - 1] if i else None
+        step = _rejoin(ours, theirs, i, j)
+        if step is None:
+            found.extend(_open_end(before, ours[i:], theirs[j:]))
+            break
+        parting = Parting(before, tuple(ours[i : i + step[0]]), tuple(theirs[j : j + step[1]]), rejoined=True)
+        if _issued(parting.left) != _issued(parting.right):
+            found.append(parting)
+        i, j = i + step[0], j + step[1]
+    return found
+
+
+def _issued(steps: Sequence[Step]) -> list[object]:
+    return [step.issued for step in steps if step.collective]
+
+
+def _open_end(before: Step | None, ours: Sequence[Step], theirs: Sequence[Step]) -> list[Parting]:
+    """The histories never agree again: go on to the first collective in which they differ."""
+    left, right = _issued(ours), _issued(theirs)
+    shorter = min(len(left), len(right))
+    same = next((n for n in range(shorter) if left[n] != right[n]), shorter)
+    if len(left) == len(right) == same:
+        return []
+    ours, theirs = _after(ours, same), _after(theirs, same)
+    return [Parting(None if same else before, tuple(ours), tuple(theirs), rejoined=False, behind=same == shorter)]
+
+
+def _after(steps: Sequence[Step], count: int) -> Sequence[Step]:
+    """What follows the first `count` collectives."""
+    places = [index for index, step in enumerate(steps) if step.collective]
+    return steps[places[count - 1] + 1 :] if count else steps
+
+
+def _rejoin(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> tuple[int, int] | None:
+    """How much of each to skip so that both agree again for a while; the least in sum."""
+    for total in range(2 * WINDOW):
+        for a in range(max(0, total - WINDOW), min(total, WINDOW) + 1):
+            if _agree(ours, theirs, i + a, j + total - a):
+                return a, total - a
+    return None
+
+
+def _agree(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> bool:
+    left, right = ours[i : i + RUN], theirs[j : j + RUN]
+    shorter = min(len(left), len(right))
+    return shorter > 0 and left[:shorter] == right[:shorter]

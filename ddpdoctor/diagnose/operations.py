@@ -1,0 +1,50 @@
+"""What the operations' names mean: which recorder entry belongs to a call, and whom an operation waits for."""
+
+from __future__ import annotations
+
+from ddpdoctor.model.collectives import Kind, RecorderEntry
+
+#: Python-level operation (by prefix, longest first) -> names under which a backend may record what it issues.
+#: gloo records reduce_scatter as all_reduce; object collectives issue several operations, sizes first.
+_RECORDED_AS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("all_gather", frozenset({"all_gather"})),
+    ("all_reduce", frozenset({"all_reduce"})),
+    ("all_to_all", frozenset({"all_to_all"})),
+    ("barrier", frozenset({"barrier", "all_reduce"})),
+    ("broadcast", frozenset({"broadcast"})),
+    ("gather_object", frozenset({"all_gather", "gather"})),
+    ("gather", frozenset({"gather"})),
+    ("reduce_scatter", frozenset({"reduce_scatter", "all_reduce"})),
+    ("reduce", frozenset({"reduce"})),
+    ("scatter_object", frozenset({"broadcast", "scatter"})),
+    ("scatter", frozenset({"scatter"})),
+)
+_KINDS = {"broadcast": Kind.FROM_ROOT, "scatter": Kind.FROM_ROOT, "reduce": Kind.TO_ROOT, "gather": Kind.TO_ROOT}
+
+#: Collective calls that issue nothing that a recorder holds: told apart by counting them.
+UNRECORDED = frozenset({"new_group", "init_process_group", "monitored_barrier", "destroy_process_group"})
+
+
+def family(op: str) -> str:
+    """The recorder's name of an operation without its variants: `_allgather_base` -> `all_gather`."""
+    plain = op.strip("_").replace("allgather", "all_gather").replace("allreduce", "all_reduce")
+    plain = plain.replace("alltoall", "all_to_all")
+    for known in ("all_gather", "all_reduce", "all_to_all", "broadcast", "reduce_scatter", "gather", "scatter"):
+        if plain.startswith(known):
+            return known
+    return plain
+
+
+def recorded_as(op: str) -> frozenset[str]:
+    """Families under which the recorder may hold what the call `op` issues."""
+    plain = op.strip("_")
+    return next((names for prefix, names in _RECORDED_AS if plain.startswith(prefix)), frozenset({family(op)}))
+
+
+def belongs(entry: RecorderEntry, op: str) -> bool:
+    return family(entry.op) in recorded_as(op)
+
+
+def entry_kind(entry: RecorderEntry) -> Kind:
+    """Whom the recorded operation waits for. Object collectives issue operations of several kinds."""
+    return _KINDS.get(family(entry.op), Kind.ALL)

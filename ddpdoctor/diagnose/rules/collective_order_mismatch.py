@@ -1,0 +1,80 @@
+"""# DD213 collective-order-mismatch
+
+## What
+The ranks issue the same collectives in another order, or another operation (or another `src`) at the same place.
+
+## Why it hangs
+Collectives of a group are paired by order alone. The first rank's all_gather meets the others' all_reduce; neither is
+complete, and each rank waits for partners that wait in the other operation.
+
+## Example
+    for name, value in metrics.items():      # insertion order differs between ranks
+        agree[name](value)                   # all_reduce here, all_gather there
+
+## Fix
+Use one order on every rank: iterate over `sorted(...)`, never over sets or dicts filled by data; the same `src`.
+
+## When it is wrong
+A metric that is missing on one rank (DD211) looks the same at the moment of the hang, so this is `likely`.
+
+## References
+https://github.com/Lightning-AI/pytorch-lightning/issues/19680 https://github.com/NVIDIA/nccl/issues/296
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD213",
+    name="collective-order-mismatch",
+    requires=frozenset({Source.PAGES}),
+    excludes=("DD203", "DD211"),
+    lint=(),
+    fixture="collective-order-mismatch",
+    specificity=40,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for story in shapes.stories(facts):
+        act, instead = story.act, story.instead
+        if story.shape is Shape.ORDER and act and instead and act.group == instead.group:
+            yield _diagnosis(facts, story)
+
+
+def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
+    act, instead = story.act, story.instead
+    ours, theirs = (act.op if act else ""), (instead.op if instead else "")
+    culprits = RankSet() if story.tie else (story.actors if story.minority else story.others)
+    waits = [wait for rank in (*story.actors, *story.others) if (wait := facts.wait(rank))]
+    seqs = sorted({wait.seq for wait in waits if wait.seq is not None})
+    number = f" as operation {seqs[0]}" if len(seqs) == 1 else ""
+    first, second = (story.actors, story.others) if story.minority else (story.others, story.actors)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.POSSIBLE if story.tie else Confidence.LIKELY,
+        culprits,
+        facts.waiting - culprits,
+        f"{wording.ranks(story.actors)} {wording.verb(story.actors, 'issues', 'issue')} {wording.step(act)} where "
+        f"{wording.ranks(story.others)} {wording.verb(story.others, 'issues', 'issue')} {wording.step(instead)}",
+        f"Collectives of a group are paired by their order{number}: {ours} on {wording.ranks(story.actors)} meets "
+        f"{theirs} on {wording.ranks(story.others)}, and each waits for ranks that are in the other.",
+        "Issue collectives in one fixed order on every rank, for instance over sorted names, not in an order that "
+        "data decide.",
+        facts.standing_locations(first) + facts.standing_locations(second),
+        (
+            f"the histories part: {wording.step(act)} against {wording.step(instead)}",
+            *(f"rank {w.rank} waits in {w.op}, seq {w.seq}" for w in waits if w.mismatched),
+        ),
+    )

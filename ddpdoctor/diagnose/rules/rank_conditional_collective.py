@@ -1,0 +1,96 @@
+"""# DD203 rank-conditional-collective
+
+## What
+A collective is called on some ranks only, most often under `if rank == 0:` or inside a helper that only rank 0 calls.
+
+## Why it hangs
+A collective returns when every rank of its group has entered it. The others do not come: they are already in the next
+collective of the normal path, which in turn needs the rank that waits here.
+
+## Example
+    if step % save_every == 0 and rank == 0:
+        torch.save(model.state_dict(), path)
+        dist.barrier()                       # only rank 0 comes here
+
+## Fix
+Move the collective out of the condition so that every rank calls it; compute on all ranks and write on one.
+
+## When it is wrong
+A rank that left its loop early (DD206) also stands in a call that the others have not reached. The two are told apart
+by the source and the stacks; without them this is not called `certain`.
+
+## References
+https://github.com/huggingface/accelerate/issues/2690 https://github.com/Lightning-AI/pytorch-lightning/issues/18148
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import shapes, source, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD203",
+    name="rank-conditional-collective",
+    requires=frozenset({Source.PAGES}),
+    excludes=("DD206", "DD212", "DD213"),
+    lint=("DD111",),
+    fixture="rank-conditional-collective",
+    specificity=50,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for story in shapes.stories(facts):
+        if story.shape is Shape.EXTRA_CALL and story.act and story.act.site:
+            yield _diagnosis(facts, story, story.act.site)
+
+
+def _diagnosis(facts: Facts, story: Story, site: Site) -> Diagnosis:
+    never = story.act is not None and not shapes.made_by(facts, story.act, story.others)
+    condition = source.rank_condition(facts.evidence.code, site)
+    sure = never and story.unique and story.source_agrees
+    confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
+    culprits = story.others if len(story.others) < len(story.actors) else story.actors
+    op = story.act.op if story.act else "a collective"
+    actors = wording.ranks(story.actors)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        confidence if not story.tie or never else Confidence.LIKELY,
+        culprits,
+        facts.waiting - culprits,
+        f"only {actors} {wording.verb(story.actors, 'calls', 'call')} {op} at {wording.place(site)}; "
+        f"{wording.ranks(story.others)} went on to {wording.step(story.instead)}",
+        f"Every rank of a group must enter the same collectives in the same order. {actors.capitalize()} entered {op} "
+        f"at {wording.place(site)}, which {wording.ranks(story.others)} did not; "
+        f"{wording.verb(story.others, 'it is', 'they are')} in {wording.waiting(facts, story.others)}.",
+        _fix(op, condition),
+        (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
+        tuple(_evidence(story, op, site, condition, never)),
+    )
+
+
+def _fix(op: str, condition: source.Span | None) -> str:
+    if condition:
+        return f"Move {op} out of `{condition.text}` (line {condition.first}) so that all ranks call it."
+    return f"Call {op} on every rank of the group, or on none; write files on one rank, communicate on all."
+
+
+def _evidence(story: Story, op: str, site: Site, condition: source.Span | None, never: bool) -> Iterator[str]:
+    where = wording.place(site)
+    others = wording.ranks(story.others)
+    if never:
+        yield f"{others} never made a call at {where}; {wording.ranks(story.actors)} did"
+    else:
+        yield f"{wording.ranks(story.actors)} made one more {op} at {where} than {others}"
+    yield f"the histories part there: {wording.step(story.act)} against {wording.step(story.instead)}"
+    if condition:
+        yield f"{where} stands under `{condition.text}` (line {condition.first})"

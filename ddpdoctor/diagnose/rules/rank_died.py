@@ -1,0 +1,132 @@
+"""# DD251 rank-died
+
+## What
+A rank raised an exception or was killed; the others lost it, or wait for it.
+
+## Why it hangs
+On NCCL nothing tells the others, and they wait until a timeout. On gloo their connections break, and they raise errors
+of their own ("Connection closed by peer"), so that several tracebacks hide the one that matters.
+
+## Example
+    stars = float(event["stars"])            # KeyError in one rank's part of the data
+
+## Fix
+Mend what the first traceback says. A rank that was killed by SIGKILL has often used more memory than the machine or the
+container allows: look for the out-of-memory killer in `dmesg`.
+
+## When it is wrong
+Times are compared on one machine's clock. If the first rank's death was not recorded, a victim may be named.
+
+## References
+https://github.com/facebookresearch/fairseq/issues/810 https://github.com/pytorch/pytorch/issues/150916
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import failure as failures
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.failure import Failure
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD251",
+    name="rank-died",
+    requires=frozenset({Source.EXITS}),
+    excludes=("DD252", "DD253"),
+    lint=(),
+    fixture="rank-died",
+    specificity=90,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    own = [failure for failure in facts.failures if not failure.victim]
+    if own:
+        yield _diagnosis(facts, own[0], len(own))
+
+
+def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
+    seen = facts.rank(first.rank)
+    site = failures.failure_site(seen, first)
+    culprit = RankSet.of([first.rank])
+    others = RankSet.of(facts.standings) - culprit
+    victims = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
+    alone = reasons == 1 and (first.raised is not None or first.status is not None)
+    confidence = Confidence.CERTAIN if alone and not _unseen(facts) else Confidence.LIKELY
+    locations = (facts.location(culprit, site),) if site else ()
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        confidence,
+        culprit,
+        facts.waiting - culprit,
+        _summary(first, site),
+        _why(first, victims, facts.waiting - culprit),
+        _fix(first),
+        (*locations, *facts.standing_locations(rank for rank in others if rank in facts.waiting)),
+        tuple(_evidence(facts, first)),
+        traceback=first.raised.traceback if first.raised else "",
+    )
+
+
+def _unseen(facts: Facts) -> bool:
+    return len(facts.evidence.unseen()) > 0
+
+
+def _summary(first: Failure, site: Site | None) -> str:
+    where = f" at {wording.place(site)}" if site else ""
+    if first.raised:
+        message = first.raised.message.strip().splitlines()
+        text = f": {message[0][:160]}" if message else ""
+        return f"rank {first.rank} raised {first.raised.type}{text}{where}"
+    return f"rank {first.rank} {_ended(first)}{where}"
+
+
+def _ended(first: Failure) -> str:
+    if first.status is None:
+        return "ended"
+    if first.status >= 0:
+        return f"exited with status {first.status}"
+    try:
+        name = signal.Signals(-first.status).name
+    except ValueError:
+        name = f"signal {-first.status}"
+    return f"was killed by {name}" if name == "SIGKILL" else f"died of {name}"
+
+
+def _why(first: Failure, victims: RankSet, waiting: RankSet) -> str:
+    parts = [f"Rank {first.rank} failed first."]
+    if victims:
+        parts.append(f"{wording.ranks(victims).capitalize()} only lost it: their errors are its consequence.")
+    if waiting:
+        parts.append(f"{wording.ranks(waiting).capitalize()} still wait for it and would wait in vain.")
+    return " ".join(parts)
+
+
+def _fix(first: Failure) -> str:
+    if first.raised:
+        return f"Mend what rank {first.rank}'s traceback says; the other ranks need no change."
+    if first.status == -9:
+        return (
+            "Look in `dmesg` and in the container's events for the out-of-memory killer, or for whoever sent SIGKILL."
+        )
+    if first.status is not None and first.status < 0:
+        return f"Read rank {first.rank}'s own output and the fault handler's stack: native code ended the process."
+    return f"Find out why rank {first.rank} left with this status; the others need it."
+
+
+def _evidence(facts: Facts, first: Failure) -> Iterator[str]:
+    started = facts.evidence.timing.started
+    for failure in facts.failures:
+        what = f"raised {failure.raised.type}" if failure.raised else _ended(failure)
+        role = "" if failure is first else (" (a victim)" if failure.victim else "")
+        yield f"rank {failure.rank} {what} {wording.seconds(failure.time - started)} after the start{role}"

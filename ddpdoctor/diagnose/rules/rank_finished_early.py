@@ -1,0 +1,105 @@
+"""# DD252 rank-finished-early
+
+## What
+A rank left the program with status 0 while other ranks still wait for it.
+
+## Why it hangs
+A collective, or the creation of a group, needs every rank; one that has ended will not come. An exit with status 0 is
+no failure to the launcher, so nothing ends the others.
+
+## Example
+    if not chunks:                           # more ranks than chunks
+        return                               # the others go on to all_gather_object
+
+## Fix
+Let every rank run to the end: contribute an empty list or a zero-sized tensor rather than return early.
+
+## When it is wrong
+Why the rank had nothing left to do may have a name of its own (DD201 uneven-inputs, DD206 local-stop-decision); where
+that can be told, it stands before this one.
+
+## References
+https://github.com/pytorch/pytorch/issues/141069
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD252",
+    name="rank-finished-early",
+    requires=frozenset({Source.EXITS}),
+    excludes=("DD251",),
+    fixture="rank-finished-early",
+    specificity=35,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    gone = RankSet.of(rank.rank for rank in facts.evidence.ranks if rank.exit is not None and rank.exit.status == 0)
+    own_failure = any(not failure.victim for failure in facts.failures)
+    lost = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
+    left_behind = facts.waiting | lost
+    if not gone or not left_behind or own_failure:
+        return
+    culprits = RankSet.of(rank for rank in gone if rank in facts.graph.targets(facts.waiting)) or gone
+    if len(culprits) and (lost or facts.blockers == culprits or not facts.blockers):
+        yield _diagnosis(facts, culprits, left_behind)
+
+
+def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
+    proven = any(rank in facts.graph.stuck for rank in left) or bool(facts.failures)
+    confidence = Confidence.CERTAIN if proven and not facts.divergences else Confidence.LIKELY
+    who = wording.ranks(culprits)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        Confidence.LIKELY if len(culprits) >= len(left) else confidence,
+        culprits,
+        facts.waiting - culprits,
+        _summary(facts, culprits, left),
+        f"{who.capitalize()} left the program without an error, so the launcher sees nothing wrong; "
+        f"{wording.ranks(left)} {wording.verb(left, 'needs', 'need')} it for a collective that it will never enter.",
+        "Let every rank reach the same collectives: contribute an empty list or a zero-sized tensor instead of "
+        "returning early.",
+        _locations(facts, culprits, left),
+        tuple(_evidence(facts, culprits, left)),
+    )
+
+
+def _summary(facts: Facts, culprits: RankSet, left: RankSet) -> str:
+    head = f"{wording.ranks(culprits)} finished with status 0"
+    if any(rank in facts.waiting for rank in left):
+        verb = wording.verb(left, "waits", "wait")
+        return f"{head} while {wording.ranks(left)} {verb} for it in {wording.waiting(facts, left)}"
+    return f"{head} while {wording.ranks(left)} still needed it"
+
+
+def _locations(facts: Facts, culprits: RankSet, left: RankSet) -> tuple[Location, ...]:
+    ended = [(rank, facts.standing(rank).site) for rank in culprits if facts.standing(rank).activity is Activity.EXITED]
+    last = tuple(facts.location([rank], site) for rank, site in ended if site)
+    return (*facts.standing_locations(left), *last)
+
+
+def _evidence(facts: Facts, culprits: RankSet, left: RankSet) -> Iterator[str]:
+    started = facts.evidence.timing.started
+    for rank in culprits:
+        ended = facts.rank(rank).exit
+        if ended:
+            yield f"rank {rank} exited with status 0, {wording.seconds(ended.time - started)} after the start"
+        site = facts.standing(rank).site
+        if site:
+            yield f"rank {rank}'s last recorded call is at {wording.place(site)}"
+    for wait in facts.graph.all_waits():
+        if wait.rank in left and wait.targets:
+            yield f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}"

@@ -1,0 +1,91 @@
+"""# DD231 slow-host-work
+
+## What
+One rank works in Python (tokenizing, scanning files, a regular expression, a reward function) while the others wait.
+
+## Why it hangs
+It does not: the others wait in a collective until this rank comes. Only if it takes longer than the group's timeout
+does the job end, with an error that blames the collective.
+
+## Example
+    if dist.get_rank() == 0:
+        prepare_dataset()                    # minutes
+    dist.barrier()
+
+## Fix
+Do the work before the job, or once and store it; split it over the ranks; raise `init_process_group(timeout=...)` if it
+must stay. Give a limit of time to work whose length depends on the data.
+
+## When it is wrong
+A busy loop that waits for something looks like work.
+
+## References
+https://github.com/hiyouga/LlamaFactory/issues/2424 https://github.com/verl-project/verl/pull/6673
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import Rank, RankSet
+
+RULE = Rule(
+    code="DD231",
+    name="slow-host-work",
+    requires=frozenset({Source.PROCESSES}),
+    excludes=("DD232", "DD233", "DD238", "DD242"),
+    lint=(),
+    fixture="slow-host-work",
+    specificity=30,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    workers = RankSet.of(r for r in facts.blockers if facts.standing(r).activity is Activity.WORKING)
+    if workers and facts.waiting:
+        yield _diagnosis(facts, workers)
+
+
+def _diagnosis(facts: Facts, workers: RankSet) -> Diagnosis:
+    site = facts.standing(workers.members[0]).site
+    where = f" at {wording.place(site)}" if site else ""
+    function = f" in {site.function}" if site else ""
+    who = wording.ranks(workers)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        workers,
+        facts.waiting - workers,
+        f"{who} still {wording.verb(workers, 'works', 'work')}{function}{where} while {wording.ranks(facts.waiting)} "
+        f"{wording.verb(facts.waiting, 'waits', 'wait')} in {wording.waiting(facts, facts.waiting)}",
+        f"This is slow, not a deadlock: {who} {wording.verb(workers, 'moves', 'move')}, and the others can go on "
+        "as soon as it arrives. If it takes longer than the process group's timeout, the job ends with an error that "
+        "blames the collective.",
+        "Do this work before the job starts, store its result, or split it over the ranks; if it must stay, give "
+        "init_process_group a longer timeout.",
+        (*facts.standing_locations(workers), *facts.standing_locations(facts.waiting)),
+        tuple(line for rank in workers for line in _evidence(facts, rank)),
+    )
+
+
+def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:
+    seen = facts.rank(rank)
+    motion = seen.motion
+    if motion is None:
+        return
+    yield f"rank {rank}: {motion.cpu_share:.0%} of a core between two samples {wording.seconds(motion.seconds)} apart"
+    if motion.lines_moved:
+        yield f"rank {rank}: its stack changed between the samples"
+    if facts.standing(rank).holds_gil:
+        yield f"rank {rank}: its heartbeat stands still: one long call holds the interpreter's lock"
+    for child in seen.children:
+        if child.motion and child.motion.cpu_share >= 0.1:
+            yield f"rank {rank}: its child {child.worker.pid} uses {child.motion.cpu_share:.0%} of a core"

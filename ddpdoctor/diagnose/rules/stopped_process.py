@@ -1,0 +1,70 @@
+"""# DD244 stopped-process
+
+## What
+A rank's process is stopped (state T): by SIGSTOP or SIGTSTP, a debugger, a container freezer.
+
+## Why it hangs
+The others wait in a collective for a process that does not run. SIGCONT would set it going again, so this is no proven
+deadlock.
+
+## Example
+    os.kill(os.getpid(), signal.SIGSTOP)     # "hold for the debugger"
+
+## Fix
+`kill -CONT <pid>`, and find out who sent the signal.
+
+## When it is wrong
+The state is what the kernel says. Whether the rank would have arrived without the stop is not known.
+
+## References
+https://man7.org/linux/man-pages/man7/signal.7.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+
+RULE = Rule(
+    code="DD244",
+    name="stopped-process",
+    requires=frozenset({Source.PROCESSES}),
+    fixture="stopped-process",
+    specificity=70,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    stopped = facts.doing(Activity.STOPPED)
+    if not stopped:
+        return
+    who = wording.ranks(stopped)
+    pids = ", ".join(str(facts.rank(rank).worker.pid) for rank in stopped)
+    site = facts.standing(stopped.members[0]).site
+    waiting = facts.waiting - stopped
+    rest = (
+        f"; {wording.ranks(waiting)} {wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}"
+        if waiting
+        else ""
+    )
+    yield Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        stopped,
+        waiting,
+        f"{who} {wording.verb(stopped, 'is', 'are')} stopped by a signal{f' at {wording.place(site)}' if site else ''}"
+        f"{rest}",
+        f"The kernel does not run {who}: a SIGSTOP or SIGTSTP, a debugger or a container freezer stopped it. It would "
+        "go on after SIGCONT, so nothing here is proven to be deadlocked.",
+        f"Continue it with `kill -CONT {pids.replace(',', '')}` and find out who stopped it.",
+        (*facts.standing_locations(stopped), *facts.standing_locations(waiting)),
+        tuple(f"rank {rank}: process {facts.rank(rank).worker.pid} is in state T" for rank in stopped),
+    )

@@ -1,0 +1,134 @@
+"""# DD299 undecided
+
+## What
+The job hangs, and the evidence does not say which of several causes it is, or which rank is to blame.
+
+## Why it hangs
+Ranks wait for each other, or for one that stands still for a reason that no rule knows. Two ranks alone have no
+majority: either may have forgotten the other's call.
+
+## Example
+    learner: dist.barrier(); dist.broadcast(weights, src=0)
+    actor:   dist.broadcast(weights, src=0)            # which of the two is wrong?
+
+## Fix
+Read both stories below; each names the line to look at.
+
+## When it is wrong
+It claims nothing. With the sources that the report lists as blind, it might say more.
+
+## References
+https://pytorch.org/docs/stable/distributed.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD299",
+    name="undecided",
+    requires=frozenset(),
+    fixture="undecided",
+    specificity=0,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    if not facts.waiting and not facts.blockers:
+        return
+    story = next(shapes.stories(facts), None)
+    blockers = RankSet.of(rank for rank in facts.blockers if facts.standing(rank).activity is not Activity.WORKING)
+    if story is not None:
+        yield _two_stories(facts, story)
+    elif blockers:
+        yield _still(facts, blockers)
+    else:
+        yield _nobody(facts)
+
+
+def _two_stories(facts: Facts, story: Story) -> Diagnosis:
+    left, right = story.actors, story.others
+    culprits = story.actors if story.minority else (RankSet() if story.tie else story.others)
+    sides = [wording.ranks(left), wording.ranks(right)]
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        culprits,
+        facts.waiting - culprits,
+        f"{sides[0]} in {wording.waiting(facts, left)}, {sides[1]} in {wording.waiting(facts, right)}: "
+        "the evidence does not say which is wrong",
+        f"The ranks' histories part: {sides[0]} came to {wording.step(story.act)}, {sides[1]} to "
+        f"{wording.step(story.instead)}. {_meaning(story)}",
+        f"Look at both places: either {sides[0]} must also come to {wording.step(story.instead)}, or {sides[1]} to "
+        f"{wording.step(story.act)}.",
+        facts.standing_locations((*left, *right)),
+        (
+            f"one story: {sides[0]} missed {wording.step(story.instead)}",
+            f"the other: {sides[1]} missed {wording.step(story.act)}",
+        ),
+    )
+
+
+def _meaning(story: Story) -> str:
+    if story.shape is Shape.LEFT_LOOP:
+        return (
+            f"{wording.ranks(story.actors).capitalize()} left the loop first: its data ended (DD201), or it decided "
+            "alone to stop (DD206); no StopIteration was seen that would tell."
+        )
+    if story.shape is Shape.NO_SYNC:
+        return f"{wording.ranks(story.actors).capitalize()} ran the step under no_sync and reduced no gradients."
+    return "Nothing else in their histories or their source tells which of them is right."
+
+
+def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
+    who = wording.ranks(blockers)
+    standing = facts.standing(blockers.members[0])
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.POSSIBLE,
+        Confidence.LIKELY if len(blockers) <= len(facts.waiting) else Confidence.POSSIBLE,
+        blockers,
+        facts.waiting - blockers,
+        f"{wording.ranks(facts.waiting)} {wording.verb(facts.waiting, 'waits', 'wait')} for {who}, which is "
+        f"{standing.label} at {wording.place(standing.site)}",
+        f"{who.capitalize()} did not move between two samples, and no rule knows what it waits for: a sleep, a lock, a "
+        "file, the network. It may still come.",
+        "Look at the line where it stands, and at what that call needs to return.",
+        (*facts.standing_locations(blockers), *facts.standing_locations(facts.waiting)),
+        tuple(f"rank {rank}: {facts.standing(rank).label}" for rank in blockers),
+    )
+
+
+def _nobody(facts: Facts) -> Diagnosis:
+    waits = [wait for wait in facts.graph.all_waits() if wait.targets]
+    symmetric = not waits
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        RankSet(),
+        facts.waiting,
+        f"{wording.ranks(facts.waiting)} {wording.verb(facts.waiting, 'waits', 'wait')} in "
+        f"{wording.waiting(facts, facts.waiting)}, and no rank differs enough to name it",
+        "All ranks have entered the same operation and none is missing: the program agrees with itself, and the "
+        "transport, or something that was not seen, does not."
+        if symmetric
+        else "The ranks made the same calls as far as their histories show, but issued different collectives inside "
+        "them: an unused branch of the model (DD209), no_sync on one rank (DD217), or history that was lost.",
+        "Compare the places below; the sources that could not be read are listed with the report.",
+        facts.standing_locations(facts.waiting),
+        tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
+    )

@@ -1,0 +1,124 @@
+"""# DD201 uneven-inputs
+
+## What
+One rank's data iterator ended earlier than the others': it delivered fewer batches in this epoch.
+
+## Why it hangs
+The ranks with another batch start another step. Its gradient all-reduce needs every rank, but the rank without data has
+gone on behind its loop and waits there in another collective, or has ended. Neither wait can end.
+
+## Example
+    part = records[rank * per_rank : (rank + 1) * per_rank]      # the last rank's part is shorter
+    for batch in DataLoader(part, batch_size=4, drop_last=True):
+        model(batch).sum().backward()
+    dist.barrier()
+
+## Fix
+Give every rank the same number of batches: `DistributedSampler(..., drop_last=True)`, filter before the data are split
+and not after, or `itertools.islice` to the minimum over the ranks (one all_reduce(MIN) before the epoch). Where that is
+not possible, wrap the loop in `torch.distributed.algorithms.join.Join`, which covers DDP's own collectives only.
+
+## When it is wrong
+Never on a guess: it needs the rank's own StopIteration where the others got another batch. A loop over a generator has
+no such sign; then the answer is DD299.
+
+## References
+https://github.com/pytorch/pytorch/issues/33148 https://github.com/pytorch/pytorch/issues/38174
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.progress import LoaderCount
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD201",
+    name="uneven-inputs",
+    requires=frozenset({Source.PAGES}),
+    excludes=("DD206", "DD207", "DD208", "DD209", "DD217"),
+    lint=("DD105",),
+    fixture="uneven-inputs",
+    specificity=60,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for story in shapes.stories(facts):
+        if story.shape is Shape.ENDED_EARLY and story.act and story.act.site:
+            yield _diagnosis(facts, story, story.act.site)
+
+
+def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis:
+    short, long = story.actors, story.others
+    culprits = long if len(long) < len(short) else short
+    counts = {rank: _count(facts, rank, loop) for rank in (*short, *long)}
+    agree = _counters_agree(counts, short, long)
+    confidence = Confidence.CERTAIN if agree and story.unique else Confidence.LIKELY
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        confidence if culprits is short or not story.tie else Confidence.LIKELY,
+        culprits,
+        facts.waiting - culprits,
+        _summary(counts, short, long, loop),
+        f"{wording.ranks(long).capitalize()} started another step, whose gradients need every rank. "
+        f"{wording.ranks(short).capitalize()} had no batch left and went on behind the loop: "
+        f"{_where(facts, short)}. Neither side can finish.",
+        "Give every rank the same number of batches: filter before the data are split, use "
+        "DistributedSampler(drop_last=True), or stop all ranks at the all-reduced minimum length.",
+        (facts.location(short, loop), *facts.standing_locations((*short, *long))),
+        tuple(_evidence(facts, counts, loop)),
+    )
+
+
+def _count(facts: Facts, rank: Rank, loop: Site) -> LoaderCount | None:
+    counters = facts.counters(rank)
+    return next((c for c in counters.loaders if c.site == loop), None) if counters else None
+
+
+def _counters_agree(counts: dict[Rank, LoaderCount | None], short: RankSet, long: RankSet) -> bool:
+    """The counters, which lose nothing, tell the same: fewer delivered and more ends, on every rank of either side."""
+    few = [c for r in short if (c := counts[r])]
+    many = [c for r in long if (c := counts[r])]
+    if len(few) != len(short) or len(many) != len(long):
+        return False
+    return max(c.delivered for c in few) < min(c.delivered for c in many) and (
+        min(c.stops for c in few) > max(c.stops for c in many)
+    )
+
+
+def _summary(counts: dict[Rank, LoaderCount | None], short: RankSet, long: RankSet, loop: Site) -> str:
+    few = sorted({c.delivered for r in short if (c := counts[r])})
+    many = sorted({c.delivered for r in long if (c := counts[r])})
+    verb = wording.verb(short, "runs", "run")
+    head = f"{wording.ranks(short)} {verb} out of data at {wording.place(loop)}"
+    if not few or not many or few[0] >= many[0]:
+        return f"{head} where {wording.ranks(long)} got another batch"
+    return f"{head} after {wording.batches(few[0])} where {wording.ranks(long)} got {many[0]}"
+
+
+def _where(facts: Facts, short: RankSet) -> str:
+    if facts.waiting.members and any(rank in facts.waiting for rank in short):
+        return f"into {wording.waiting(facts, short)}"
+    return facts.standing(short.members[0]).label
+
+
+def _evidence(facts: Facts, counts: dict[Rank, LoaderCount | None], loop: Site) -> Iterator[str]:
+    yield f"the histories part at {wording.place(loop)}: StopIteration against another batch"
+    for rank, count in sorted(counts.items()):
+        if count:
+            yield f"rank {rank}: {wording.batches(count.delivered)} delivered, {count.stops} StopIteration"
+    for rank in sorted(counts):
+        counters = facts.counters(rank)
+        if counters:
+            yield f"rank {rank}: {counters.forwards} forwards, {counters.backward_entered} backwards entered"

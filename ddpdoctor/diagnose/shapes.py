@@ -1,0 +1,217 @@
+"""Naming the way in which two histories parted: the step from "they differ here" to "this rank left its loop"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from ddpdoctor.diagnose import source
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.histories import Parting, Step
+from ddpdoctor.diagnose.sides import Divergence
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+_ITERATION = frozenset({EventKind.NEXT, EventKind.FORWARD, EventKind.FORWARD_NO_SYNC, EventKind.BACKWARD})
+_NEW_ROUND = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.FORWARD})
+
+
+class Shape(Enum):
+    #: the actors' iterator ended where the others' delivered another batch
+    ENDED_EARLY = "ended early"
+    #: the actors went on behind the loop, without their iterator's end
+    LEFT_LOOP = "left the loop"
+    #: the actors began another round without what the others did in this one
+    SKIPPED = "skipped"
+    #: the actors issued a collective that the others did not
+    EXTRA_CALL = "extra call"
+    #: both issue the same kinds of calls in another order
+    ORDER = "order"
+    #: the actors ran the step under no_sync
+    NO_SYNC = "no_sync"
+    UNCLEAR = "unclear"
+
+
+class Whereabouts(Enum):
+    INSIDE = "inside"
+    OUTSIDE = "outside"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A divergence with a name: the actors did the odd thing, the others are compared with."""
+
+    shape: Shape
+    actors: RankSet
+    others: RankSet
+    #: left is the actors' side
+    parting: Parting
+    #: nothing else parted
+    unique: bool
+    #: the actors are fewer than the others
+    minority: bool
+    #: source, not only the order of calls, tells this shape from its neighbours
+    source_agrees: bool = False
+    #: only sides of equal size speak: who is right cannot be told by counting
+    tie: bool = False
+
+    @property
+    def act(self) -> Step | None:
+        return self.parting.left_next
+
+    @property
+    def instead(self) -> Step | None:
+        return self.parting.right_next
+
+
+def stories(facts: Facts) -> Iterator[Story]:
+    """One story for every side of the job that parted from the largest."""
+    for divergence in facts.divergences:
+        yield tell(facts, divergence)
+
+
+def tell(facts: Facts, divergence: Divergence) -> Story:
+    """Name the parting, looking at it from either side."""
+    for mirrored in (False, True):
+        parting = divergence.cause.mirrored() if mirrored else divergence.cause
+        actors = divergence.reference if mirrored else divergence.odd
+        others = divergence.odd if mirrored else divergence.reference
+        shape, sure = _shape(facts, parting, actors, others)
+        if shape is not Shape.UNCLEAR:
+            return _story(divergence, shape, sure, parting, actors, others)
+    return _story(divergence, Shape.UNCLEAR, False, divergence.cause, divergence.odd, divergence.reference)
+
+
+def _story(
+    divergence: Divergence, shape: Shape, sure: bool, parting: Parting, actors: RankSet, others: RankSet
+) -> Story:
+    tie = len(actors) == len(others)
+    return Story(shape, actors, others, parting, divergence.unique, len(actors) < len(others), sure, tie)
+
+
+def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> tuple[Shape, bool]:
+    act, instead = parting.left_next, parting.right_next
+    if act is None:
+        return Shape.UNCLEAR, False
+    if instead is not None and (known := _round_shape(parting.before, act, instead)):
+        return known, True
+    if act.kind is not EventKind.CALL or (parting.behind and not parting.rejoined):
+        return Shape.UNCLEAR, False
+    inserted = parting.rejoined and not any(step.collective for step in parting.right)
+    if inserted:
+        return Shape.EXTRA_CALL, True
+    if instead is None:
+        return Shape.UNCLEAR, False
+    if instead.kind in _ITERATION or instead.kind is EventKind.OPTIMIZER_STEP:
+        return _call_against_round(facts, parting, act, actors, others)
+    if instead.kind is EventKind.CALL:
+        return _call_against_call(facts, act, instead, actors, others)
+    return Shape.UNCLEAR, False
+
+
+def _round_shape(before: Step | None, act: Step, instead: Step) -> Shape | None:
+    """Shapes that the kinds of the next events decide alone."""
+    if act.kind is EventKind.STOP_ITERATION and instead.kind is EventKind.NEXT and act.site == instead.site:
+        return Shape.ENDED_EARLY
+    if act.kind is EventKind.FORWARD_NO_SYNC and instead.kind is EventKind.FORWARD:
+        return Shape.NO_SYNC
+    in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD)
+    if instead.kind is EventKind.BACKWARD and act.kind in _NEW_ROUND and in_round:
+        return Shape.SKIPPED
+    skips_forward = act.kind in (EventKind.NEXT, EventKind.STOP_ITERATION)
+    if instead.kind is EventKind.FORWARD and skips_forward and before and before.kind is EventKind.NEXT:
+        return Shape.SKIPPED
+    return None
+
+
+def _call_against_round(
+    facts: Facts, parting: Parting, act: Step, actors: RankSet, others: RankSet
+) -> tuple[Shape, bool]:
+    """One side is in a collective call where the other goes on with its loop."""
+    known = made_by(facts, act, others)
+    conditional = act.site is not None and source.rank_condition(facts.evidence.code, act.site) is not None
+    if not known and conditional:
+        return Shape.EXTRA_CALL, True
+    if parting.before is not None and parting.before.kind is EventKind.STOP_ITERATION:
+        return (Shape.UNCLEAR if known else Shape.EXTRA_CALL), False
+    where = whereabouts(facts, actors.members[0], others.members[0])
+    if where is Whereabouts.OUTSIDE:
+        return Shape.LEFT_LOOP, True
+    if where is Whereabouts.INSIDE and not known:
+        return Shape.EXTRA_CALL, True
+    return (Shape.LEFT_LOOP if known and where is Whereabouts.UNKNOWN else Shape.UNCLEAR), False
+
+
+def _call_against_call(facts: Facts, act: Step, instead: Step, actors: RankSet, others: RankSet) -> tuple[Shape, bool]:
+    """Both sides are in collective calls, but not in the same."""
+    ours, theirs = made_by(facts, act, others), made_by(facts, instead, actors)
+    if ours and theirs:
+        return Shape.ORDER, False
+    if theirs and not ours:
+        return Shape.EXTRA_CALL, False
+    if ours or act.site is None or instead.site is None:
+        return Shape.UNCLEAR, False
+    if _both_ways(facts, act, instead) or shares_loop(facts, actors.members[0], others.members[0]):
+        return Shape.ORDER, True
+    code = facts.evidence.code
+    if source.rank_condition(code, act.site) and not source.rank_condition(code, instead.site):
+        return Shape.EXTRA_CALL, True
+    return Shape.UNCLEAR, False
+
+
+def made_by(facts: Facts, step: Step, ranks: RankSet) -> bool:
+    """Any of the ranks has made this call from this place before (or is making it)."""
+    return any(facts.histories[rank].made(step) for rank in ranks if rank in facts.histories)
+
+
+def _both_ways(facts: Facts, act: Step, instead: Step) -> bool:
+    """The calls stand on the two sides of one `if`, and each side has both."""
+    if act.site is None or instead.site is None or act.site.file != instead.site.file:
+        return False
+    code = facts.evidence.code
+    sides = source.branches(code, act.site)
+    if sides is None or instead.site.line not in sides[1]:
+        return False
+    wanted = {act.op, instead.op}
+    return all(wanted <= source.called_names(code, act.site.file, side) for side in sides)
+
+
+def shares_loop(facts: Facts, left: Rank, right: Rank) -> bool:
+    """Both stacks pass through the same line of the same loop and part below it: one loop calls this and that."""
+    ours, theirs = facts.stack(left)[::-1], facts.stack(right)[::-1]
+    common = [a for a, b in zip(ours, theirs, strict=False) if a == b]
+    length = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), len(common))
+    if not 0 < length < min(len(ours), len(theirs)):
+        return False
+    fork = ours[length - 1]
+    loop = source.enclosing_loop(facts.evidence.code, fork)
+    return loop is not None and ours[length].function != theirs[length].function
+
+
+def whereabouts(facts: Facts, actor: Rank, other: Rank) -> Whereabouts:
+    """Whether the actor's stack is still inside the loop that the other rank is in."""
+    actor_stack = facts.stack(actor)
+    code = facts.evidence.code
+    if not actor_stack:
+        return Whereabouts.UNKNOWN
+    for frame in facts.stack(other):
+        loops = source.enclosing_loops(code, frame)
+        if not loops:
+            continue
+        same = [own for own in actor_stack if (own.file, own.function) == (frame.file, frame.function)]
+        if not same:
+            return Whereabouts.OUTSIDE
+        return Whereabouts.INSIDE if same[-1].line in loops[0] else Whereabouts.OUTSIDE
+    return Whereabouts.UNKNOWN
+
+
+def loop_site(facts: Facts, story: Story) -> Site | None:
+    """The loop that the others are in, as a place: its first line in their innermost looping frame."""
+    for frame in facts.stack(story.others.members[0]):
+        loops = source.enclosing_loops(facts.evidence.code, frame)
+        if loops:
+            return Site(frame.file, loops[0].first, frame.function)
+    return None

@@ -1,0 +1,151 @@
+"""Reading the job's source: what lies around a line. Unreadable or changed source answers nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.stacks import Site
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_RANK_WORDS = re.compile(r"rank|main_process|is_master|is_chief|is_primary", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Lines of a construct, both included, and its first line's text."""
+
+    first: int
+    last: int
+    text: str
+
+    def __contains__(self, line: object) -> bool:
+        return isinstance(line, int) and self.first <= line <= self.last
+
+
+def line_text(code: Mapping[str, SourceFile], file: str, line: int) -> str:
+    """The line without its indentation; "" where the source is unknown or was changed after the job started."""
+    source = code.get(file)
+    if source is None or source.changed:
+        return ""
+    lines = source.text.splitlines()
+    index = line - source.first
+    return lines[index].strip() if 0 <= index < len(lines) else ""
+
+
+def enclosing_loop(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+    """The innermost loop or comprehension around a line, within its function."""
+    chain = _chain(code, site)
+    return next((_span(code, site, n) for n in reversed(chain) if isinstance(n, (*_LOOPS, *_COMPREHENSIONS))), None)
+
+
+def enclosing_loops(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, ...]:
+    """All statement loops around a line within its function, innermost first."""
+    return tuple(_span(code, site, n) for n in reversed(_chain(code, site)) if isinstance(n, _LOOPS))
+
+
+def conditions(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, ...]:
+    """The `if` statements around a line within its function, innermost first; a line in the test is not inside."""
+    return tuple(
+        _span(code, site, node)
+        for node in reversed(_chain(code, site))
+        if isinstance(node, ast.If) and site.line > (node.test.end_lineno or node.lineno)
+    )
+
+
+def rank_condition(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+    """The innermost `if` around the line that asks which rank this is, or that depends on such an earlier answer."""
+    return next((span for span in conditions(code, site) if _RANK_WORDS.search(span.text)), None)
+
+
+def inside_try(code: Mapping[str, SourceFile], site: Site, within: Span | None = None) -> Span | None:
+    """The innermost `try` whose body holds the line and whose handlers do not all raise again."""
+    for node in reversed(_chain(code, site)):
+        if not isinstance(node, ast.Try) or not node.handlers or (within and node.lineno not in within):
+            continue
+        if any(site.line >= handler.lineno for handler in node.handlers):
+            continue
+        if not all(any(isinstance(n, ast.Raise) for n in handler.body) for handler in node.handlers):
+            return _span(code, site, node)
+    return None
+
+
+def jumps_between(code: Mapping[str, SourceFile], file: str, first: int, last: int) -> tuple[Site, ...]:
+    """`continue` and `return` statements on the lines in between, in order."""
+    tree = _tree(code, file)
+    if tree is None:
+        return ()
+    found = [n for n in ast.walk(tree) if isinstance(n, (ast.Continue, ast.Return)) and first < n.lineno < last]
+    return tuple(Site(file, node.lineno, "") for node in sorted(found, key=lambda n: n.lineno))
+
+
+def leaves_loop(code: Mapping[str, SourceFile], file: str, loop: Span) -> tuple[int, ...]:
+    """Lines of `break` and `return` statements inside a loop."""
+    tree = _tree(code, file)
+    nodes = ast.walk(tree) if tree else ()
+    return tuple(sorted(n.lineno for n in nodes if isinstance(n, (ast.Break, ast.Return)) and n.lineno in loop))
+
+
+def branches(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, Span] | None:
+    """Both sides of the innermost if/else around a line: (the line's own side, the other side)."""
+    for node in reversed(_chain(code, site)):
+        if isinstance(node, ast.If) and node.orelse:
+            sides = [(part[0].lineno, part[-1].end_lineno or part[-1].lineno) for part in (node.body, node.orelse)]
+            spans = [Span(first, last, "") for first, last in sides]
+            if site.line in spans[0]:
+                return spans[0], spans[1]
+            if site.line in spans[1]:
+                return spans[1], spans[0]
+    return None
+
+
+def called_names(code: Mapping[str, SourceFile], file: str, span: Span) -> frozenset[str]:
+    """Last names of everything called on these lines: `dist.barrier()` -> barrier."""
+    tree = _tree(code, file)
+    names = set()
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Call) and node.lineno in span:
+            target = node.func
+            names.add(target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", ""))
+    return frozenset(names - {""})
+
+
+def _tree(code: Mapping[str, SourceFile], file: str) -> ast.Module | None:
+    source = code.get(file)
+    if source is None or source.changed or source.first != 1:
+        return None
+    try:
+        return ast.parse(source.text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _chain(code: Mapping[str, SourceFile], site: Site) -> list[ast.AST]:
+    """Nodes around the line, outermost first, from the innermost function on."""
+    tree = _tree(code, site.file)
+    chain = list(_around(tree, site.line)) if tree else []
+    starts = [index for index, node in enumerate(chain) if isinstance(node, _FUNCTIONS)]
+    return chain[starts[-1] + 1 :] if starts else chain
+
+
+def _around(node: ast.AST, line: int) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        first = getattr(child, "lineno", None)
+        last = getattr(child, "end_lineno", None)
+        if first is None:
+            continue
+        if first <= line <= (last or first):
+            yield child
+            yield from _around(child, line)
+            return
+
+
+def _span(code: Mapping[str, SourceFile], site: Site, node: ast.AST) -> Span:
+    first = getattr(node, "lineno", site.line)
+    last = getattr(node, "end_lineno", None) or first
+    return Span(first, last, line_text(code, site.file, first))

@@ -1,0 +1,270 @@
+"""Who is inside a blocking wait, and for whom: the edges of the wait-for graph, one operation at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ddpdoctor.diagnose import frames, operations
+from ddpdoctor.model.collectives import Call, Kind, RecorderEntry
+from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import Group, Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+_NOBODY = RankSet()
+#: Cores that a process with a sleeping main thread may use (heartbeat, sampling) and still count as blocked.
+IDLE_CORES = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One thread inside a blocking wait."""
+
+    rank: Rank
+    thread: int
+    op: str
+    kind: Kind
+    site: Site | None
+    since: float | None
+    group: Group | None = None
+    #: the recorder's sequence number in the group, None where there is none
+    seq: int | None = None
+    peer: Rank | None = None
+    root: Rank | None = None
+    #: waits for every one of these
+    needs: RankSet = _NOBODY
+    #: waits for at least one of these; empty where `needs` says it all
+    any_of: RankSet = _NOBODY
+    #: members whose operation at the same place of the group is another one
+    mismatched: RankSet = _NOBODY
+    #: why this wait can carry no proof, "" where it can
+    doubt: str = ""
+
+    @property
+    def targets(self) -> RankSet:
+        return self.needs | self.any_of
+
+
+def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
+    """The blocking waits of one live rank, one a thread at most."""
+    waits = [_wait_in_call(evidence, rank, call) for call in _blocking_calls(rank)]
+    seen = {wait.thread for wait in waits}
+    main = frames.main_thread(rank)
+    if main and main.os_id not in seen and frames.waits_implicitly(main) and _open_entries(rank):
+        waits.append(_implicit_wait(evidence, rank, main.os_id, main.frames))
+    return tuple(waits)
+
+
+def _blocking_calls(rank: RankEvidence) -> Iterable[Call]:
+    """Calls in flight that block, with what the stack contradicts left out; the innermost of each thread."""
+    innermost: dict[int, Call] = {}
+    for call in rank.page.calls if rank.page else ():
+        if call.asynchronous and call.kind is not Kind.WAIT:
+            continue
+        thread = frames.thread_of(rank, call.thread)
+        backward = call.kind is Kind.BACKWARD
+        if thread is not None and not frames.waits_in_torch(thread, backward=backward):
+            continue
+        if backward and not _open_entries(rank):
+            continue
+        if call.thread not in innermost or call.since >= innermost[call.thread].since:
+            innermost[call.thread] = call
+    return innermost.values()
+
+
+def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
+    doubt = _doubt_of_thread(rank, call.thread, backward=call.kind is Kind.BACKWARD)
+    if call.kind is Kind.BACKWARD:
+        return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, _open_entries(rank)[0])
+    if call.kind in (Kind.RECV, Kind.SEND):
+        return _peer_wait(evidence, rank, call, doubt)
+    if call.kind is Kind.STORE:
+        doubt = doubt or "who sets a store key is not known"
+        others = RankSet.of(range(evidence.world_size)) - RankSet.of([rank.rank])
+        return Wait(rank.rank, call.thread, call.op, call.kind, call.site, call.since, any_of=others, doubt=doubt)
+    if operations.family(call.op) in operations.UNRECORDED:
+        return _counted_wait(evidence, rank, call, doubt)
+    entry = _entry_of(rank, call)
+    if entry is None:
+        missing = "no recorder" if rank.recorder is None else "the recorder holds no open operation for the call"
+        return _wait(rank, call, doubt or missing)
+    return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, entry, call)
+
+
+def _entry_of(rank: RankEvidence, call: Call) -> RecorderEntry | None:
+    """The recorder's entry that the call waits for.
+
+    A synchronous call is the newest one of its thread. Where the thread waits for an earlier asynchronous operation,
+    or several threads communicate, the oldest candidate is taken: who is missing there is missing from all.
+    """
+    name = call.group.name if call.group else None
+    entries = [entry for entry in _open_entries(rank) if name is None or entry.group == name]
+    candidates = [entry for entry in entries if operations.belongs(entry, call.op)]
+    if not candidates:
+        return entries[0] if len(entries) == 1 and call.kind is Kind.WAIT else None
+    threads = len(rank.page.communicating_threads) if rank.page else 0
+    return candidates[0] if call.kind is Kind.WAIT or threads > 1 else candidates[-1]
+
+
+def _entry_wait(
+    evidence: Evidence,
+    rank: RankEvidence,
+    thread: int,
+    site: Site | None,
+    since: float | None,
+    doubt: str,
+    entry: RecorderEntry,
+    call: Call | None = None,
+) -> Wait:
+    group = (call.group if call else None) or _group(evidence, rank, entry.group)
+    kind = operations.entry_kind(entry)
+    root = call.root if call else None
+    if group is None:
+        return Wait(rank.rank, thread, entry.op, kind, site, since, seq=entry.seq, doubt=doubt or "unknown group")
+    others = [evidence.rank(member) for member in group.members if member != rank.rank]
+    mismatched = RankSet.of(o.rank for o in others if o and _differs(o, group, entry))
+    absent = RankSet.of(m for m in group.members if m != rank.rank and not _entered(evidence.rank(m), group, entry))
+    needs = _needed(kind, rank.rank, root, absent | mismatched)
+    if "nccl" in entry.backend or (not entry.backend and rank.page and "gloo" not in rank.page.backend):
+        doubt = doubt or "only gloo's waits can be proven"
+    if any(o is None or (o.recorder is None and o.exit is None) for o in others):
+        doubt = doubt or "the recorder of a member is missing"
+    return Wait(
+        rank.rank,
+        thread,
+        call.op if call and call.kind is not Kind.WAIT else entry.op,
+        kind,
+        site,
+        since,
+        group,
+        entry.seq,
+        root=root,
+        needs=needs,
+        mismatched=mismatched,
+        doubt=doubt,
+    )
+
+
+def _needed(kind: Kind, rank: Rank, root: Rank | None, absent: RankSet) -> RankSet:
+    """Members that the operation cannot do without, out of those that have not entered it."""
+    if kind is Kind.ALL:
+        return absent
+    if kind is Kind.FROM_ROOT:
+        # A leaf needs its root; a root returns once the data is away and is not known to need anybody.
+        return RankSet.of([root]) if root is not None and root != rank and root in absent else RankSet()
+    return absent if root == rank else RankSet()
+
+
+def _entered(member: RankEvidence | None, group: Group, entry: RecorderEntry) -> bool:
+    """The member's own frontier has reached the operation. One that has ended takes no further part."""
+    if member is None:
+        return True  # unknown is not absent
+    if member.recorder is None:
+        return member.exit is None
+    last = member.recorder.last(group.name)
+    return last is not None and last.seq >= entry.seq
+
+
+def _differs(member: RankEvidence, group: Group, entry: RecorderEntry) -> bool:
+    """The member's operation at this place of the group is another one and is not finished either."""
+    theirs = member.recorder.at(group.name, entry.seq) if member.recorder else None
+    return theirs is not None and not theirs.retired and operations.family(theirs.op) != operations.family(entry.op)
+
+
+def _counted_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: str) -> Wait:
+    """Operations that no recorder holds: the n-th call of that name pairs with the others' n-th."""
+    members = call.group.members if call.group else tuple(Rank(r) for r in range(evidence.world_size))
+    mine = _calls_of(rank, call)
+    absent = []
+    for member in (evidence.rank(m) for m in members if m != rank.rank):
+        theirs = _calls_of(member, call) if member else None
+        if member and member.exit is not None and (theirs is None or mine is None or theirs < mine):
+            absent.append(member.rank)
+        elif theirs is None or mine is None:
+            doubt = doubt or "a member's history is incomplete"
+        elif member and theirs < mine:
+            absent.append(member.rank)
+    if rank.page and "gloo" not in rank.page.backend:
+        doubt = doubt or "only gloo's waits can be proven"
+    return _wait(rank, call, doubt, needs=RankSet.of(absent))
+
+
+def _calls_of(rank: RankEvidence, call: Call) -> int | None:
+    """How many calls of this operation on this group the rank has begun; None where history was lost."""
+    if rank.page is None or rank.page.events_lost:
+        return None
+    events = (event.call for event in rank.page.events if event.kind is EventKind.CALL and event.call)
+    return sum(1 for other in events if other.op == call.op and other.group == call.group)
+
+
+def _peer_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: str) -> Wait:
+    if rank.page and "gloo" not in rank.page.backend:
+        doubt = doubt or "only gloo's waits can be proven"
+    if call.peer is not None:
+        return _wait(rank, call, doubt, needs=RankSet.of([call.peer]))
+    members = call.group.members if call.group else tuple(Rank(r) for r in range(evidence.world_size))
+    return _wait(rank, call, doubt, any_of=RankSet.of(members) - RankSet.of([rank.rank]))
+
+
+def _wait(rank: RankEvidence, call: Call, doubt: str, *, needs: RankSet = _NOBODY, any_of: RankSet = _NOBODY) -> Wait:
+    return Wait(
+        rank.rank,
+        call.thread,
+        call.op,
+        call.kind,
+        call.site,
+        call.since,
+        call.group,
+        peer=call.peer,
+        root=call.root,
+        needs=needs,
+        any_of=any_of,
+        doubt=doubt,
+    )
+
+
+def _implicit_wait(evidence: Evidence, rank: RankEvidence, thread: int, stack: tuple[Site, ...]) -> Wait:
+    """A wait that no page names: torch's C++ issued the operation, the stack and the recorder show it."""
+    doubt = _doubt_of_thread(rank, thread, backward=True)
+    site = frames.innermost_user_frame(stack)
+    return _entry_wait(evidence, rank, thread, site, None, doubt, _open_entries(rank)[0])
+
+
+def _open_entries(rank: RankEvidence) -> tuple[RecorderEntry, ...]:
+    return rank.recorder.outstanding() if rank.recorder else ()
+
+
+def _group(evidence: Evidence, rank: RankEvidence, name: str) -> Group | None:
+    """The group of that name in which the rank is; from another page where the rank's own is missing."""
+    pages = [rank.page, *(other.page for other in evidence.ranks)]
+    known: Mapping[str, Group] = {
+        group.name: group for page in reversed(pages) if page for group in page.groups if rank.rank in group.members
+    }
+    if name not in known and name == "0":
+        return Group("0", tuple(Rank(r) for r in range(evidence.world_size)), "default_pg")
+    return known.get(name)
+
+
+def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> str:
+    """Why a thread that seems blocked may still move, "" if nothing speaks for it."""
+    if rank.page is None:
+        return "no page"
+    thread = frames.thread_of(rank, os_id)
+    if thread is None:
+        return "no stack confirms the wait"
+    if not frames.waits_in_torch(thread, backward=False) and not backward:
+        return "the stack does not confirm the wait"
+    motion = rank.motion
+    if motion is None:
+        return "only one sample was taken"
+    if motion.page_moved is not False or motion.lines_moved is True:
+        return "the rank moved between two samples"
+    kernel = next((t for t in rank.process.threads if t.os_id == os_id), None) if rank.process else None
+    if kernel is None:
+        return "the thread's state is not known"
+    if kernel.state != "S":
+        return f"the thread is in state {kernel.state}"
+    if backward and motion.cpu_share >= IDLE_CORES:
+        return "the process computes"
+    return ""

@@ -1,0 +1,57 @@
+"""Phrases that several diagnoses use, so that the same fact is always said in the same words."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.histories import Step
+from ddpdoctor.diagnose.standing import wait_label
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.stacks import Site
+
+
+def ranks(members: RankSet) -> str:
+    """`rank 1`, `ranks 0,2-3`."""
+    return f"rank{'s' if len(members) > 1 else ''} {members}"
+
+
+def verb(members: RankSet, one: str, many: str) -> str:
+    return one if len(members) == 1 else many
+
+
+def place(site: Site | None) -> str:
+    """`train.py:88`, short enough for a line."""
+    return f"{PurePath(site.file).name}:{site.line}" if site else "a place that no stack shows"
+
+
+def step(event: Step | None) -> str:
+    """What an event of a history was, for people."""
+    if event is None:
+        return "nothing more"
+    words = {
+        EventKind.NEXT: "the next batch",
+        EventKind.STOP_ITERATION: "the end of the data",
+        EventKind.FORWARD: "a forward",
+        EventKind.FORWARD_NO_SYNC: "a forward under no_sync",
+        EventKind.BACKWARD: "a backward",
+        EventKind.OPTIMIZER_STEP: "an optimizer step",
+    }
+    return f"{words.get(event.kind, event.op)} at {place(event.site)}"
+
+
+def waiting(facts: Facts, members: RankSet) -> str:
+    """`all_reduce seq 8 at train.py:88`: where the first of these waits."""
+    wait = next((w for rank in members if (w := facts.wait(rank))), None)
+    if wait is None:
+        return "no wait that we know"
+    return f"{wait_label(wait)} at {place(wait.site or facts.standing(wait.rank).site)}"
+
+
+def batches(count: int) -> str:
+    return f"{count} batch{'' if count == 1 else 'es'}"
+
+
+def seconds(value: float) -> str:
+    return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
