@@ -1,0 +1,71 @@
+"""Every fixture, run for real: the broken program gets its verdict in time, the fixed one ends and is left alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.repro.case import Case
+from ddpdoctor.repro.catalogue import load_all, root
+from tests.e2e.job import STARTUP, Run, torchrun, watch
+
+#: seconds from the last progress of any rank to the report, where a deadlock can be proven
+PROVEN_WITHIN = 6.0
+#: seconds beyond --stall-after in which all the others are reported
+STALL_MARGIN = 4.0
+#: seconds that two looks may cost on top where tests share their cores with other jobs
+BUSY_MARGIN = 1.0
+
+CASES = [case for case in load_all(root()) if not case.needs]
+by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+@by_name
+def test_broken_gets_its_verdict(case: Case, tmp_path: Path) -> None:
+    patience = [] if case.stall_after is None else ["--stall-after", str(case.stall_after)]
+    run = watch(
+        torchrun(case.broken, case.ranks),
+        tmp_path,
+        *("--on-hang", "stop"),
+        *patience,
+        timeout=STARTUP + case.seconds,
+        until=lambda report: case.outcome.value == "slow" and report["outcome"] == "slow",
+    )
+    report = run.report
+    assert report["outcome"] == case.outcome.value, run.explain()
+    assert report["deadlock"] == case.deadlock.value, run.explain()
+    assert run.first["code"] == case.code, run.explain()
+    assert run.first["culprits"] == list(case.culprits), run.explain()
+    assert case.line in _lines_to_look_at(run, case), run.explain()
+    if case.outcome.value != "crash":
+        assert _silence(report) <= _limit(case) + BUSY_MARGIN, run.explain()
+    if case.outcome.value == "hang":
+        assert run.status == 124, run.explain()
+
+
+@by_name
+def test_fixed_ends_and_is_left_alone(case: Case, tmp_path: Path) -> None:
+    run = watch(torchrun(case.fixed, case.ranks), tmp_path, "--on-hang", "stop", timeout=STARTUP + 30)
+    assert run.status == 0, run.explain()
+    assert all(report["outcome"] == "healthy" for report in run.reports), run.explain()
+    assert not any(report["diagnoses"] for report in run.reports), run.explain()
+
+
+def _lines_to_look_at(run: Run, case: Case) -> set[int]:
+    """The first location's line; all of them where nobody is to blame and several stories are told."""
+    diagnoses = run.report["diagnoses"] if not len(case.culprits) else [run.first]
+    locations = [location for diagnosis in diagnoses for location in diagnosis["locations"]]
+    if len(case.culprits):
+        locations = locations[:1]
+    return {location["line"] for location in locations if location["file"] == str(case.broken)}
+
+
+def _silence(report: dict[str, dict[str, float]]) -> float:
+    """Seconds between the last movement of any page and the report."""
+    timeline = report["timeline"]
+    return timeline["reported"] - timeline["last_progress"]
+
+
+def _limit(case: Case) -> float:
+    return PROVEN_WITHIN if case.deadlock.value == "proven" else (case.stall_after or 0) + STALL_MARGIN
