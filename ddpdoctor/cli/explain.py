@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from dataclasses import dataclass
 
@@ -49,10 +48,11 @@ def run(args: argparse.Namespace) -> ExitCode:
 
 def pages() -> tuple[Page, ...]:
     """The documentation of every diagnosis and lint rule, sorted by code."""
-    found: list[Page] = []
-    for module in ("ddpdoctor.diagnose.registry", "ddpdoctor.lint.registry"):
-        for registered in importlib.import_module(module).RULES:
-            found.append(Page(registered.rule.code, registered.rule.name, registered.documentation))
+    from ddpdoctor.diagnose import registry as diagnoses
+    from ddpdoctor.lint import registry as lint
+
+    found = [Page(r.rule.code, r.rule.name, r.documentation) for r in diagnoses.RULES]
+    found.extend(Page(r.rule.code, r.rule.name, r.page) for r in lint.registered())
     return tuple(sorted(found, key=lambda page: page.code))
 
 

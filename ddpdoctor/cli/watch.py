@@ -1,0 +1,137 @@
+"""Impure. `ddpdoctor watch -- COMMAND`: run a distributed job, and say which rank breaks it, where and why."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+from ddpdoctor.cli import duration
+from ddpdoctor.cli.console import Console
+from ddpdoctor.config import OnHang, WatchConfig
+from ddpdoctor.errors import UsageError
+
+_EPILOG = """examples:
+  ddpdoctor watch -- torchrun --nproc-per-node 4 train.py
+  ddpdoctor watch --on-hang stop --json report.json -- python -m torch.distributed.run --nproc-per-node 8 train.py
+
+Ctrl-\\ (SIGQUIT) looks now, prints what it finds and goes on.
+
+exit status:
+  the command's own, or 128+n where a signal ended it
+  124  a hang was found and --on-hang stop ended the job
+  125  ddpdoctor itself failed
+  126  the command cannot be started; 127: it was not found; 2: unusable arguments"""
+
+#: seconds between ticks: a launcher waits two seconds for us after a failure
+_TICK = 0.25
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "ddpdoctor watch [options] -- COMMAND..."
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--stall-after",
+        metavar="auto|DURATION",
+        default="auto",
+        help="how long nothing may move before it is a stall; a proven deadlock is reported at once whatever it says. "
+        "auto: at least 30 s and 5 times the run's own longest gap, 10 minutes before the first step",
+    )
+    parser.add_argument(
+        "--on-hang",
+        metavar="report|stop|COMMAND",
+        default="report",
+        help="report: print and keep watching (default); stop: print and end the job, exit 124; "
+        "anything else is a program to run with the report's path",
+    )
+    parser.add_argument(
+        "--nccl-timeout",
+        metavar="DURATION",
+        help="default timeout of process groups (of every backend) that the script gives none",
+    )
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the report as JSON to FILE")
+    parser.add_argument(
+        "--bundle", metavar="DIR", type=Path, help="where to keep the evidence (default: the state directory)"
+    )
+    parser.add_argument("--native", action="store_true", help="native frames too (slower, py-spy --native)")
+    parser.add_argument("--no-probe", action="store_true", help="load nothing into the ranks; much less can be proven")
+    parser.add_argument("--quiet", action="store_true", help="no start line and no end line")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Watch one job; returns the exit status of `watch`. Raises UsageError and what starting the command raises."""
+    config = _config(args)
+    console = Console(sys.stderr, os.environ, quiet=config.quiet)
+    from ddpdoctor.launch.environment import installed_torch, plan
+    from ddpdoctor.launch.run import run_directory
+    from ddpdoctor.launch.supervisor import Job
+
+    environ = dict(os.environ)
+    with run_directory(environ) as directory:
+        torch = installed_torch(config.command, environ)
+        if directory is None:
+            console.say("no private folder can be made in the temporary directory: watching from outside only")
+        planned = plan(
+            environ,
+            torch_version=torch,
+            run=directory if config.probe else None,
+            watch_pid=os.getpid(),
+            group_timeout=config.group_timeout,
+        )
+        started, wall = time.monotonic(), time.time()
+        with Job(config.command, {**environ, **planned.set}) as job:
+            console.started(config, torch, planned.set)
+            follower = None
+            try:
+                from ddpdoctor.cli.follow import Follower
+                from ddpdoctor.observe.looking import Looker
+
+                looker = Looker(
+                    run=directory or Path("/nonexistent"),
+                    command=config.command,
+                    versions=_versions(torch),
+                    environment=planned.explained(),
+                    started=started,
+                    started_wall=wall,
+                    native=config.native,
+                )
+                follower = Follower(job, looker, config, console)
+            except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
+                console.say(f"cannot watch ({type(error).__name__}: {error}); the job runs on")
+            while job.poll() is None:
+                if follower is not None:
+                    follower.tick()
+                job.sleep(_TICK)
+            status = job.poll() or 0
+            return status if follower is None else follower.finish(status)
+
+
+def _config(args: argparse.Namespace) -> WatchConfig:
+    stall_after = None if args.stall_after == "auto" else duration.parse(args.stall_after, "--stall-after")
+    timeout = duration.parse(args.nccl_timeout, "--nccl-timeout") if args.nccl_timeout else None
+    named = {OnHang.REPORT.value: OnHang.REPORT, OnHang.STOP.value: OnHang.STOP}
+    if not args.on_hang.strip():
+        raise UsageError("--on-hang: no action given", hint="type report, stop, or a command")
+    return WatchConfig(
+        command=tuple(args.command),
+        stall_after=stall_after,
+        on_hang=named.get(args.on_hang, OnHang.COMMAND),
+        hang_command=args.on_hang,
+        group_timeout=timeout,
+        json=args.json,
+        bundle=args.bundle,
+        native=args.native,
+        probe=not args.no_probe,
+        quiet=args.quiet,
+    )
+
+
+def _versions(torch: str | None) -> dict[str, str]:
+    found = {"ddpdoctor": importlib.metadata.version("ddpdoctor"), "python": platform.python_version()}
+    if torch is not None:
+        found["torch"] = torch
+    return found
