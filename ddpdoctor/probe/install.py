@@ -10,7 +10,7 @@ from datetime import timedelta
 from types import ModuleType
 from typing import Any
 
-from . import arming, calls, endings, exits, groups, heartbeat, late, page, recorder, sites, state, training, writer
+from . import arming, calls, endings, exits, groups, sites, state, training
 from .operations import C10D, NATIVE
 from .unseen import drop_frame, skip_module_in_dynamo, stand_in
 from .waits import patch_waits
@@ -26,9 +26,9 @@ def install(run: str) -> None:
     state.run, state.started_in = run, os.getcwd()
     sites.know_torch(str(torch.__file__))
     calls.prepare()
-    for module in (arming, calls, endings, groups, heartbeat, late, page, recorder, sites, training, writer):
-        skip_module_in_dynamo(module)
-    skip_module_in_dynamo(sys.modules[__name__])
+    for name, module in tuple(sys.modules.items()):
+        if name.startswith(f"{__package__}."):
+            skip_module_in_dynamo(module)
     endings.install(arming.arm_late)
     exits.install()
     os.register_at_fork(after_in_child=_forked)

@@ -149,7 +149,7 @@ def _watch_backward() -> None:
         def run_backward(self) -> Any:
             method = super().run_backward
             page = state.page
-            if page is None or page.slot().in_backward:
+            if page is None or calls.is_tracing()() or page.slot().in_backward:
                 return method
             return _around_backward(method, direct=True)
 
@@ -200,7 +200,7 @@ def _enter_backward(page: PageWriter, frame: Any) -> None:
 
 def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG001 - torch's hook signature
     page = state.page
-    if page is not None:
+    if page is not None and not calls.is_tracing()():
         late.look()
         _record(page, STEP, layout.OPTIMIZER_STEPS, sys._getframe(1))
 
@@ -219,9 +219,11 @@ def _patch_fsdp(fsdp: ModuleType) -> None:
 
 
 def _fsdp1_root(function: Callable[..., Any]) -> Callable[..., Any]:
+    is_tracing = calls.is_tracing()
+
     def _root_pre_forward(fsdp: Any, *args: Any, **kwargs: Any) -> Any:
         result = function(fsdp, *args, **kwargs)
-        if getattr(fsdp, "_is_root", False):
+        if not is_tracing() and getattr(fsdp, "_is_root", False):
             _count_forward(state.page, getattr(fsdp, "_sync_gradients", True), sys._getframe(1))
         return result
 
@@ -229,7 +231,11 @@ def _fsdp1_root(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _fsdp2_root(function: Callable[..., Any]) -> Callable[..., Any]:
+    is_tracing = calls.is_tracing()
+
     def _root_pre_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_tracing():
+            return function(self, *args, **kwargs)
         context = getattr(self, "_state_ctx", None)
         before = getattr(context, "iter_forward_root", None)
         result = function(self, *args, **kwargs)

@@ -54,10 +54,11 @@ def skip_in_dynamo(code: types.CodeType) -> None:
 def skip_module_in_dynamo(module: types.ModuleType) -> None:
     """The same for every function and method that a module of the probe defines."""
     for value in tuple(vars(module).values()):
-        members = vars(value).values() if isinstance(value, type) else (value,)
-        for member in members:
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        for member in vars(value).values() if isinstance(value, type) else (value,):
             member = getattr(member, "__func__", getattr(member, "fget", member))
-            if isinstance(member, types.FunctionType) and member.__module__ == module.__name__:
+            if isinstance(member, types.FunctionType):
                 skip_in_dynamo(member.__code__)
 
 

@@ -30,11 +30,13 @@ def patch_waits() -> None:
 
 
 def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
+    is_tracing = calls.is_tracing()
+
     # pybind11 asks for a Python override of a C++ method by name and looks for `self` as the first local of a
     # calling frame of that name; without both a Work implemented in Python would be called for ever.
     def wait(self: Any, *args: Any, **kwargs: Any) -> Any:
         page = state.page
-        if page is None:
+        if is_tracing() or page is None:
             return function(self, *args, **kwargs)
         slot = page.slot()
         depth, inside = slot.depth, slot.inside
@@ -50,9 +52,7 @@ def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
             if slot.depth != depth:
                 page.leave(slot, depth)
 
-    hooked = stand_in(wait, function)
-    hooked.__code__ = hooked.__code__.replace(co_name="wait")
-    return hooked
+    return stand_in(wait, function)
 
 
 def _begin(page: PageWriter, handle: Any, frame: Any) -> None:

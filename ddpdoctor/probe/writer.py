@@ -12,6 +12,7 @@ import mmap
 import os
 import threading
 import zlib
+from json.encoder import encode_basestring_ascii
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -108,7 +109,7 @@ class PageWriter:
         return position
 
     def _append(self, value: Any) -> int:
-        payload = json.dumps(value).encode()
+        payload = _json(value).encode()
         size = page.TEXT_HEAD.size + len(payload)
         # Room is taken before it is filled: a signal handler or another thread may append between these lines.
         start = self._text_end
@@ -239,6 +240,15 @@ class PageWriter:
         start = offset + page.NOTE.size
         self._map[start : start + len(payload)] = payload
         page.NOTE.pack_into(self._map, offset, len(payload), zlib.crc32(payload))
+
+
+def _json(value: Any) -> str:
+    """JSON of strings, numbers and tuples by C functions alone: `json.dumps` has frames that dynamo would look at."""
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    if isinstance(value, tuple):
+        return "[" + ",".join([_json(item) for item in value]) + "]"
+    return str(value)
 
 
 def _reserve(path: str) -> mmap.mmap:
