@@ -1,0 +1,54 @@
+# `make demo` and `make test` need Python 3.10 or newer (with venv) and make, nothing else.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help env demo test test-slow check format docs bench clean
+
+help:
+	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
+	@echo "make test       the tests, real torchrun jobs included"
+	@echo "make test-slow  the tests that take minutes each"
+	@echo "make check      ruff (lint, format) and mypy --strict"
+	@echo "make format     let ruff format and mend what it can"
+	@echo "make docs       write the pages that are made from the program"
+	@echo "make bench      what watching costs"
+
+env: $(INSTALLED)
+
+# Once per change of what is installed: the second `make test` starts at once.
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 10) else "ddpdoctor needs Python 3.10 or newer: make PYTHON=python3.11 ...")'
+	@echo "==> environment in $(VENV) (the first time torch is fetched: a few minutes)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[torch,dev]'
+	@touch $@
+
+demo: env
+	@echo "==> a real job of 4 ranks; rank 3 gets one batch less than the others"
+	$(BIN)/ddpdoctor repro run uneven-inputs --ranks 4
+
+test: env
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow"
+
+test-slow: env
+	$(BIN)/python -m pytest -m slow
+
+check: env
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: env
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: env
+	$(BIN)/python docs/generate.py
+
+bench: env
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

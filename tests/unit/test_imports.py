@@ -1,0 +1,131 @@
+"""The architecture's import rules: a DAG rooted at model, pure folders without I/O, no torch in the supervisor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "ddpdoctor"
+
+#: pure folders -> their impure modules; of observe only the policy is pure
+PURE: dict[str, frozenset[str]] = {
+    "model": frozenset(),
+    "merge": frozenset(),
+    "diagnose": frozenset(),
+    "report": frozenset(),
+    "lint": frozenset({"engine", "source"}),
+}
+PURE_MODULES = frozenset({"observe.stall", "collect.capture", "collect.assemble", "repro.verdict", "repro.case"})
+#: `pathlib` is not among them: PurePath is no I/O, so its impure half is looked for by name
+IMPURE = frozenset(
+    """asyncio concurrent ctypes fcntl glob http importlib logging mmap multiprocessing os pickle platform psutil
+    random resource rich select shutil signal socket sqlite3 subprocess sys tempfile threading time tty
+    urllib.request""".split()  # noqa: SIM905 - a list of names reads better so
+)
+#: what is impure in name only: our own rules loaded by their names, the names of signals
+EXCUSED = {("lint.registry", "importlib"), ("diagnose.rules.rank_died", "signal")}
+IMPURE_NAMES = frozenset({"open", "print", "input", "exec", "eval", "Path", "datetime"})
+#: who may import whom, beside the folder itself
+ALLOWED = {
+    "model": frozenset[str](),
+    "errors": frozenset[str](),
+    "probe": frozenset[str](),
+    "merge": frozenset({"model"}),
+    "lint": frozenset({"model", "errors"}),
+    "report": frozenset({"model"}),
+    "diagnose": frozenset({"model", "merge"}),
+    "observe": frozenset({"model", "collect", "probe"}),
+    "collect": frozenset({"model", "probe", "errors"}),
+    "launch": frozenset({"model", "collect", "probe", "errors"}),
+}
+
+
+def _modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if "fixtures" not in path.parts:
+            yield ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"), path
+
+
+MODULES = dict(_modules())
+
+
+def _imports(name: str, *, everywhere: bool = True) -> Iterator[str]:
+    """Absolute names of all modules that a module imports: at its top, and inside functions if `everywhere`."""
+    here = MODULES[name]
+    package = ["ddpdoctor", *here.relative_to(PACKAGE).parent.parts]
+    tree = ast.parse(here.read_text(encoding="utf-8"))
+    for node in _run_time(tree) if everywhere else tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            module = ".".join(filter(None, (base, node.module)))
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def _run_time(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything below a node but what stands under `if TYPE_CHECKING`."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from _run_time(child)
+
+
+def _ours(imported: str) -> str:
+    """The module of ours that an import means, "" for another's."""
+    name = imported.removeprefix("ddpdoctor.")
+    while imported.startswith("ddpdoctor") and name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name if imported.startswith("ddpdoctor.") else ""
+
+
+def _folder(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _is_pure(module: str) -> bool:
+    folder, _, rest = module.partition(".")
+    return module in PURE_MODULES or (folder in PURE and rest.partition(".")[0] not in PURE[folder])
+
+
+def test_imports_between_modules_form_a_dag() -> None:
+    TopologicalSorter(
+        {name: {ours for i in _imports(name) if (ours := _ours(i)) != name} for name in MODULES}
+    ).prepare()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_folder_imports_only_what_stands_before_it(module: str) -> None:
+    allowed = ALLOWED.get(_folder(module))
+    if allowed is None:
+        pytest.skip("the shell: cli, repro, config")
+    foreign = {_folder(ours) for i in _imports(module) if (ours := _ours(i))} - {_folder(module)}
+    assert foreign <= allowed
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if _is_pure(name)])
+def test_a_pure_module_does_no_io(module: str) -> None:
+    impure = {name for i in _imports(module) for name in (i, i.partition(".")[0]) if name in IMPURE}
+    assert not {name for name in impure if (module, name) not in EXCUSED}
+    names = {node.id for node in ast.walk(ast.parse(MODULES[module].read_text("utf-8"))) if isinstance(node, ast.Name)}
+    assert not names & IMPURE_NAMES
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if _folder(name) != "probe"])
+def test_the_supervisors_side_never_imports_torch(module: str) -> None:
+    assert "torch" not in {i.partition(".")[0] for i in _imports(module)}
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if _folder(name) == "probe"])
+def test_the_probe_imports_only_the_standard_library_torch_and_itself(module: str) -> None:
+    import sys
+
+    for imported in _imports(module):
+        top = imported.partition(".")[0]
+        assert top in sys.stdlib_module_names or top == "torch" or imported.startswith("ddpdoctor.probe")
+    relative = [n for n in ast.walk(ast.parse(MODULES[module].read_text("utf-8"))) if isinstance(n, ast.ImportFrom)]
+    assert not [n for n in relative if (n.module or "").startswith("ddpdoctor")], "workers may not have ddpdoctor"
