@@ -52,17 +52,23 @@ class Parting:
     rejoined: bool
     #: what one has issued so far is the beginning of what the other has: it may only be behind
     behind: bool = False
+    #: the event at which both agree again
+    after: Step | None = None
 
     @property
     def left_next(self) -> Step | None:
-        return next(iter(self.left), None)
+        return next(iter(self.left), self.after)
 
     @property
     def right_next(self) -> Step | None:
-        return next(iter(self.right), None)
+        return next(iter(self.right), self.after)
+
+    def inserted(self) -> bool:
+        """The left side issued collectives here, the right none, and both went on as before."""
+        return self.rejoined and bool(_issued(self.left)) and not _issued(self.right)
 
     def mirrored(self) -> Parting:
-        return Parting(self.before, self.right, self.left, self.rejoined, self.behind)
+        return Parting(self.before, self.right, self.left, self.rejoined, self.behind, self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +156,11 @@ def _walk(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Parting]:
         if step is None:
             found.extend(_open_end(before, ours[i:], theirs[j:]))
             break
-        parting = Parting(before, tuple(ours[i : i + step[0]]), tuple(theirs[j : j + step[1]]), rejoined=True)
+        ends = i + step[0], j + step[1]
+        parting = Parting(before, tuple(ours[i : ends[0]]), tuple(theirs[j : ends[1]]), True, after=ours[ends[0]])
         if _issued(parting.left) != _issued(parting.right):
             found.append(parting)
-        i, j = i + step[0], j + step[1]
+        i, j = ends
     return found
 
 

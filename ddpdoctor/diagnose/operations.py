@@ -10,6 +10,7 @@ _RECORDED_AS: tuple[tuple[str, frozenset[str]], ...] = (
     ("all_gather", frozenset({"all_gather"})),
     ("all_reduce", frozenset({"all_reduce"})),
     ("all_to_all", frozenset({"all_to_all"})),
+    ("verify_params", frozenset({"all_gather", "broadcast"})),
     ("barrier", frozenset({"barrier", "all_reduce"})),
     ("broadcast", frozenset({"broadcast"})),
     ("gather_object", frozenset({"all_gather", "gather"})),
@@ -22,7 +23,7 @@ _RECORDED_AS: tuple[tuple[str, frozenset[str]], ...] = (
 _KINDS = {"broadcast": Kind.FROM_ROOT, "scatter": Kind.FROM_ROOT, "reduce": Kind.TO_ROOT, "gather": Kind.TO_ROOT}
 
 #: Collective calls that issue nothing that a recorder holds: told apart by counting them.
-UNRECORDED = frozenset({"new_group", "init_process_group", "monitored_barrier", "destroy_process_group"})
+UNRECORDED = frozenset({"new_group", "split_group", "init_process_group", "monitored_barrier", "destroy_process_group"})
 
 
 def family(op: str) -> str:

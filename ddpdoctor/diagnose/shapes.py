@@ -66,6 +66,12 @@ class Story:
     def instead(self) -> Step | None:
         return self.parting.right_next
 
+    def collectives(self) -> tuple[Step | None, Step | None]:
+        """The first collective of either side from the parting on: what each waits for the other to join."""
+        act = next((step for step in self.parting.left if step.collective), self.act)
+        instead = next((step for step in self.parting.right if step.collective), self.instead)
+        return act, instead
+
 
 def stories(facts: Facts) -> Iterator[Story]:
     """One story for every side of the job that parted from the largest."""
@@ -100,10 +106,9 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
         return known, True
     if act.kind is not EventKind.CALL or (parting.behind and not parting.rejoined):
         return Shape.UNCLEAR, False
-    inserted = parting.rejoined and not any(step.collective for step in parting.right)
-    if inserted:
+    if parting.inserted():
         return Shape.EXTRA_CALL, True
-    if instead is None:
+    if instead is None or parting.mirrored().inserted():
         return Shape.UNCLEAR, False
     if instead.kind in _ITERATION or instead.kind is EventKind.OPTIMIZER_STEP:
         return _call_against_round(facts, parting, act, actors, others)
@@ -132,7 +137,7 @@ def _call_against_round(
 ) -> tuple[Shape, bool]:
     """One side is in a collective call where the other goes on with its loop."""
     known = made_by(facts, act, others)
-    conditional = act.site is not None and source.rank_condition(facts.evidence.code, act.site) is not None
+    conditional = act.site is not None and condition_of(facts, act.site, actors, others) is not None
     if not known and conditional:
         return Shape.EXTRA_CALL, True
     if parting.before is not None and parting.before.kind is EventKind.STOP_ITERATION:
@@ -156,10 +161,22 @@ def _call_against_call(facts: Facts, act: Step, instead: Step, actors: RankSet, 
         return Shape.UNCLEAR, False
     if _both_ways(facts, act, instead) or shares_loop(facts, actors.members[0], others.members[0]):
         return Shape.ORDER, True
-    code = facts.evidence.code
-    if source.rank_condition(code, act.site) and not source.rank_condition(code, instead.site):
+    if condition_of(facts, act.site, actors, others) and not condition_of(facts, instead.site, others, actors):
         return Shape.EXTRA_CALL, True
     return Shape.UNCLEAR, False
+
+
+def condition_of(facts: Facts, site: Site, actors: RankSet, others: RankSet) -> tuple[Site, source.Span] | None:
+    """The condition on the rank under which a call was made: around it, or around a call that led to it.
+
+    Callers are known while the actor still stands there; those that the other ranks stand in too decide nothing.
+    """
+    code = facts.evidence.code
+    stack = facts.stack(actors.members[0])
+    shared = set(facts.stack(others.members[0]))
+    path = [site, *(frame for frame in stack[1:] if frame not in shared)] if stack[:1] == (site,) else [site]
+    found = ((place, source.rank_condition(code, place)) for place in path)
+    return next(((place, span) for place, span in found if span), None)
 
 
 def made_by(facts: Facts, step: Step, ranks: RankSet) -> bool:

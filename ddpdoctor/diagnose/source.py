@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _RANK_WORDS = re.compile(r"rank|main_process|is_master|is_chief|is_primary", re.IGNORECASE)
@@ -137,12 +137,9 @@ def _around(node: ast.AST, line: int) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         first = getattr(child, "lineno", None)
         last = getattr(child, "end_lineno", None)
-        if first is None:
-            continue
-        if first <= line <= (last or first):
+        if first is not None and first <= line <= (last or first):
             yield child
             yield from _around(child, line)
-            return
 
 
 def _span(code: Mapping[str, SourceFile], site: Site, node: ast.AST) -> Span:

@@ -54,7 +54,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, story: Story, site: Site) -> Diagnosis:
     never = story.act is not None and not shapes.made_by(facts, story.act, story.others)
-    condition = source.rank_condition(facts.evidence.code, site)
+    condition = shapes.condition_of(facts, site, story.actors, story.others)
     sure = never and story.unique and story.source_agrees
     confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
     culprits = story.others if len(story.others) < len(story.actors) else story.actors
@@ -78,13 +78,17 @@ def _diagnosis(facts: Facts, story: Story, site: Site) -> Diagnosis:
     )
 
 
-def _fix(op: str, condition: source.Span | None) -> str:
+def _fix(op: str, condition: tuple[Site, source.Span] | None) -> str:
     if condition:
-        return f"Move {op} out of `{condition.text}` (line {condition.first}) so that all ranks call it."
+        where, span = condition
+        line = wording.place(Site(where.file, span.first, where.function))
+        return f"Move {op} out of `{span.text}` ({line}) so that all ranks call it."
     return f"Call {op} on every rank of the group, or on none; write files on one rank, communicate on all."
 
 
-def _evidence(story: Story, op: str, site: Site, condition: source.Span | None, never: bool) -> Iterator[str]:
+def _evidence(
+    story: Story, op: str, site: Site, condition: tuple[Site, source.Span] | None, never: bool
+) -> Iterator[str]:
     where = wording.place(site)
     others = wording.ranks(story.others)
     if never:
@@ -93,4 +97,4 @@ def _evidence(story: Story, op: str, site: Site, condition: source.Span | None, 
         yield f"{wording.ranks(story.actors)} made one more {op} at {where} than {others}"
     yield f"the histories part there: {wording.step(story.act)} against {wording.step(story.instead)}"
     if condition:
-        yield f"{where} stands under `{condition.text}` (line {condition.first})"
+        yield f"{wording.place(condition[0])} stands under `{condition[1].text}` (line {condition[1].first})"

@@ -58,6 +58,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _two_stories(facts: Facts, story: Story) -> Diagnosis:
     left, right = story.actors, story.others
     culprits = story.actors if story.minority else (RankSet() if story.tie else story.others)
+    act, instead = (wording.step(step) for step in story.collectives())
     sides = [wording.ranks(left), wording.ranks(right)]
     return Diagnosis(
         RULE.code,
@@ -68,14 +69,12 @@ def _two_stories(facts: Facts, story: Story) -> Diagnosis:
         facts.waiting - culprits,
         f"{sides[0]} in {wording.waiting(facts, left)}, {sides[1]} in {wording.waiting(facts, right)}: "
         "the evidence does not say which is wrong",
-        f"The ranks' histories part: {sides[0]} came to {wording.step(story.act)}, {sides[1]} to "
-        f"{wording.step(story.instead)}. {_meaning(story)}",
-        f"Look at both places: either {sides[0]} must also come to {wording.step(story.instead)}, or {sides[1]} to "
-        f"{wording.step(story.act)}.",
+        f"The ranks' histories part: {sides[0]} came to {act}, {sides[1]} to {instead}. {_meaning(story)}",
+        f"Look at both places: either {sides[0]} must also come to {instead}, or {sides[1]} to {act}.",
         facts.standing_locations((*left, *right)),
         (
-            f"one story: {sides[0]} missed {wording.step(story.instead)}",
-            f"the other: {sides[1]} missed {wording.step(story.act)}",
+            f"one story: {sides[0]} missed {instead}",
+            f"the other: {sides[1]} missed {act}",
         ),
     )
 
