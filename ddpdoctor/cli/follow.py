@@ -67,7 +67,7 @@ class Follower:
             self._console.mention(f"the job ended with {ended} after {seconds:.0f} s")
 
     def _tell(self, verdict: Verdict) -> None:
-        stop = self._config.on_hang is OnHang.STOP and verdict.report.outcome is not Outcome.CRASH
+        stop = self._config.on_hang is OnHang.STOP and verdict.report.outcome is Outcome.HANG
         folder = self._print(verdict, job="stopping the job (--on-hang=stop)" if stop else "")
         if self._config.on_hang is OnHang.COMMAND:
             self._run_command(folder)

@@ -71,12 +71,15 @@ def _fetcher(kind: PartKind, worker: Worker, run: Path, native: bool) -> Callabl
     """How to get one part of one process; None where there is nothing to get."""
     if worker.role is Role.LAUNCHER:
         return None
-    alive = procfs.start_ticks(worker.pid) is not None
+    state = procfs.state(worker.pid)
+    alive = state not in ("", "Z", "X")
     match kind:
         case PartKind.PAGE:
             return (lambda: _page(worker, run)) if worker.role is Role.RANK else None
         case PartKind.FATAL:
             return lambda: faulthandler.fetch(run / f"{worker.pid}.fatal") or None
+        case PartKind.RECORDER if state in ("T", "t") and worker.role is Role.RANK:
+            return lambda: Gap(Source.RECORDER, worker.rank, "a stopped process cannot answer")
         case PartKind.RECORDER if alive and worker.role is Role.RANK:
             return lambda: flight_recorder.fetch(worker, run / f"{worker.pid}.sock")
         case PartKind.PROCESS if alive:

@@ -49,12 +49,12 @@ def parse(data: bytes) -> ProcessState:
         raise ValueError(str(error)) from error
 
 
-def start_ticks(pid: int, proc: Path = Path("/proc")) -> int | None:
-    """Start time in clock ticks since boot (proc(5), stat field 22); with the pid it names a process for good."""
+def state(pid: int, proc: Path = Path("/proc")) -> str:
+    """The state letter of proc(5), "" for a process that is not there."""
     try:
-        return int(_fields(proc / str(pid) / "stat")[19])
-    except (OSError, IndexError, ValueError):
-        return None
+        return _fields(proc / str(pid) / "stat")[0]
+    except (OSError, IndexError):
+        return ""
 
 
 def _fields(stat: Path) -> list[str]:

@@ -18,7 +18,7 @@ from ddpdoctor.model.ranks import Worker
 from ddpdoctor.model.report import Report
 
 #: seconds between the two samples that tell stuck from working
-BETWEEN = 1.0
+BETWEEN = 0.8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

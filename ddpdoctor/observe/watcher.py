@@ -17,7 +17,7 @@ from ddpdoctor.observe.signals import Pages
 from ddpdoctor.observe.stall import Decision, Progress
 
 #: seconds between readings of the pages, and between searches for new processes
-READING = 1.0
+READING = 0.5
 SEARCHING = 3.0
 #: seconds for looking at survivors while their launcher waits (it waits 2)
 LAST_LOOK = 1.5
@@ -60,7 +60,7 @@ class Watcher:
     def tick(self, now: float) -> None:
         """Do what is due at `now` (CLOCK_MONOTONIC)."""
         self._look_at_survivors()
-        if now - self._searched >= (SEARCHING if self.ranks() else READING):
+        if now - self._searched >= (SEARCHING if self.ranks() else 2 * READING):
             self._search(now)
         if now - self._read < READING or not self.ranks():
             return
