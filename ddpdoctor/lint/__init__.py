@@ -1,0 +1,28 @@
+"""Pure but for `engine`. Finds in source what would hang, crash or silently spoil a distributed run.
+
+How it works
+------------
+`source` decodes and parses. `facts` simulates the program on four imaginary ranks at once: a value is one constant,
+one constant a rank (`get_rank()` is 0, 1, 2, 3) or a symbol, and every function yields a *trace*, the tree of its
+collectives, branches, loops and exits. `facts.compare` takes two ranks' views of a trace and tells where they part.
+A branch is judged by what its condition *is*, never by how its variables are spelled.
+
+How a rule reads facts
+----------------------
+A rule is a module in `rules/` with a docstring (what it does, why it hangs or harms, example, use instead, fix
+safety, when it is wrong, references), a `RULE = LintRule(...)` and a generator `check(facts)`; it is then listed in
+`registry`. `facts` is a `ModuleFacts` (facts/facts.py):
+
+- `facts.divergences`: branches whose sides run different collectives, with both ranks' sequences: the proof.
+- `facts.calls`: every call of something outside the project, with evaluated arguments, and the `Context` it happened
+  in: which ranks come there (`mask`), conditions (`guards`), loops, no_grad, try/except/finally, the call chain.
+- `facts.named("torch.save")`: those calls by canonical dotted name, however they were imported; `facts.methods("x")`:
+  calls of methods named x on objects that are not modules.
+- `facts.iterations`: `for` loops that started, with what they iterate (`turn.over`).
+- values: `value.constant`, `value.atoms` (a rank's worth each), `value.taint`, `value.tags` ("rank", "local_rank",
+  "batch", "ddp", "time", "unique", "shard", ...), `value.thing` (see facts/things.py: `Made` is what an external
+  constructor gave, with its arguments).
+- `facts.finding(RULE, node_or_site, message, ...)` makes a Finding, or None where the place is in another file.
+
+UNKNOWN stays silent. Rules never walk the tree for concepts; what is missing belongs into facts.
+"""

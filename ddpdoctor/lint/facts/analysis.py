@@ -1,0 +1,268 @@
+"""Simulating a module on a few ranks: what each function does collectively, and every event on the way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ddpdoctor.lint.facts import statements
+from ddpdoctor.lint.facts.events import Branch, Call, Context, Iteration
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
+from ddpdoctor.lint.facts.project import Project
+from ddpdoctor.lint.facts.things import Function, Instance, Site
+from ddpdoctor.lint.facts.trace import Trace, prune
+from ddpdoctor.lint.facts.values import EVERY_RANK, NONE, Atom, Symbol, Value, of_thing, per_rank, unknown
+
+#: how deep calls are followed
+DEPTH = 12
+#: statements simulated for one file; beyond it, calls are no longer followed
+BUDGET = 60_000
+
+
+@dataclass(eq=False, slots=True)
+class Outcome:
+    """What calling a function with certain arguments does."""
+
+    value: Value
+    trace: Trace
+    #: stores into objects that were passed in
+    stores: dict[tuple[int, str], Value]
+    #: positions of parameters that a collective overwrites
+    resets: tuple[str, ...]
+    #: no rank comes back from it
+    ends: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Root:
+    """A function (or the module itself, or a spawned function) analysed from its start."""
+
+    name: str
+    trace: Trace
+    function: FunctionInfo | None
+
+
+@dataclass(eq=False, slots=True)
+class Analysis:
+    """All facts about one module. Rules read `calls`, `iterations`, `branches` and `roots`."""
+
+    module: Module
+    project: Project
+    calls: list[Call] = field(default_factory=list)
+    iterations: list[Iteration] = field(default_factory=list)
+    branches: list[Branch] = field(default_factory=list)
+    roots: list[Root] = field(default_factory=list)
+    #: functions that were simulated in some context
+    ran: set[FunctionInfo] = field(default_factory=set)
+    #: attribute values of objects, by object key
+    heap: dict[tuple[int, str], Value] = field(default_factory=dict)
+    #: every local module that was looked into
+    reached: dict[str, Module] = field(default_factory=dict)
+    steps: int = 0
+    #: events are dropped while loops and attributes are tried out
+    silent: int = 0
+    #: the analysis gave up somewhere because the source nests too deeply
+    too_deep: bool = False
+    outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
+    globals_: dict[tuple[str, str], Value | None] = field(default_factory=dict)
+    attributes: dict[tuple[object, ...], Value | None] = field(default_factory=dict)
+    stack: list[FunctionInfo] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Simulate the module's top level, then every function that nothing in it has called."""
+        self.reached[self.module.path] = self.module
+        frame = Frame(self.module, calls=("<module>",))
+        self._root("<module>", None, frame, self.module.tree.body)
+        functions = [*self.module.functions]
+        for cls in self.module.classes:
+            functions.extend(cls.methods.values())
+        called = self._mentioned()
+        for info in sorted(functions, key=lambda f: (f.name in called, f.node.lineno)):
+            if info not in self.ran:
+                self.run_alone(info)
+
+    def _mentioned(self) -> set[str]:
+        """Names called or passed on somewhere in the module."""
+        names: set[str] = set()
+        for node in ast.walk(self.module.tree):
+            if isinstance(node, ast.Name):
+                names.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                names.add(node.attr)
+        return names
+
+    def run_alone(self, info: FunctionInfo, closure: dict[str, Value] | None = None) -> None:
+        """Simulate a function with unknown arguments."""
+        frame = Frame(info.module, info, closure=closure, calls=(info.qualname,))
+        frame.env = self.parameters(info)
+        self._root(info.qualname, info, frame, info.body)
+
+    def run_spawned(self, info: FunctionInfo, args: Sequence[Value], parent: Frame) -> None:
+        """Simulate a function that a new process runs: a root of its own."""
+        frame = Frame(info.module, info, calls=(*parent.calls, info.qualname), chain=parent.chain)
+        frame.env = self.parameters(info)
+        for parameter, value in zip(info.parameters, args, strict=False):
+            frame.env[parameter.arg] = value
+        self._root(info.qualname, info, frame, info.body)
+
+    def _root(self, name: str, info: FunctionInfo | None, frame: Frame, body: list[ast.stmt]) -> None:
+        if info is not None:
+            if info in self.stack:
+                return
+            self.ran.add(info)
+            self.stack.append(info)
+        try:
+            self._enter_decorators(info, frame)
+            statements.run(self, frame, body)
+            self._nested(frame)
+        except RecursionError:
+            self.too_deep = True
+        finally:
+            if info is not None:
+                self.stack.pop()
+        self.roots.append(Root(name, prune(frame.out), info))
+
+    def _nested(self, frame: Frame) -> None:
+        for info in frame.nested:
+            if info not in self.ran and not self.silent:
+                self.run_alone(info, frame.env)
+
+    def _enter_decorators(self, info: FunctionInfo | None, frame: Frame) -> None:
+        if info is not None:
+            statements.apply_decorators(self, frame, info)
+
+    def parameters(self, info: FunctionInfo) -> dict[str, Value]:
+        """Every parameter unknown, but for what its use in the function proves it to be."""
+        from ddpdoctor.lint.facts.signature import rank_parameters
+
+        env: dict[str, Value] = {}
+        arguments = info.node.args
+        for index, parameter in enumerate(info.parameters):
+            if index == 0 and info.owner is not None and not _is_static(info):
+                env[parameter.arg] = of_thing(Instance(info.owner, None), "self", id(info.owner))
+            else:
+                env[parameter.arg] = unknown("parameter", id(info), parameter.arg)
+        for extra in (*arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+            if extra is not None:
+                env[extra.arg] = unknown("parameter", id(info), extra.arg)
+        env.update(rank_parameters(self, info))
+        return env
+
+    def call(
+        self, function: Function, args: tuple[Value, ...], keywords: tuple[tuple[str, Value], ...],
+        frame: Frame, site: Site,
+    ) -> Outcome | None:  # fmt: skip
+        """The outcome of calling a function of the project; None where it is not followed."""
+        from ddpdoctor.lint.facts.signature import bind
+
+        info = function.info
+        too_much = self.steps > BUDGET or len(self.stack) >= DEPTH
+        if info in self.stack or too_much:
+            return None
+        env = bind(self, info, function.receiver, args, keywords)
+        key = (info, tuple(sorted((k, v) for k, v in env.items() if _specialises(v))), frame.mask,
+               min(len(frame.loops), 2), frame.no_grad, bool(frame.guards), frame.handler, self.silent > 0)  # fmt: skip
+        try:
+            known = self.outcomes.get(key)
+        except TypeError:
+            return None
+        if known is None:
+            known = self.outcomes[key] = self._simulate(info, function, env, frame, site)
+        return known
+
+    def _simulate(
+        self, info: FunctionInfo, function: Function, env: dict[str, Value], frame: Frame, site: Site
+    ) -> Outcome:
+        inner = Frame(
+            info.module, info, env, function.closure, frame.mask, loops=frame.loops, guards=frame.guards,
+            no_grad=frame.no_grad, handler=frame.handler, calls=(*frame.calls, info.qualname),
+            chain=(*frame.chain, site), withs=frame.withs,
+        )  # fmt: skip
+        if not self.silent:
+            self.ran.add(info)
+        self.stack.append(info)
+        try:
+            self._enter_decorators(info, inner)
+            if isinstance(info.node, ast.Lambda):
+                value = statements.evaluate(self, inner, info.node.body)
+                inner.returns.append((inner.mask, value))
+                inner.mask = 0
+            else:
+                statements.run(self, inner, info.body)
+            self._nested(inner)
+        except RecursionError:
+            self.too_deep = True
+        finally:
+            self.stack.pop()
+        ends = not inner.returns and not inner.alive
+        value = self.returned(inner)
+        return Outcome(value, prune(inner.out), inner.stores, tuple(sorted(inner.resets)), ends)
+
+    def returned(self, frame: Frame) -> Value:
+        """The value of a call, rank by rank from the returns that each rank can reach."""
+        from ddpdoctor.lint.facts.frame import choose
+
+        returns = list(frame.returns)
+        if frame.alive:
+            returns.append((frame.mask, NONE))
+        if not returns:
+            return NONE
+        if len(returns) == 1:
+            return returns[0][1]
+        mask, value = returns[0]
+        for more_mask, more in returns[1:]:
+            if more != value:
+                value = choose((), value, mask, more, more_mask, ("return", id(frame.function), len(returns)))
+            mask |= more_mask
+        return value
+
+    def context(self, frame: Frame) -> Context:
+        return Context(
+            frame.module, frame.function, frame.mask, frame.loops, frame.guards, frame.no_grad, frame.handler,
+            frame.calls, frame.chain, frame.withs,
+        )  # fmt: skip
+
+    def site(self, frame: Frame, node: ast.AST) -> Site:
+        return site_of(frame.module, node)
+
+
+def site_of(module: Module, node: ast.AST) -> Site:
+    """Where a node stands. `ast` counts columns in UTF-8 bytes; sites count characters."""
+    line = getattr(node, "lineno", 1)
+    end = getattr(node, "end_lineno", line) or line
+    return Site(
+        module.path, line, characters(module, line, getattr(node, "col_offset", 0)) + 1,
+        end, characters(module, end, getattr(node, "end_col_offset", 0) or 0) + 1,
+    )  # fmt: skip
+
+
+def characters(module: Module, line: int, offset: int) -> int:
+    """A byte offset in a line as a number of characters."""
+    if line > len(module.lines):
+        return offset
+    text = module.lines[line - 1]
+    return offset if text.isascii() else len(text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore"))
+
+
+def _is_static(info: FunctionInfo) -> bool:
+    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in info.decorators)
+
+
+def _specialises(value: Value) -> bool:
+    """Whether a callee must be looked at anew for this argument."""
+    return value.thing is not None or value.taint is not value.taint.UNKNOWN or bool(value.tags)
+
+
+def class_of(value: Value) -> ClassInfo | None:
+    return value.thing.info if isinstance(value.thing, Instance) else None
+
+
+def symbol_key(value: Value) -> int | None:
+    """The identity of an unknown object, for its attributes."""
+    atom: Atom = value.atoms[0]
+    return atom.key if len(value.atoms) == 1 and isinstance(atom, Symbol) else None
+
+
+__all__ = ["BUDGET", "DEPTH", "EVERY_RANK", "Analysis", "Outcome", "Root", "class_of", "per_rank", "site_of"]

@@ -1,0 +1,170 @@
+"""Calls: followed into the project's own functions, looked up in the tables for everything else."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ddpdoctor.lint.facts import external
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.expressions import evaluate
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.names import find_method
+from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Method, Site, Table
+from ddpdoctor.lint.facts.trace import Scope
+from ddpdoctor.lint.facts.values import Taint, Value, join_tags, of_thing, unknown
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+
+Keywords = tuple[tuple[str, Value], ...]
+
+
+def call(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
+    """The value of a call; its collectives go into the frame's trace, the call itself into the events."""
+    dropped = frame.dropped is node
+    target = _target(analysis, frame, node)
+    args, keywords = _arguments(analysis, frame, node)
+    site = analysis.site(frame, node)
+    thing = target.thing
+    if isinstance(thing, Function):
+        return follow(analysis, frame, thing, args, keywords, site, node)
+    if isinstance(thing, Class):
+        return _construct(analysis, frame, thing, args, keywords, site)
+    if isinstance(thing, Instance):
+        return _call_instance(analysis, frame, target, thing, args, keywords, site, node)
+    path, method, receiver = "", "", None
+    if isinstance(thing, External):
+        path = thing.path
+    elif isinstance(thing, Method):
+        method, receiver = thing.name, thing.receiver
+    else:
+        method, receiver = "__call__", target
+    result = external.result(analysis, frame, path, method, receiver, args, keywords, site, node)
+    if not analysis.silent:
+        analysis.calls.append(
+            Call(path, method, receiver, args, keywords, result, node, site, analysis.context(frame),
+                 len(analysis.calls), dropped)
+        )  # fmt: skip
+    return result
+
+
+def _target(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
+    func = node.func
+    if not isinstance(func, ast.Attribute):
+        return evaluate(analysis, frame, func)
+    owner = evaluate(analysis, frame, func.value)
+    if isinstance(owner.thing, (External, Instance, Class)) or type(owner.thing).__name__ == "LocalModule":
+        from ddpdoctor.lint.facts.names import attribute
+
+        return attribute(analysis, frame, owner, func.attr, func)
+    stored = _stored_callable(analysis, owner, func.attr)
+    return stored if stored is not None else of_thing(Method(owner, func.attr), owner.atoms, func.attr)
+
+
+def _stored_callable(analysis: Analysis, owner: Value, name: str) -> Value | None:
+    from ddpdoctor.lint.facts.analysis import symbol_key
+
+    key = symbol_key(owner)
+    value = analysis.heap.get((key, name)) if key is not None else None
+    return value if value is not None and value.thing is not None else None
+
+
+def _arguments(analysis: Analysis, frame: Frame, node: ast.Call) -> tuple[tuple[Value, ...], Keywords]:
+    args: list[Value] = []
+    keywords: list[tuple[str, Value]] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            value = evaluate(analysis, frame, argument.value)
+            if isinstance(value.thing, Items):
+                args.extend(value.thing.items)
+            else:
+                keywords.append(("*", value))
+        else:
+            args.append(evaluate(analysis, frame, argument))
+    for keyword in node.keywords:
+        value = evaluate(analysis, frame, keyword.value)
+        if keyword.arg is not None:
+            keywords.append((keyword.arg, value))
+        elif isinstance(value.thing, Table):
+            keywords.extend(value.thing.entries)
+            if not value.thing.complete:
+                keywords.append(("**", value))
+        else:
+            keywords.append(("**", value))
+    return tuple(args), tuple(keywords)
+
+
+def follow(
+    analysis: Analysis, frame: Frame, function: Function, args: tuple[Value, ...], keywords: Keywords, site: Site,
+    node: ast.Call | None,
+) -> Value:  # fmt: skip
+    """Call a function of the project."""
+    outcome = analysis.call(function, args, keywords, frame, site)
+    if outcome is None:
+        return unknown("not followed", site)
+    if outcome.trace:
+        frame.out.append(Scope(function.info.name, outcome.trace, site))
+    for key, value in outcome.stores.items():
+        frame.stores[key] = value
+        analysis.heap[key] = value
+    if node is not None and outcome.resets:
+        _reset_arguments(frame, function, node, outcome.resets)
+    if outcome.ends:
+        from ddpdoctor.lint.facts.trace import Exit
+
+        frame.out.append(Exit("raise", site))
+        frame.mask = 0
+    return outcome.value
+
+
+def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: tuple[str, ...]) -> None:
+    names = [p.arg for p in function.info.parameters]
+    if function.receiver is not None:
+        names = names[1:]
+    for name, argument in zip(names, node.args, strict=False):
+        if name in resets:
+            external.overwrite(frame, argument)
+    for keyword in node.keywords:
+        if keyword.arg in resets:
+            external.overwrite(frame, keyword.value)
+
+
+def _construct(
+    analysis: Analysis, frame: Frame, thing: Class, args: tuple[Value, ...], keywords: Keywords, site: Site
+) -> Value:
+    if any("Enum" in b or b.endswith(("NamedTuple", "TypedDict")) for b in _base_names(thing)):
+        return unknown("constructed", site, tags=join_tags(args) & frozenset({"batch", "ddp"}))
+    instance = of_thing(Instance(thing.info, site, args, keywords), id(thing.info), site)
+    init = find_method(analysis, thing.info, "__init__")
+    if init is not None:
+        outcome = analysis.call(Function(init, instance), args, keywords, frame, site)
+        if outcome is not None:
+            if outcome.trace:
+                frame.out.append(Scope(thing.info.name, outcome.trace, site))
+            frame.stores.update(outcome.stores)
+            analysis.heap.update(outcome.stores)
+    return instance
+
+
+def _base_names(thing: Class) -> list[str]:
+    return [b.attr if isinstance(b, ast.Attribute) else b.id if isinstance(b, ast.Name) else "" for b in
+            thing.info.node.bases]  # fmt: skip
+
+
+def _call_instance(
+    analysis: Analysis, frame: Frame, target: Value, thing: Instance, args: tuple[Value, ...], keywords: Keywords,
+    site: Site, node: ast.Call,
+) -> Value:  # fmt: skip
+    for name in ("__call__", "forward"):
+        method = find_method(analysis, thing.info, name)
+        if method is not None:
+            return follow(analysis, frame, Function(method, target), args, keywords, site, node)
+    taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
+    return unknown("instance call", site, taint=taint, tags=join_tags(args) & frozenset({"batch", "ddp"}))
+
+
+def spawn(analysis: Analysis, frame: Frame, target: Value, args: list[Value]) -> None:
+    """A function that starts in new processes."""
+    if isinstance(target.thing, Function) and not analysis.silent:
+        analysis.run_spawned(target.thing.info, args, frame)

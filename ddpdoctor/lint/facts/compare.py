@@ -1,0 +1,292 @@
+"""Two ranks side by side: where their sequences of collectives part, and which branch is to blame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from ddpdoctor.lint.facts.residual import Builder, Cell, has_op, rank_decided, rank_local, walk
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Op, Scope, Trace, operations
+from ddpdoctor.lint.facts.values import WORLD
+
+#: operations of one rank shown in a message
+SHOWN = 6
+#: characters of one loop or alternative in a message
+LONGEST = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Two ranks that do not run the same collectives."""
+
+    #: the branch that parts them
+    branch: Alt
+    #: an operation that only `runs` reaches there
+    op: Op
+    #: calls from the analysed function to that operation, outermost first
+    chain: tuple[Site, ...]
+    #: the rank that runs it and the rank that does not (for a rank-local condition: two imagined ranks 0 and 1)
+    runs: int
+    lacks: int
+    #: how the other rank left, where the operation itself stands outside the branch
+    exit: Exit | None
+    #: both sides of the branch run collectives of their own
+    mismatched: bool
+    #: what both ranks run, from the first operation on
+    trace_runs: tuple[str, ...]
+    trace_lacks: tuple[str, ...]
+    #: inside a loop: the ranks part again in every turn
+    looped: bool = False
+    #: the branch tests data of each rank, not the rank
+    local: bool = False
+
+
+def divergences(trace: Trace) -> list[Divergence]:
+    """Everything provable about a function's trace, in source order of the branches to blame."""
+    if not operations(trace):
+        return []
+    found = _by_rank(trace)
+    for branch in _branches(trace):
+        if rank_local(branch.truth):
+            found.extend(_by_choice(trace, branch))
+    unique: dict[Site, Divergence] = {}
+    for item in sorted(found, key=lambda d: (d.branch.site, d.op.site)):
+        unique.setdefault(item.branch.site, item)
+    return list(unique.values())
+
+
+def _branches(trace: Trace) -> list[Alt]:
+    found: list[Alt] = []
+    stack = list(reversed(trace))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Alt):
+            found.append(node)
+            stack.extend(reversed((*node.then, *node.other)))
+        elif isinstance(node, (Loop, Scope)):
+            stack.extend(reversed(node.body))
+    return found
+
+
+def _by_rank(trace: Trace) -> list[Divergence]:
+    if not any(rank_decided(branch.truth) for branch in _branches(trace)) and not _uneven_loops(trace):
+        return []
+    builder = Builder()
+    found: list[Divergence] = []
+    seen: set[tuple[int, int]] = set()
+    grouped = any(op.members is not None for op, _ in operations(trace))
+    for rank, other in ((a, b) for a in range(WORLD if grouped else 1) for b in range(a + 1, WORLD)):
+        one = builder.build(trace, rank, other)
+        one_left = builder.left
+        two = builder.build(trace, other, rank)
+        numbers = (_number(one), _number(two))
+        if numbers[0] != numbers[1] and numbers not in seen:
+            seen.add(numbers)
+            found.extend(_Comparison(rank, other, one_left, builder.left).compare(one, two))
+    return found
+
+
+def _uneven_loops(trace: Trace) -> bool:
+    return any(len(node.times) > 1 for node in _loops(trace))
+
+
+def _loops(trace: Trace) -> list[Loop]:
+    found: list[Loop] = []
+    stack = list(trace)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Alt):
+            stack.extend((*node.then, *node.other))
+        elif isinstance(node, (Loop, Scope)):
+            if isinstance(node, Loop):
+                found.append(node)
+            stack.extend(node.body)
+    return found
+
+
+def _by_choice(trace: Trace, branch: Alt) -> list[Divergence]:
+    builder = Builder()
+    for rank in range(WORLD):
+        one = builder.build(trace, rank, rank, (branch, True))
+        one_left = builder.left
+        two = builder.build(trace, rank, rank, (branch, False))
+        if _number(one) != _number(two):
+            comparison = _Comparison(0, 1, one_left, builder.left, local=branch)
+            return comparison.compare(one, two)[:1]
+    return []
+
+
+def _number(cell: Cell | None) -> int:
+    return 0 if cell is None else cell.number
+
+
+@dataclass(slots=True)
+class _Comparison:
+    left: int
+    right: int
+    left_exits: list[tuple[Alt, Exit]]
+    right_exits: list[tuple[Alt, Exit]]
+    local: Alt | None = None
+
+    def compare(self, a: Cell | None, b: Cell | None) -> list[Divergence]:
+        found: list[Divergence] = []
+        self._lists(a, b, found, looped=False)
+        return found
+
+    def _lists(self, a: Cell | None, b: Cell | None, found: list[Divergence], *, looped: bool) -> None:
+        one, two = _flat(a), _flat(b)
+        matcher = SequenceMatcher(None, [c.key for c in one], [c.key for c in two], autojunk=False)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+            if tag == "equal":
+                continue
+            self._region(one[i1:i2], two[j1:j2], found, (one, two), looped=looped)
+            if _crashes(one[i1:]) or _crashes(two[j1:]):
+                return
+
+    def _region(
+        self,
+        one: list[Cell],
+        two: list[Cell],
+        found: list[Divergence],
+        whole: tuple[list[Cell], list[Cell]],
+        *,
+        looped: bool,
+    ) -> None:
+        rest_one, rest_two = list(one), list(two)
+        for cell in one:
+            partner = next((c for c in rest_two if _same_place(cell, c)), None)
+            if partner is not None:
+                rest_one.remove(cell)
+                rest_two.remove(partner)
+                inner = looped or isinstance(cell.step, Loop)
+                for side_one, side_two in zip(cell.sides, partner.sides, strict=True):
+                    if _number(side_one) != _number(side_two):
+                        self._lists(side_one, side_two, found, looped=inner)
+        if _crashes(rest_one) or _crashes(rest_two):
+            return
+        for cell in rest_one:
+            self._report(cell, self.left, self.right, self.right_exits, found, whole, looped)
+        for cell in rest_two:
+            self._report(cell, self.right, self.left, self.left_exits, found, whole[::-1], looped)
+
+    def _report(
+        self,
+        cell: Cell,
+        runs: int,
+        lacks: int,
+        exits_of_other: list[tuple[Alt, Exit]],
+        found: list[Divergence],
+        whole: tuple[list[Cell], list[Cell]],
+        looped: bool,
+    ) -> None:
+        first = next((c for c in walk_one(cell) if isinstance(c.step, Op)), None)
+        if first is None or not isinstance(first.step, Op):
+            if isinstance(cell.step, Exit) and cell.step.kind == "break" and looped and cell.guard is not None:
+                self._report_break(cell.step, cell.guard, lacks, runs, found, whole)
+            return
+        left: Exit | None = None
+        branch = first.guard
+        if branch is None:
+            earlier = [pair for pair in exits_of_other if pair[1].kind != "raise"]
+            if not earlier:
+                return
+            branch, left = earlier[0]
+        mismatched = left is None and bool(operations(branch.then)) and bool(operations(branch.other))
+        found.append(
+            Divergence(
+                branch, first.step, first.chain, runs, lacks, left, mismatched,
+                names(whole[0]), names(whole[1]), looped, self.local is not None,
+            )
+        )  # fmt: skip
+
+    def _report_break(
+        self,
+        step: Exit,
+        guard: Alt,
+        runs: int,
+        lacks: int,
+        found: list[Divergence],
+        whole: tuple[list[Cell], list[Cell]],
+    ) -> None:
+        """`lacks` leaves the loop at its end; `runs` goes round again."""
+        again = next((c for c in whole[1] if isinstance(c.step, Op)), None)
+        if again is not None and isinstance(again.step, Op):
+            found.append(
+                Divergence(
+                    guard, again.step, again.chain, runs, lacks, step, False,
+                    names(whole[1]), names(whole[0]), True, self.local is not None,
+                )
+            )  # fmt: skip
+
+
+def _flat(cell: Cell | None) -> list[Cell]:
+    cells: list[Cell] = []
+    while cell is not None:
+        cells.append(cell)
+        cell = cell.rest
+    return cells
+
+
+def walk_one(cell: Cell) -> list[Cell]:
+    """The cell and what is inside it, not what follows it."""
+    return [cell, *(c for side in cell.sides for c in walk(side))]
+
+
+def _same_place(a: Cell, b: Cell) -> bool:
+    if isinstance(a.step, Alt) and isinstance(b.step, Alt):
+        return a.key[1] == b.key[1]
+    if isinstance(a.step, Loop) and isinstance(b.step, Loop):
+        return a.step.site == b.step.site and a.key[1] == b.key[1]
+    return False
+
+
+def _crashes(cells: list[Cell]) -> bool:
+    """The rank raises there: the launcher ends the others, nobody waits for long."""
+    return bool(cells) and isinstance(cells[0].step, Exit) and cells[0].step.kind == "raise"
+
+
+def names(cells: list[Cell]) -> tuple[str, ...]:
+    """Operations in order, loops and conditions spelled out briefly."""
+    parts: list[str] = []
+    for cell in cells:
+        if isinstance(cell.step, Op):
+            parts.append(cell.step.op)
+        elif isinstance(cell.step, Loop):
+            inner = names(_flat(cell.sides[0]))
+            if inner:
+                parts.append(f"loop({', '.join(inner)})")
+        elif isinstance(cell.step, Alt):
+            sides = [names(_flat(side)) for side in cell.sides]
+            shown = " | ".join(", ".join(s) or "nothing" for s in sides)
+            if has_op(cell.sides[0]) or has_op(cell.sides[1]):
+                parts.append(f"({shown})")
+        elif cell.step.kind in ("break", "continue", "raise"):
+            parts.append(cell.step.kind)
+    return tuple(parts)
+
+
+def shown(trace: tuple[str, ...]) -> str:
+    """A trace for a message."""
+    if not trace:
+        return "nothing"
+    parts = [part if len(part) <= LONGEST else part[: LONGEST - 3] + "..." for part in trace[:SHOWN]]
+    return ", ".join(parts) + (", ..." if len(trace) > SHOWN else "")
+
+
+def proof(item: Divergence) -> str:
+    """The two sequences, as a message says them."""
+    if item.local:
+        return f"a rank that goes on runs: {shown(item.trace_runs)}; one that does not runs: {shown(item.trace_lacks)}"
+    one = (item.runs, item.trace_runs)
+    two = (item.lacks, item.trace_lacks)
+    return "; ".join(f"rank {rank} runs: {shown(trace)}" for rank, trace in sorted((one, two)))
+
+
+def place(item: Divergence, file: str) -> Site:
+    """Where the operation happens under the branch, as seen in `file`: the call that leads to it, or itself."""
+    head = item.branch.site
+    for site in (*item.chain, item.op.site):
+        if site.file == head.file == file and head.line <= site.line <= head.end_line:
+            return site
+    return head

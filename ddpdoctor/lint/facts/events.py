@@ -1,0 +1,120 @@
+"""What rules read besides traces: the calls, loops and branches that the simulated job went through."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from ddpdoctor.lint.facts.modules import FunctionInfo, Module
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.values import EVERY_RANK, Atom, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition that holds where an event happens."""
+
+    truth: tuple[Atom, ...]
+    side: bool
+    value: Value
+    text: str
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A loop that an event happens in; `node` is the statement (or comprehension) itself."""
+
+    node: ast.AST
+    site: Site
+    #: what is iterated, with `enumerate`, `tqdm` and the like taken off; None for `while`
+    over: Value | None
+    target: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """Where in the program an event happens."""
+
+    module: Module
+    function: FunctionInfo | None
+    #: ranks that come here
+    mask: int
+    #: loops, callers' included, outermost first
+    loops: tuple[Turn, ...]
+    #: conditions, callers' included, outermost first
+    guards: tuple[Guard, ...]
+    #: inside `torch.no_grad()` or `inference_mode()`
+    no_grad: bool
+    #: "", "try", "except" or "finally"
+    handler: str
+    #: names of the functions on the way here, outermost first; "<module>" when the script itself starts it
+    calls: tuple[str, ...]
+    #: sites of those calls
+    chain: tuple[Site, ...]
+    #: context managers entered by name, e.g. "join"
+    withs: tuple[str, ...] = ()
+
+    @property
+    def some_ranks_only(self) -> bool:
+        return self.mask != EVERY_RANK
+
+    @property
+    def from_script(self) -> bool:
+        """Reached from the file's own top level, so nothing outside can guard it."""
+        return bool(self.calls) and self.calls[0] == "<module>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A call of something outside the project (`path`), or of a method of an object (`method`)."""
+
+    #: canonical dotted name, "" for a method of an object that is not a module
+    path: str
+    #: the method's name, "" for a plain function
+    method: str
+    receiver: Value | None
+    args: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+    result: Value
+    node: ast.Call
+    site: Site
+    context: Context
+    #: running number: order of execution
+    index: int
+    #: the call stands alone as a statement: its result is lost
+    unused: bool
+
+    def keyword(self, name: str) -> Value | None:
+        return next((v for k, v in self.keywords if k == name), None)
+
+    def argument(self, position: int, name: str) -> Value | None:
+        if 0 <= position < len(self.args):
+            return self.args[position]
+        return self.keyword(name)
+
+    @property
+    def opaque(self) -> bool:
+        return any(k in ("*", "**") for k, _ in self.keywords)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Iteration:
+    """A `for` loop that starts."""
+
+    turn: Turn
+    context: Context
+    index: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """An `if` whose condition was not the same constant on all ranks."""
+
+    guard: Guard
+    node: ast.AST
+    context: Context
+
+
+Event = Any

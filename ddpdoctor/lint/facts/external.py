@@ -1,0 +1,314 @@
+"""Calls of things outside the project: collectives, rank sources, constructors, pure functions, the unknown."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.things import GroupOf, Items, Made, Method, Namespace, Site
+from ddpdoctor.lint.facts.trace import Exit, Op
+from ddpdoctor.lint.facts.values import (
+    LOCAL_RANK_NUMBERS,
+    NONE,
+    RANK_NUMBERS,
+    TRUE,
+    WORLD,
+    WORLD_NUMBER,
+    Taint,
+    Value,
+    const,
+    join_tags,
+    lift,
+    of_thing,
+    per_rank,
+    unknown,
+)
+from ddpdoctor.lint.facts.vocabulary import Collective
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+
+Keywords = tuple[tuple[str, Value], ...]
+
+_DATA = frozenset({"ddp", "batch", "time", "file", "unique", "local-choice", "shard"})
+_FIRST = per_rank((True, False, False, False), frozenset({"rank"}))
+_EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
+_CASTS: dict[str, Callable[..., object]] = {
+    "builtins.int": int, "builtins.str": str, "builtins.bool": bool, "builtins.abs": abs,
+    "builtins.len": len, "builtins.min": min, "builtins.max": max, "builtins.float": float,
+}  # fmt: skip
+
+
+def result(
+    analysis: Analysis, frame: Frame, path: str, method: str, receiver: Value | None, args: tuple[Value, ...],
+    keywords: Keywords, site: Site, node: ast.Call,
+) -> Value:  # fmt: skip
+    """What the call gives; emits a collective into the trace where it is one."""
+    if path:
+        return _function(analysis, frame, path, args, keywords, site, node)
+    assert receiver is not None
+    return _method(analysis, frame, method, receiver, args, keywords, site, node)
+
+
+def _function(
+    analysis: Analysis, frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, site: Site,
+    node: ast.Call,
+) -> Value:  # fmt: skip
+    collective = vocabulary.COLLECTIVES.get(path)
+    if collective is not None:
+        return _collective(frame, path, collective, args, keywords, site, node)
+    source = _source(path, args, keywords)
+    if source is not None:
+        return source
+    if path in _EXITS:
+        frame.out.append(Exit("raise", site))
+        frame.mask = 0
+        return NONE
+    if path in _CASTS and args and not keywords:
+        return _cast(path, args, site)
+    if path in ("torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn"):
+        _spawn(analysis, frame, args, keywords)
+    elif path.endswith(".Process") and path.startswith(("torch.multiprocessing", "multiprocessing")):
+        _process(analysis, frame, keywords)
+    return _made(path, args, keywords, site, node)
+
+
+def _source(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value | None:
+    """Ranks, world sizes, clocks, the environment."""
+    whole = not args and not keywords
+    if path in vocabulary.RANK_CALLS:
+        none = len(args) == 1 and args[0].known and args[0].constant is None
+        return RANK_NUMBERS if whole or none else unknown("group rank", path, args, taint=Taint.RANK)
+    if path in vocabulary.LOCAL_RANK_CALLS:
+        return LOCAL_RANK_NUMBERS
+    if path in vocabulary.WORLD_CALLS:
+        return WORLD_NUMBER if whole else unknown("group size", path, args)
+    if path in vocabulary.FIRST_RANK_CALLS:
+        return _FIRST
+    if path in vocabulary.INITIALISED_CALLS:
+        return TRUE
+    if path in vocabulary.CLOCK_CALLS:
+        return unknown("clock", path, taint=Taint.RANK_LOCAL, tags=frozenset({"time"}))
+    if path in ("os.environ.get", "os.getenv"):
+        return _environment(args)
+    return None
+
+
+def _environment(args: tuple[Value, ...]) -> Value | None:
+    from ddpdoctor.lint.facts.names import environment
+
+    name = args[0].constant if args else None
+    return environment(name) or unknown("environ", str(name))
+
+
+def _cast(path: str, args: tuple[Value, ...], site: Site) -> Value:
+    if path == "builtins.len" and args[0].thing is not None:
+        if isinstance(args[0].thing, Items):
+            return const(len(args[0].thing.items))
+        tags = (args[0].tags & _DATA) | {"length"}
+        taint = Taint.RANK_LOCAL if args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+        return unknown("len", args[0].atoms, taint=taint, tags=tags)
+    if any(a.thing is not None for a in args):
+        taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
+        return unknown(path, site, taint=taint, tags=join_tags(args) & _DATA)
+    return lift(path, _CASTS[path], args)
+
+
+def _made(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, node: ast.Call) -> Value:
+    values = (*args, *(v for _, v in keywords))
+    tags: frozenset[str] = frozenset()
+    for value in values:
+        tags |= value.tags
+    pure = path.startswith(vocabulary.PURE_PREFIXES)
+    taint = Taint.RANK_LOCAL if pure and any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
+    kept = tags & _DATA if pure else tags & frozenset({"ddp"})
+    if path in vocabulary.UNIQUE_CALLS:
+        kept |= {"unique"}
+    if path in ("os.path.join", "pathlib.Path", "builtins.str"):
+        kept |= tags & frozenset({"time", "unique", "rank", "local_rank"})
+    if path in ("builtins.range", "numpy.arange", "torch.arange") and _strided(args):
+        kept |= {"shard"}
+    if path == "argparse.ArgumentParser.parse_args":
+        return of_thing(Namespace(site), site)
+    if path == "torch.tensor" and values:
+        taint = max((v.taint for v in values[:1] if v.taint is Taint.RANK_LOCAL), default=taint)
+    value = of_thing(Made(path, site, args, keywords, node), path, site)
+    return value._replace(taint=taint, tags=kept, atoms=(value.atoms[0]._replace(taint=taint),))
+
+
+def _strided(args: tuple[Value, ...]) -> bool:
+    """`range(rank, len(data), world)`: ranks get one element more or fewer."""
+    return len(args) == 3 and "rank" in args[0].tags and "length" in args[1].tags and "world" in args[2].tags
+
+
+def group_members(group: Value | None) -> tuple[int, ...] | str | None:
+    """Members of a group argument: None for the default group, "unknown" where they cannot be told."""
+    if group is None or (group.known and group.constant is None):
+        return None
+    if isinstance(group.thing, GroupOf):
+        return group.thing.members if group.thing.members is not None else "unknown"
+    return "unknown"
+
+
+def _collective(
+    frame: Frame, path: str, spec: Collective, args: tuple[Value, ...], keywords: Keywords, site: Site, node: ast.Call
+) -> Value:
+    group = next((v for k, v in keywords if k in ("group", "process_group")), None)
+    if group is None and 0 <= spec.group < len(args):
+        group = args[spec.group]
+    members = group_members(group)
+    if any(k in ("*", "**") for k, _ in keywords) and group is None:
+        members = "unknown"
+    if not spec.pairwise and not isinstance(members, str):
+        if spec.op == "new_group" and _synchronises_locally(keywords):
+            pass
+        else:
+            frame.out.append(Op(spec.op, members, site))
+    if isinstance(members, (tuple, type(None))):
+        for position, name in spec.overwrites:
+            _overwrite_argument(frame, node, position, name)
+    if spec.op == "new_group":
+        return _new_group(path, args, keywords, site)
+    if path in vocabulary.WRAPPERS:
+        value = _made(path, args, keywords, site, node)
+        return value.tagged("ddp", "wrapped")
+    if spec.returns_uniform and members is None:
+        return Value((unknown("result", site, id(node)).atoms[0]._replace(taint=Taint.UNIFORM),), Taint.UNIFORM)
+    return _made(path, args, keywords, site, node)._replace(tags=frozenset())
+
+
+def _synchronises_locally(keywords: Keywords) -> bool:
+    return any(k == "use_local_synchronization" and v.constant is not False for k, v in keywords)
+
+
+def _new_group(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site) -> Value:
+    ranks = args[0] if args else next((v for k, v in keywords if k == "ranks"), None)
+    if ranks is None or (ranks.known and ranks.constant is None):
+        return of_thing(GroupOf(tuple(range(WORLD))) if path.endswith(".new_group") else GroupOf(None), site)
+    members: tuple[int, ...] | None = None
+    items = ranks.thing.items if isinstance(ranks.thing, Items) else None
+    if items is not None and all(isinstance(i.constant, int) for i in items):
+        members = tuple(i.constant for i in items)
+    return of_thing(GroupOf(members), site)
+
+
+def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str) -> None:
+    argument = node.args[position] if position < len(node.args) else None
+    if argument is None:
+        argument = next((k.value for k in node.keywords if k.arg == name), None)
+    if argument is not None:
+        overwrite(frame, argument)
+
+
+def overwrite(frame: Frame, argument: ast.expr) -> None:
+    """After a collective the variable holds the same on every rank."""
+    if isinstance(argument, (ast.List, ast.Tuple)):
+        for element in argument.elts:
+            overwrite(frame, element)
+    if isinstance(argument, ast.Name):
+        symbol = unknown("reduced", id(argument), taint=Taint.UNIFORM)
+        before = frame.env.get(argument.id)
+        tags = before.tags & frozenset({"ddp"}) if before is not None else frozenset()
+        frame.env[argument.id] = symbol._replace(tags=tags)
+        if frame.function is not None and any(p.arg == argument.id for p in frame.function.parameters):
+            frame.resets.add(argument.id)
+
+
+def _method(
+    analysis: Analysis, frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords,
+    site: Site, node: ast.Call,
+) -> Value:  # fmt: skip
+    thing = receiver.thing
+    if isinstance(thing, Made):
+        known = _made_method(analysis, frame, method, receiver, thing, args, keywords, site, node)
+        if known is not None:
+            return known
+    duck = vocabulary.DUCK_METHODS.get(method)
+    if duck is not None:
+        frame.out.append(Op(duck.op, None, site))
+        return NONE
+    if method == "backward" and "ddp" in receiver.tags and "no_sync" not in frame.withs:
+        frame.out.append(Op("backward (DDP)", None, site))
+        return NONE
+    values = (receiver, *args)
+    if method in vocabulary.PURE_METHODS or (method == "__call__" and isinstance(thing, Made)):
+        local = any(v.taint is Taint.RANK_LOCAL for v in values)
+        tags: frozenset[str] = frozenset()
+        for value in values:
+            tags |= value.tags & _DATA
+        taint = Taint.RANK_LOCAL if local else receiver.taint if receiver.taint is Taint.UNIFORM else Taint.UNKNOWN
+        key = (method, receiver.atoms, site if args or method == "__call__" else 0)
+        value = unknown(*key, taint=taint, tags=tags - {"wrapped"})
+        return value._replace(thing=Method(receiver, method))
+    return unknown("method", site, tags=receiver.tags & frozenset({"ddp"}) - {"wrapped"})._replace(
+        thing=Made(f"?.{method}", site, (receiver, *args), keywords, node)
+    )
+
+
+def _made_method(
+    analysis: Analysis, frame: Frame, method: str, receiver: Value, thing: Made, args: tuple[Value, ...],
+    keywords: Keywords, site: Site, node: ast.Call,
+) -> Value | None:  # fmt: skip
+    table = vocabulary.METHODS.get(thing.path)
+    spec = table.get(method) if table is not None else None
+    if spec is not None:
+        frame.out.append(Op(spec.op, None, site))
+        return unknown("result", site, taint=Taint.UNIFORM if spec.returns_uniform else Taint.UNKNOWN)
+    if thing.path == "os.environ" and method == "get":
+        return _environment(args)
+    if thing.path.endswith("ArgumentParser") and method in ("parse_args", "parse_known_args"):
+        namespace = of_thing(Namespace(site), site)
+        return namespace if method == "parse_args" else of_thing(Items((namespace, unknown("rest", site))))
+    if thing.path in vocabulary.WRAPPERS and method == "__call__":
+        local = any(v.taint is Taint.RANK_LOCAL for v in args)
+        tags = frozenset({"ddp"}) | frozenset(t for v in args for t in v.tags & _DATA)
+        return unknown("forward", site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)
+    if method == "prepare" and thing.path == "accelerate.Accelerator":
+        return _prepared(args, site)
+    if method == "backward" and thing.path == "accelerate.Accelerator":
+        frame.out.append(Op("backward (Accelerate)", None, site))
+        return NONE
+    if method in ("to", "cuda", "cpu", "train", "eval", "float", "half", "double") and _is_object(thing):
+        return receiver
+    del analysis, keywords, node
+    return None
+
+
+def _is_object(thing: Made) -> bool:
+    """A module or the like, whose `.to()` and `.eval()` give itself."""
+    return thing.solid
+
+
+def _prepared(args: tuple[Value, ...], site: Site) -> Value:
+    prepared = tuple(a.tagged("prepared") for a in args)
+    return prepared[0] if len(prepared) == 1 else of_thing(Items(prepared), "prepared", site)
+
+
+def _spawn(analysis: Analysis, frame: Frame, args: tuple[Value, ...], keywords: Keywords) -> None:
+    from ddpdoctor.lint.facts.calls import spawn
+
+    target = args[0] if args else next((v for k, v in keywords if k == "fn"), None)
+    given = args[1] if len(args) > 1 else next((v for k, v in keywords if k == "args"), None)
+    more = _items(given)
+    if target is not None:
+        spawn(analysis, frame, target, [RANK_NUMBERS.tagged("spawned"), *more])
+
+
+def _items(given: Value | None) -> list[Value]:
+    if given is None:
+        return []
+    if isinstance(given.thing, Items):
+        return list(given.thing.items)
+    return [const(c) for c in given.constant] if isinstance(given.constant, tuple) else []
+
+
+def _process(analysis: Analysis, frame: Frame, keywords: Keywords) -> None:
+    from ddpdoctor.lint.facts.calls import spawn
+
+    target = next((v for k, v in keywords if k == "target"), None)
+    args = _items(next((v for k, v in keywords if k == "args"), None))
+    if target is not None:
+        spawn(analysis, frame, target, [RANK_NUMBERS if "index" in a.tags else a for a in args])

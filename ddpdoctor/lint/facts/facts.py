@@ -1,0 +1,140 @@
+"""What a rule may see of one file."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ddpdoctor.lint.facts.analysis import Analysis, site_of
+from ddpdoctor.lint.facts.compare import Divergence, divergences
+from ddpdoctor.lint.facts.events import Call, Iteration
+from ddpdoctor.lint.facts.modules import Module
+from ddpdoctor.lint.facts.project import Project
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.trace import Alt, Loop, Node, Op, Scope, operations
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Fix, Related, Severity
+
+#: newest torch whose API the tables describe
+NEWEST_TORCH = (2, 13)
+
+
+@dataclass(eq=False)
+class ModuleFacts:
+    """Facts about one file, computed once; rules read them."""
+
+    module: Module
+    analysis: Analysis
+    torch_version: tuple[int, ...] = NEWEST_TORCH
+    _named: dict[str, list[Call]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, module: Module, project: Project, torch_version: tuple[int, ...] = NEWEST_TORCH) -> ModuleFacts:
+        """Simulate the module."""
+        analysis = Analysis(module, project)
+        analysis.run()
+        return cls(module, analysis, torch_version)
+
+    @property
+    def calls(self) -> list[Call]:
+        return self.analysis.calls
+
+    @property
+    def iterations(self) -> list[Iteration]:
+        return self.analysis.iterations
+
+    @cached_property
+    def divergences(self) -> list[Divergence]:
+        """Proven divergences, those that cancel across functions of the file taken out."""
+        found: list[tuple[str, Divergence]] = []
+        for root in self.analysis.roots:
+            try:
+                found.extend((root.name, d) for d in divergences(root.trace))
+            except RecursionError:
+                self.analysis.too_deep = True
+        return _unbalanced(found)
+
+    @cached_property
+    def looped(self) -> dict[Site, list[Op]]:
+        """Collectives by the loop that they are repeated in, callees' included."""
+        found: dict[Site, list[Op]] = {}
+        for root in self.analysis.roots:
+            stack: list[Node] = list(root.trace)
+            while stack:
+                node = stack.pop()
+                if isinstance(node, Loop):
+                    found.setdefault(node.site, []).extend(op for op, _ in operations(node.body))
+                    stack.extend(node.body)
+                elif isinstance(node, Alt):
+                    stack.extend((*node.then, *node.other))
+                elif isinstance(node, Scope):
+                    stack.extend(node.body)
+        return found
+
+    @cached_property
+    def distributed(self) -> bool:
+        """The file (or one that it uses) really takes part in a process group."""
+        if self.named("torch.distributed.init_process_group", *DDP_PATHS):
+            return True
+        return any(operations(root.trace) for root in self.analysis.roots)
+
+    def named(self, *paths: str) -> list[Call]:
+        """Calls by canonical dotted name, in the order of execution."""
+        if not self._named:
+            for call in self.calls:
+                self._named.setdefault(call.path or f".{call.method}", []).append(call)
+        if len(paths) == 1:
+            return self._named.get(paths[0], [])
+        return [c for path in paths for c in self._named.get(path, [])]
+
+    def methods(self, *names: str) -> list[Call]:
+        """Calls of methods of objects, by the method's name."""
+        return self.named(*(f".{name}" for name in names)) if len(names) > 1 else self.named(f".{names[0]}")
+
+    def mentions(self, *words: str) -> bool:
+        """Whether a name or attribute occurs in the file or in a file of the project that it uses."""
+        return any(w in m.words for m in (self.module, *self.analysis.reached.values()) for w in words)
+
+    def finding(
+        self,
+        rule: LintRule,
+        place: ast.AST | Site,
+        message: str,
+        *,
+        related: tuple[tuple[Site, str], ...] = (),
+        fix: Fix | None = None,
+        severity: Severity | None = None,
+    ) -> Finding | None:
+        """A finding at a place in this file; None where the place is in another one."""
+        site = place if isinstance(place, Site) else site_of(self.module, place)
+        if site.file != self.module.path:
+            return None
+        notes = tuple(Related(s.file, s.line, text) for s, text in related)
+        return Finding(
+            rule.code, rule.name, severity or rule.severity, site.file, site.line, site.column, site.end_line,
+            site.end_column, message, notes, fix,
+        )  # fmt: skip
+
+
+DDP_PATHS = ("torch.nn.parallel.DistributedDataParallel", "apex.parallel.DistributedDataParallel")
+
+
+def _unbalanced(found: list[tuple[str, Divergence]]) -> list[Divergence]:
+    """Without pairs in which one function runs on some ranks what another runs on the rest (enter and leave hooks)."""
+    dropped: set[int] = set()
+    for i, (root, one) in enumerate(found):
+        for j, (other_root, two) in enumerate(found):
+            if i < j and root != other_root and _complement(one, two):
+                dropped.update((i, j))
+    unique: dict[tuple[Site, Site], Divergence] = {}
+    for index, (_, item) in enumerate(found):
+        if index not in dropped:
+            unique.setdefault((item.branch.site, item.op.site), item)
+    return sorted(unique.values(), key=lambda d: (d.branch.site, d.op.site))
+
+
+def _complement(one: Divergence, two: Divergence) -> bool:
+    if one.local or two.local or one.exit or two.exit or one.op.op != two.op.op or one.looped or two.looped:
+        return False
+    return one.runs == two.lacks and one.lacks == two.runs

@@ -1,0 +1,120 @@
+"""The state of one function while it is simulated."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from ddpdoctor.lint.facts.events import Guard, Turn
+from ddpdoctor.lint.facts.modules import FunctionInfo, Module
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.trace import Node
+from ddpdoctor.lint.facts.values import EVERY_RANK, Atom, Symbol, Taint, Value, per_rank, unknown
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """Variables, emitted trace, and where we are."""
+
+    module: Module
+    function: FunctionInfo | None = None
+    env: dict[str, Value] = field(default_factory=dict)
+    closure: dict[str, Value] | None = None
+    #: ranks on this path; 0 means that nobody comes here
+    mask: int = EVERY_RANK
+    out: list[Node] = field(default_factory=list)
+    loops: tuple[Turn, ...] = ()
+    guards: tuple[Guard, ...] = ()
+    no_grad: bool = False
+    handler: str = ""
+    calls: tuple[str, ...] = ()
+    chain: tuple[Site, ...] = ()
+    withs: tuple[str, ...] = ()
+    #: (ranks, value) of each `return`
+    returns: list[tuple[int, Value]] = field(default_factory=list)
+    #: `self.attribute` and `parameter.attribute` stores, by object key
+    stores: dict[tuple[int, str], Value] = field(default_factory=dict)
+    #: parameters overwritten in place by a collective
+    resets: set[str] = field(default_factory=set)
+    #: the statement whose expression is being evaluated, when its value is dropped
+    dropped: ast.expr | None = None
+    #: nested functions defined here
+    nested: list[FunctionInfo] = field(default_factory=list)
+
+    @property
+    def alive(self) -> bool:
+        return self.mask != 0
+
+
+#: what a program that is not distributed uses instead of a rank, a sampler, a group
+_STAND_INS = (0, -1, None, 1, False, True)
+
+
+def merge(
+    truths: tuple[Atom, ...],
+    then: dict[str, Value],
+    then_mask: int,
+    other: dict[str, Value],
+    other_mask: int,
+    key: object,
+) -> dict[str, Value]:
+    """Variables after a branch: rank by rank, from the side that the rank took."""
+    if not then_mask:
+        return other
+    if not other_mask:
+        return then
+    merged = dict(then)
+    for name in {**then, **other}:
+        a, b = then.get(name), other.get(name)
+        if a is b or a == b:
+            continue
+        if a is None or b is None:
+            present = a if a is not None else b
+            assert present is not None
+            merged[name] = present.tagged("maybe")
+            continue
+        merged[name] = choose(truths, a, then_mask, b, other_mask, (name, key))
+    return merged
+
+
+def choose(truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object) -> Value:
+    """One value out of two, by which ranks can hold which."""
+    local = any(isinstance(t, Symbol) and t.taint is Taint.RANK_LOCAL for t in truths)
+    if a.thing is not None or b.thing is not None:
+        return _choose_thing(a, b, key)
+    if a_mask & b_mask and not local:
+        stronger = _not_stand_in(a, b) or _not_stand_in(b, a)
+        if stronger is not None:
+            return stronger
+    atoms: list[Atom] = []
+    for rank in range(4):
+        bit = 1 << rank
+        x, y = a.at(rank), b.at(rank)
+        if not b_mask & bit or (type(x) is type(y) and x == y):
+            atoms.append(x)
+        elif not a_mask & bit:
+            atoms.append(y)
+        else:
+            taint = Taint.RANK_LOCAL if local else max(a.taint, b.taint, Taint.UNKNOWN)
+            atoms.append(Symbol(hash((key, "join")), min(taint, Taint.RANK)))
+    value = per_rank(atoms, a.tags | b.tags)
+    return value.tagged("local-choice") if local else value
+
+
+def _not_stand_in(value: Value, stand_in: Value) -> Value | None:
+    """`value` where `stand_in` is what a run without process group uses in its place."""
+    if stand_in.known and len(stand_in.atoms) == 1 and any(stand_in.atoms[0] is s for s in _STAND_INS):
+        if len(value.atoms) > 1 and value.known:
+            return value
+        if "world" in value.tags:
+            return value
+    return None
+
+
+def _choose_thing(a: Value, b: Value, key: object) -> Value:
+    if a.thing == b.thing:
+        return a if a.tags >= b.tags else a._replace(tags=a.tags | b.tags)
+    for one, two in ((a, b), (b, a)):
+        if one.thing is not None and two.thing is None and two.known:
+            return one.tagged("maybe")
+    return unknown(key, "thing", tags=(a.tags | b.tags) & frozenset({"ddp", "batch"}))

@@ -1,0 +1,77 @@
+"""Samplers and loaders as objects: which sampler a loader has, whether it shuffles, what it drops."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts.events import Turn
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.facts.values import Value
+
+
+def loader_of(value: Value | None) -> Made | None:
+    """The `DataLoader(...)` that a value is."""
+    thing = value.thing if value is not None else None
+    return thing if isinstance(thing, Made) and thing.path == vocabulary.LOADER else None
+
+
+def sampler_of(value: Value | None) -> Made | None:
+    """The DistributedSampler of a loader, also inside a BatchSampler."""
+    loader = loader_of(value)
+    if loader is None:
+        return None
+    given = loader.argument(3, "sampler")
+    batches = loader.argument(4, "batch_sampler")
+    if batches is not None and isinstance(batches.thing, Made) and batches.thing.path.endswith(".BatchSampler"):
+        given = batches.thing.argument(0, "sampler")
+    thing = given.thing if given is not None else None
+    return thing if isinstance(thing, Made) and thing.path == vocabulary.SAMPLER else None
+
+
+def shuffles(sampler: Made) -> bool:
+    """Surely: `shuffle` is true or left at its default."""
+    given = sampler.argument(3, "shuffle")
+    return (given is None and not sampler.opaque) or (given is not None and given.known and given.constant is True)
+
+
+def drops_last(made: Made, position: int) -> bool | None:
+    """Whether `drop_last` is set; None where it cannot be told."""
+    given = made.argument(position, "drop_last")
+    if given is None:
+        return None if made.opaque else False
+    return bool(given.constant) if given.known else None
+
+
+def runs_once(turn: Turn) -> bool:
+    """`for epoch in range(1)`."""
+    thing = turn.over.thing if turn.over is not None else None
+    return isinstance(thing, Made) and thing.path == "builtins.range" and bool(thing.args) and (
+        thing.args[-1].constant == 1 and len(thing.args) == 1)  # fmt: skip
+
+
+def assigned_name(facts: ModuleFacts, made: Made) -> str | None:
+    """The variable that the object is assigned to where it is made."""
+    if made.site.file != facts.module.path:
+        return None
+    for node in ast.walk(facts.module.tree):
+        if isinstance(node, ast.Assign) and node.value is made.node and len(node.targets) == 1:
+            target = node.targets[0]
+            return target.id if isinstance(target, ast.Name) else None
+    return None
+
+
+def same_function(facts: ModuleFacts, one: int, two: int) -> bool:
+    """Two lines whose innermost function is the same."""
+    return _innermost(facts, one) is _innermost(facts, two)
+
+
+def _innermost(facts: ModuleFacts, line: int) -> ast.AST | None:
+    best: ast.AST | None = None
+    for node in ast.walk(facts.module.tree):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if node.lineno <= line <= (node.end_lineno or 0) and node.lineno > getattr(best, "lineno", 0):
+            best = node
+    return best

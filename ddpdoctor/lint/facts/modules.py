@@ -1,0 +1,244 @@
+"""One parsed file: its imports, functions, classes and top-level names. Nothing is evaluated here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(eq=False, slots=True)
+class FunctionInfo:
+    """A function or method; identity is what makes it equal."""
+
+    name: str
+    node: FunctionNode | ast.Lambda
+    module: Module
+    owner: ClassInfo | None = None
+    #: names that it declares `global` or `nonlocal`
+    outer: frozenset[str] = frozenset()
+
+    @property
+    def qualname(self) -> str:
+        return f"{self.owner.name}.{self.name}" if self.owner else self.name
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        return [] if isinstance(self.node, ast.Lambda) else self.node.body
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        return [] if isinstance(self.node, ast.Lambda) else self.node.decorator_list
+
+    @property
+    def parameters(self) -> list[ast.arg]:
+        a = self.node.args
+        return [*a.posonlyargs, *a.args]
+
+
+@dataclass(eq=False, slots=True)
+class ClassInfo:
+    """A class: its methods, and which methods store which attributes of `self`."""
+
+    name: str
+    node: ast.ClassDef
+    module: Module
+    methods: dict[str, FunctionInfo] = field(default_factory=dict)
+    #: class-level `name = expression`
+    constants: dict[str, ast.expr] = field(default_factory=dict)
+    #: attribute -> methods with a `self.attribute = ...`
+    stores: dict[str, list[FunctionInfo]] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class Binding:
+    """One top-level way in which a name gets a value."""
+
+    #: the right-hand side, a def or class, or None where it is bound by a loop, `with`, `del`, unpacking, ...
+    value: ast.expr | FunctionInfo | ClassInfo | None
+
+
+@dataclass(eq=False, slots=True)
+class Module:
+    """A parsed file and the index of its top level."""
+
+    path: str
+    #: dotted name as other files of the project import it
+    name: str
+    text: str
+    tree: ast.Module
+    lines: list[str]
+    is_package: bool = False
+    #: local name -> absolute dotted target, of every import in the file, wherever it stands
+    imports: dict[str, str] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    functions: list[FunctionInfo] = field(default_factory=list)
+    classes: list[ClassInfo] = field(default_factory=list)
+    #: names that some function assigns through `global`
+    rebound: set[str] = field(default_factory=set)
+    #: (name, attribute) -> expressions stored by `name.attribute = ...` anywhere in the file
+    attribute_stores: dict[tuple[str, str], list[ast.expr]] = field(default_factory=dict)
+    #: dest of every `add_argument("--local_rank")` kind of option
+    options: set[str] = field(default_factory=set)
+    #: every name and attribute that occurs, for cheap "can this rule matter at all" tests
+    words: set[str] = field(default_factory=set)
+
+
+def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
+    """Index a parsed file. Iterative where the depth of the source decides the depth of the walk."""
+    module = Module(path, name, text, tree, text.split("\n"), path.endswith("__init__.py"))
+    _index_everywhere(module)
+    _index_top_level(module)
+    return module
+
+
+def _index_everywhere(module: Module) -> None:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Name):
+            module.words.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            module.words.add(node.attr)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            _index_import(module, node)
+        elif isinstance(node, ast.Global):
+            module.rebound.update(node.names)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                    module.attribute_stores.setdefault((target.value.id, target.attr), []).append(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            _index_option(module, node)
+
+
+def _index_option(module: Module, node: ast.Call) -> None:
+    for argument in node.args:
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            module.options.add(argument.value.lstrip("-").replace("-", "_"))
+    for keyword in node.keywords:
+        if keyword.arg == "dest" and isinstance(keyword.value, ast.Constant):
+            module.options.add(str(keyword.value.value))
+
+
+def _index_import(module: Module, node: ast.Import | ast.ImportFrom) -> None:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            local = alias.asname or alias.name.partition(".")[0]
+            module.imports.setdefault(local, alias.name if alias.asname else local)
+            module.words.update(alias.name.split("."))
+        return
+    base = _absolute(module, node)
+    for alias in node.names:
+        module.words.add(alias.name)
+        if alias.name == "*":
+            module.stars.append(base)
+        else:
+            module.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
+
+
+def _absolute(module: Module, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = module.name.split(".")
+    drop = node.level - (1 if module.is_package else 0)
+    parts = parts[: len(parts) - drop] if drop else parts
+    return ".".join([*parts, node.module] if node.module else parts)
+
+
+def top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run when the module is imported, blocks opened; not those of functions and classes."""
+    stack = list(reversed(body))
+    while stack:
+        statement = stack.pop()
+        yield statement
+        for name in ("finalbody", "orelse", "handlers", "body", "cases"):
+            inner = getattr(statement, name, None)
+            if inner and not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                for item in reversed(inner):
+                    if isinstance(item, ast.stmt):
+                        stack.append(item)
+                    else:
+                        stack.extend(reversed(item.body))
+
+
+def _index_top_level(module: Module) -> None:
+    for statement in top_level(module.tree.body):
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            info = function(module, statement)
+            module.functions.append(info)
+            _bind(module, statement.name, info)
+        elif isinstance(statement, ast.ClassDef):
+            cls = _class(module, statement)
+            module.classes.append(cls)
+            _bind(module, statement.name, cls)
+        elif isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                _bind_target(module, target, statement.value)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            _bind_target(module, statement.target, statement.value)
+        elif isinstance(statement, (ast.AugAssign, ast.For, ast.AsyncFor)):
+            _bind_target(module, statement.target, None)
+
+
+def _bind_target(module: Module, target: ast.expr, value: ast.expr | None) -> None:
+    if isinstance(target, ast.Name):
+        _bind(module, target.id, value)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        pairs = value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
+        for index, element in enumerate(target.elts):
+            _bind_target(module, element, pairs[index] if pairs else None)
+
+
+def _bind(module: Module, name: str, value: ast.expr | FunctionInfo | ClassInfo | None) -> None:
+    module.bindings.setdefault(name, []).append(Binding(value))
+
+
+def function(module: Module, node: FunctionNode | ast.Lambda, owner: ClassInfo | None = None) -> FunctionInfo:
+    """The info of a def or lambda, wherever it stands."""
+    outer: set[str] = set()
+    if not isinstance(node, ast.Lambda):
+        for statement in top_level(node.body):
+            if isinstance(statement, (ast.Global, ast.Nonlocal)):
+                outer.update(statement.names)
+    name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+    return FunctionInfo(name, node, module, owner, frozenset(outer))
+
+
+def _class(module: Module, node: ast.ClassDef) -> ClassInfo:
+    info = ClassInfo(node.name, node, module)
+    for statement in top_level(node.body):
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            method = function(module, statement, info)
+            known = info.methods.get(statement.name)
+            # a property's setter has the property's name; the getter is the one that is read
+            if known is None or not any(isinstance(d, ast.Attribute) for d in statement.decorator_list):
+                info.methods[statement.name] = method
+            _index_stores(info, method)
+        elif isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Name):
+                    info.constants[target.id] = statement.value
+        elif isinstance(statement, ast.AnnAssign) and statement.value and isinstance(statement.target, ast.Name):
+            info.constants[statement.target.id] = statement.value
+    return info
+
+
+def _index_stores(info: ClassInfo, method: FunctionInfo) -> None:
+    parameters = method.parameters
+    if not parameters:
+        return
+    me = parameters[0].arg
+    for node in ast.walk(method.node):
+        if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+            continue
+        if isinstance(node.value, ast.Name) and node.value.id == me:
+            users = info.stores.setdefault(node.attr, [])
+            if method not in users:
+                users.append(method)
+
+
+def class_info(module: Module, node: ast.ClassDef) -> ClassInfo:
+    """The info of a class inside a function."""
+    return _class(module, node)

@@ -1,0 +1,87 @@
+"""Where the project's own modules are: dotted names to parsed files, lazily, cached, read through a given function."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import OrderedDict
+from collections.abc import Callable
+
+from ddpdoctor.lint import source
+from ddpdoctor.lint.facts import modules
+from ddpdoctor.lint.facts.modules import Module
+
+#: parsed files kept; an old one is parsed again when it is needed again
+KEPT = 250
+
+
+class Project:
+    """Finds and parses files on demand. `read` gives a file's bytes, or None where there is none."""
+
+    def __init__(self, read: Callable[[str], bytes | None]) -> None:
+        self._read = read
+        self._parsed: OrderedDict[str, Module | None] = OrderedDict()
+        self._there: dict[str, bool] = {}
+        self._packages: dict[str, str] = {}
+
+    def file(self, path: str, name: str) -> Module | None:
+        """The module at `path`; None where there is none or it cannot be parsed."""
+        if path in self._parsed:
+            self._parsed.move_to_end(path)
+            return self._parsed[path]
+        raw = self._read(path)
+        module = None
+        if raw is not None and len(raw) <= source.LARGEST:
+            decoded = source.decode(raw)
+            if isinstance(decoded, source.Source):
+                tree = source.parse(decoded.text)
+                if not isinstance(tree, source.Unreadable):
+                    module = modules.build(path, name, decoded.text, tree)
+        self._keep(path, module)
+        return module
+
+    def adopt(self, module: Module) -> None:
+        """Remember a module that was parsed elsewhere."""
+        self._keep(module.path, module)
+
+    def _keep(self, path: str, module: Module | None) -> None:
+        self._parsed[path] = module
+        if len(self._parsed) > KEPT:
+            self._parsed.popitem(last=False)
+
+    def exists(self, path: str) -> bool:
+        found = self._there.get(path)
+        if found is None:
+            found = self._there[path] = self._read(path) is not None
+        return found
+
+    def package(self, path: str) -> tuple[str, str]:
+        """(folder that imports start from, dotted name of the file) for a file: packages are climbed out of."""
+        folder = posixpath.dirname(path)
+        stem = posixpath.basename(path).removesuffix(".py")
+        parts = [] if stem == "__init__" else [stem]
+        while folder and posixpath.basename(folder).isidentifier() and self._is_package(folder):
+            parts.insert(0, posixpath.basename(folder))
+            folder = posixpath.dirname(folder)
+        return folder, ".".join(parts) or stem
+
+    def _is_package(self, folder: str) -> bool:
+        return self.exists(posixpath.join(folder, "__init__.py"))
+
+    def find(self, name: str, origin: Module) -> Module | None:
+        """The local module `name` as the file `origin` would import it; None for what is not the project's own."""
+        head = name.partition(".")[0]
+        root, own = self.package(origin.path)
+        roots = [root] if own.partition(".")[0] == head and "." in own else self._roots(origin.path, root)
+        relative = name.replace(".", "/")
+        for folder in roots:
+            for path in (f"{folder}/{relative}.py", f"{folder}/{relative}/__init__.py"):
+                candidate = posixpath.normpath(path)
+                if self.exists(candidate):
+                    return self.file(candidate, name)
+        return None
+
+    def _roots(self, path: str, root: str) -> list[str]:
+        """Where a script looks: beside itself and its package, one folder up; never among installed packages."""
+        folders = [posixpath.dirname(path), root, posixpath.dirname(root), posixpath.join(root, "src")]
+        unique = list(dict.fromkeys(folders))
+        return [f for f in unique if posixpath.basename(f) not in ("site-packages", "dist-packages")]

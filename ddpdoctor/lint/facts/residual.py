@@ -1,0 +1,220 @@
+"""A trace as one rank runs it: branches on the rank decided, the rest of the program behind every early exit.
+
+Residuals are linked lists of cells whose `number` is equal exactly when all that follows is equal, so two ranks run
+the same collectives when their first cells have the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node, Op, Scope, Trace, exits
+from ddpdoctor.lint.facts.values import WORLD, Atom, Symbol, Taint
+
+
+@dataclass(eq=False, slots=True)
+class Cell:
+    """One step and what follows it."""
+
+    number: int
+    #: equal for steps that match across ranks
+    key: tuple[object, ...]
+    step: Op | Alt | Loop | Exit
+    #: calls that lead to the step, outermost first
+    chain: tuple[Site, ...]
+    #: the innermost branch on the rank that chose this step
+    guard: Alt | None
+    #: for Alt and Loop
+    sides: tuple[Cell | None, ...]
+    rest: Cell | None
+
+
+@dataclass(slots=True)
+class Builder:
+    """Builds residuals that share one numbering, so that they can be compared."""
+
+    numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
+    rank: int = 0
+    #: the two ranks that are compared: only groups that hold both count
+    both: frozenset[int] = frozenset()
+    #: the branch under trial and the side that this rank takes
+    chosen: tuple[Alt, bool] | None = None
+    #: branches on the rank through which this rank left early
+    left: list[tuple[Alt, Exit]] = field(default_factory=list)
+
+    def build(self, trace: Trace, rank: int, other: int, chosen: tuple[Alt, bool] | None = None) -> Cell | None:
+        """The residual of `rank` beside `other`; `left` then holds how it left early."""
+        self.both = frozenset({rank, other})
+        self.rank, self.chosen, self.left = rank, chosen, []
+        return self._sequence(trace, None, {}, (), None, {})
+
+    def _sequence(
+        self,
+        nodes: Trace,
+        rest: Cell | None,
+        targets: Mapping[str, Cell | None],
+        chain: tuple[Site, ...],
+        guard: Alt | None,
+        assumed: Mapping[int, bool],
+    ) -> Cell | None:
+        for node in reversed(nodes):
+            rest = self._node(node, rest, targets, chain, guard, assumed)
+        return rest
+
+    def _node(
+        self,
+        node: Node,
+        rest: Cell | None,
+        targets: Mapping[str, Cell | None],
+        chain: tuple[Site, ...],
+        guard: Alt | None,
+        assumed: Mapping[int, bool],
+    ) -> Cell | None:
+        if isinstance(node, Op):
+            if node.members is not None and not self.both <= set(node.members):
+                return rest
+            return self._cell(("op", node.op, node.members), node, chain, guard, (), rest)
+        if isinstance(node, Exit):
+            return rest if node.kind == "yield" else self._exit(node, targets, chain, guard)
+        if isinstance(node, Scope):
+            inner = {**targets, "return": rest}
+            return self._sequence(node.body, rest, inner, (*chain, node.site), guard, assumed)
+        if isinstance(node, Loop):
+            return self._loop(node, rest, chain, guard, assumed)
+        return self._alt(node, rest, targets, chain, guard, assumed)
+
+    def _exit(
+        self, node: Exit, targets: Mapping[str, Cell | None], chain: tuple[Site, ...], guard: Alt | None
+    ) -> Cell | None:
+        if guard is not None:
+            self.left.append((guard, node))
+        if node.kind in targets:
+            return targets[node.kind]
+        if node.kind == "return":
+            return None
+        return self._cell(("exit", node.kind), node, chain, guard, (), None)
+
+    def _loop(
+        self, node: Loop, rest: Cell | None, chain: tuple[Site, ...], guard: Alt | None, assumed: Mapping[int, bool]
+    ) -> Cell | None:
+        count = node.times[self.rank] if len(node.times) > 1 else node.times[0]
+        if count == 0 and not isinstance(count, Symbol):
+            return rest
+        leave = self._cell(("exit", "return"), Exit("return", node.site), chain, None, (), None)
+        body = self._sequence(node.body, None, {"continue": None, "return": leave}, chain, guard, assumed)
+        if body is None or (not has_op(body) and not _has_return(body)):
+            return rest
+        return self._cell(("loop", count, body.number), node, chain, guard, (body,), rest)
+
+    def _alt(
+        self,
+        node: Alt,
+        rest: Cell | None,
+        targets: Mapping[str, Cell | None],
+        chain: tuple[Site, ...],
+        guard: Alt | None,
+        assumed: Mapping[int, bool],
+    ) -> Cell | None:
+        side, deciding = self._decide(node, assumed)
+        if side is not None:
+            return self._sequence(
+                node.then if side else node.other, rest, targets, chain, node if deciding else guard, assumed
+            )
+        symbol = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
+        straight = {**assumed, symbol.key: not symbol.negated}
+        opposite = {**assumed, symbol.key: symbol.negated}
+        if self.chosen is None and rank_decided(node.truth):
+            guard = node
+        leaves = exits(node.then) or exits(node.other)
+        tail = rest if leaves else None
+        then = self._sequence(node.then, tail, targets, chain, guard, straight)
+        other = self._sequence(node.other, tail, targets, chain, guard, opposite)
+        after = None if leaves else rest
+        if symbol.negated:
+            then, other = other, then
+        # a side that raises ends the job: what is compared are the runs that go on
+        if _raises(then) or _raises(other):
+            keep = other if _raises(then) else then
+            return keep if leaves else self._append(keep, rest)
+        if after is not None and isinstance(after.step, Alt) and after.key[1] == symbol.key:
+            # the same unknown tested twice in a row: one branch with both bodies
+            then, other = self._append(then, after.sides[0]), self._append(other, after.sides[1])
+            after = rest = after.rest
+        if _number(then) == _number(other):
+            return then if leaves else self._append(then, rest)
+        return self._cell(("alt", symbol.key, _number(then), _number(other)), node, chain, guard, (then, other), after)
+
+    def _append(self, head: Cell | None, rest: Cell | None) -> Cell | None:
+        """Both sides of a branch do the same: do it once."""
+        if head is None:
+            return rest
+        return self._cell(head.key, head.step, head.chain, head.guard, head.sides, self._append(head.rest, rest))
+
+    def _decide(self, node: Alt, assumed: Mapping[int, bool]) -> tuple[bool | None, bool]:
+        """(the side that this rank takes, whether that makes it differ from others)."""
+        if self.chosen is not None and node.site == self.chosen[0].site and node.truth == self.chosen[0].truth:
+            return self.chosen[1], True
+        atom = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
+        if isinstance(atom, Symbol):
+            if atom.key in assumed:
+                return assumed[atom.key] is not atom.negated, False
+            return None, False
+        return bool(atom), self.chosen is None and rank_decided(node.truth)
+
+    def _cell(
+        self,
+        key: tuple[object, ...],
+        step: Op | Alt | Loop | Exit,
+        chain: tuple[Site, ...],
+        guard: Alt | None,
+        sides: tuple[Cell | None, ...],
+        rest: Cell | None,
+    ) -> Cell:
+        whole = (*key, _number(rest))
+        number = self.numbers.setdefault(whole, len(self.numbers) + 1)
+        return Cell(number, key, step, chain, guard, sides, rest)
+
+
+def rank_decided(truth: tuple[Atom, ...]) -> bool:
+    """Some rank surely takes this side where another may not: the condition is a known function of the rank."""
+    return len(truth) == WORLD and any(not isinstance(a, Symbol) for a in truth) and len({*map(repr, truth)}) > 1
+
+
+def rank_local(truth: tuple[Atom, ...]) -> bool:
+    """The condition is data of each rank."""
+    return len(truth) == 1 and isinstance(truth[0], Symbol) and truth[0].taint is Taint.RANK_LOCAL
+
+
+def _raises(cell: Cell | None) -> bool:
+    return cell is not None and isinstance(cell.step, Exit) and cell.step.kind == "raise"
+
+
+def _number(cell: Cell | None) -> int:
+    return 0 if cell is None else cell.number
+
+
+def has_op(cell: Cell | None) -> bool:
+    """Whether an operation is anywhere in the cells."""
+    return any(isinstance(c.step, Op) for c in walk(cell))
+
+
+def _has_return(cell: Cell | None) -> bool:
+    return any(isinstance(c.step, Exit) and c.step.kind == "return" for c in walk(cell))
+
+
+def walk(cell: Cell | None) -> list[Cell]:
+    """All cells, sides included, in order; each once."""
+    seen: set[int] = set()
+    found: list[Cell] = []
+    stack = [cell]
+    while stack:
+        top = stack.pop()
+        if top is None or id(top) in seen:
+            continue
+        seen.add(id(top))
+        found.append(top)
+        stack.append(top.rest)
+        stack.extend(reversed(top.sides))
+    return found

@@ -1,0 +1,115 @@
+"""Parameters: binding arguments to them, and knowing a rank by where it is passed on to."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.modules import FunctionInfo
+from ddpdoctor.lint.facts.things import Items, Table
+from ddpdoctor.lint.facts.values import RANK_NUMBERS, Value, of_thing, unknown
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+
+Keywords = tuple[tuple[str, Value], ...]
+
+
+def bind(
+    analysis: Analysis, info: FunctionInfo, receiver: Value | None, args: tuple[Value, ...], keywords: Keywords
+) -> dict[str, Value]:
+    """The callee's variables at its start: arguments, then defaults, then unknowns."""
+    from ddpdoctor.lint.facts.analysis import _is_static
+
+    env: dict[str, Value] = {}
+    names = [p.arg for p in info.parameters]
+    values = args if receiver is None or _is_static(info) else (receiver, *args)
+    spread = any(name in ("*", "**") for name, _ in keywords)
+    for name, value in zip(names, values, strict=False):
+        env[name] = _general(value)
+    allowed = {*names, *(p.arg for p in info.node.args.kwonlyargs)}
+    extra: list[tuple[str, Value]] = []
+    for name, value in keywords:
+        if name in allowed:
+            env[name] = _general(value)
+        elif name not in ("*", "**"):
+            extra.append((name, _general(value)))
+    _defaults(analysis, info, env, spread=spread)
+    arguments = info.node.args
+    if arguments.vararg is not None:
+        env[arguments.vararg.arg] = of_thing(Items(tuple(values[len(names) :])), "varargs", id(info))
+    if arguments.kwarg is not None:
+        env[arguments.kwarg.arg] = of_thing(Table(tuple(extra), not spread), "kwargs", id(info))
+    return env
+
+
+def _general(value: Value) -> Value:
+    """Prose as an argument does not make the callee another function."""
+    constant = value.constant if value.known else None
+    if isinstance(constant, float) or (isinstance(constant, str) and (" " in constant or len(constant) > 24)):
+        return unknown("argument", type(constant).__name__)
+    return value
+
+
+def _defaults(analysis: Analysis, info: FunctionInfo, env: dict[str, Value], *, spread: bool) -> None:
+    from ddpdoctor.lint.facts.expressions import evaluate
+
+    arguments = info.node.args
+    positional = info.parameters
+    pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
+    pairs += [(p, d) for p, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+    for parameter, default in pairs:
+        if parameter.arg not in env and not spread:
+            analysis.silent += 1
+            env[parameter.arg] = _general(evaluate(analysis, Frame(info.module), default))
+            analysis.silent -= 1
+    for parameter in (*positional, *arguments.kwonlyargs):
+        if parameter.arg not in env:
+            env[parameter.arg] = unknown("parameter", id(info), parameter.arg)
+
+
+def rank_parameters(analysis: Analysis, info: FunctionInfo) -> dict[str, Value]:
+    """Parameters that are handed to `init_process_group(rank=...)`, directly or through one function of the file."""
+    if "init_process_group" not in info.module.words:
+        return {}
+    mine = {p.arg for p in info.parameters}
+    found: dict[str, Value] = {}
+    for name in _ranks_of(analysis, info, 0):
+        if name in mine:
+            found[name] = RANK_NUMBERS
+    return found
+
+
+def _ranks_of(analysis: Analysis, info: FunctionInfo, depth: int) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(info.node):
+        if not isinstance(node, ast.Call):
+            continue
+        callee = _callee_name(node)
+        if callee == "init_process_group":
+            for keyword in node.keywords:
+                if keyword.arg == "rank" and isinstance(keyword.value, ast.Name):
+                    names.add(keyword.value.id)
+        elif depth < 2 and isinstance(node.func, ast.Name):
+            local = next((f for f in info.module.functions if f.name == callee and f is not info), None)
+            if local is not None:
+                names |= _passed_on(node, local, _ranks_of(analysis, local, depth + 1))
+    return names
+
+
+def _passed_on(node: ast.Call, callee: FunctionInfo, ranks: set[str]) -> set[str]:
+    names: set[str] = set()
+    for parameter, argument in zip(callee.parameters, node.args, strict=False):
+        if parameter.arg in ranks and isinstance(argument, ast.Name):
+            names.add(argument.id)
+    for keyword in node.keywords:
+        if keyword.arg in ranks and isinstance(keyword.value, ast.Name):
+            names.add(keyword.value.id)
+    return names
+
+
+def _callee_name(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""

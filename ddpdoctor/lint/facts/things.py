@@ -1,0 +1,147 @@
+"""Objects that a value can be known to be. A `solid` thing is surely an object: neither None nor false."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from ddpdoctor.lint.facts.values import Value
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
+
+
+class Site(NamedTuple):
+    """A place in source; line and column from 1, columns in characters."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class External(NamedTuple):
+    """A module, class or function outside the project, by its canonical dotted name."""
+
+    path: str
+
+    @property
+    def solid(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModule:
+    module: Module
+
+    @property
+    def solid(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the project; `receiver` is bound as its first parameter."""
+
+    info: FunctionInfo
+    receiver: Value | None = None
+    #: the variables of the enclosing function, shared, for closures
+    closure: dict[str, Value] | None = field(default=None, compare=False)
+
+    @property
+    def solid(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    info: ClassInfo
+
+    @property
+    def solid(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An object of a class of the project."""
+
+    info: ClassInfo
+    site: Site | None
+    args: tuple[Value, ...] = field(default=(), compare=False)
+    keywords: tuple[tuple[str, Value], ...] = field(default=(), compare=False)
+
+    @property
+    def solid(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The result of calling something external: a sampler, a loader, a wrapped model, a group, a tensor."""
+
+    path: str
+    site: Site
+    args: tuple[Value, ...] = field(default=(), compare=False)
+    keywords: tuple[tuple[str, Value], ...] = field(default=(), compare=False)
+    node: ast.Call | None = field(default=None, compare=False)
+
+    @property
+    def solid(self) -> bool:
+        """A constructor gives an object; a function may give anything."""
+        return self.path.rpartition(".")[2][:1].isupper()
+
+    def keyword(self, name: str) -> Value | None:
+        return next((v for k, v in self.keywords if k == name), None)
+
+    def argument(self, position: int, name: str) -> Value | None:
+        """An argument given by position or by name; None where it was not given."""
+        if 0 <= position < len(self.args):
+            return self.args[position]
+        return self.keyword(name)
+
+    @property
+    def opaque(self) -> bool:
+        """Called with `*args` or `**kwargs` that could not be looked into: anything may have been given."""
+        return any(k in ("*", "**") for k, _ in self.keywords)
+
+
+class Method(NamedTuple):
+    """A method of an external or unknown object."""
+
+    receiver: Value
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A tuple or list whose elements are known one by one."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A dict with constant string keys; `complete` is false when it may hold more."""
+
+    entries: tuple[tuple[str, Value], ...]
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """An `argparse` result."""
+
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOf:
+    """A process group: its members in the simulated job, None where they are not known."""
+
+    members: tuple[int, ...] | None
+
+
+Thing = External | LocalModule | Function | Class | Instance | Made | Method | Items | Table | Namespace | GroupOf

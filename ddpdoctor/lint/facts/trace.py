@@ -1,0 +1,103 @@
+"""What a function does collectively: a tree of operations, alternatives, loops and exits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.values import Atom
+
+
+class Op(NamedTuple):
+    """A collective. `members`: ranks of the simulated job in its group; None is the default group."""
+
+    op: str
+    members: tuple[int, ...] | None
+    site: Site
+
+
+class Alt(NamedTuple):
+    """A branch: the condition on each rank (one atom when it is the same on all), and both sides."""
+
+    truth: tuple[Atom, ...]
+    then: tuple[Node, ...]
+    other: tuple[Node, ...]
+    #: the whole statement's head
+    site: Site
+    #: the condition as it is written
+    text: str
+    #: tags of the condition: "time", "batch", "file", ...
+    tags: frozenset[str]
+
+
+class Loop(NamedTuple):
+    """A loop; `times` tells how often it runs, one atom for all ranks or one a rank."""
+
+    times: tuple[Atom, ...]
+    body: tuple[Node, ...]
+    site: Site
+
+
+class Exit(NamedTuple):
+    """Leaving a block early: return, break, continue, raise; or "yield", where a `with` block's body goes."""
+
+    kind: str
+    site: Site
+
+
+class Scope(NamedTuple):
+    """A call whose body is known: `return` ends here."""
+
+    name: str
+    body: tuple[Node, ...]
+    site: Site
+
+
+Node = Op | Alt | Loop | Exit | Scope
+Trace = tuple[Node, ...]
+
+
+def operations(nodes: Trace) -> list[tuple[Op, tuple[Site, ...]]]:
+    """Every operation in source order, with the calls that lead to it, outermost first."""
+    found: list[tuple[Op, tuple[Site, ...]]] = []
+    stack: list[tuple[Node, tuple[Site, ...]]] = [(n, ()) for n in reversed(nodes)]
+    while stack:
+        node, chain = stack.pop()
+        if isinstance(node, Op):
+            found.append((node, chain))
+        elif isinstance(node, Alt):
+            stack.extend((n, chain) for n in reversed((*node.then, *node.other)))
+        elif isinstance(node, Loop):
+            stack.extend((n, chain) for n in reversed(node.body))
+        elif isinstance(node, Scope):
+            stack.extend((n, (*chain, node.site)) for n in reversed(node.body))
+    return found
+
+
+def exits(nodes: Trace) -> bool:
+    """Whether control can leave these nodes other than at their end."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Exit) and node.kind != "yield":
+            return True
+        if isinstance(node, Alt):
+            stack.extend(node.then)
+            stack.extend(node.other)
+        elif isinstance(node, Loop):
+            stack.extend(n for n in node.body if not (isinstance(n, Exit) and n.kind in ("break", "continue")))
+    return False
+
+
+def prune(nodes: list[Node]) -> Trace:
+    """Drop calls and loops in which nothing collective happens and that nothing leaves."""
+    kept: list[Node] = []
+    for node in nodes:
+        if isinstance(node, (Loop, Scope)) and not node.body:
+            continue
+        if isinstance(node, Alt) and not node.then and not node.other:
+            continue
+        if isinstance(node, Scope) and not operations((node,)):
+            continue
+        kept.append(node)
+    return tuple(kept)

@@ -1,0 +1,251 @@
+"""Abstract values: what an expression is on each rank of a small simulated job.
+
+Lint runs a program for WORLD ranks at once without running it. A value is either the same constant everywhere, one
+constant a rank (`get_rank()` is 0, 1, 2, 3), or a symbol: something that is not known, but is itself wherever it is
+read again, so that two tests of `args.distributed` go the same way.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+#: ranks in the simulated job: enough to tell `rank == 0`, `rank % 2`, `rank < 2` and `rank == world_size - 1` apart
+WORLD = 4
+EVERY_RANK = (1 << WORLD) - 1
+
+
+class Taint(IntEnum):
+    """How much a value can differ between ranks; only the last two may lead to a finding."""
+
+    #: equal on all ranks: constants, results of collectives
+    UNIFORM = 0
+    #: configuration, arguments, attributes: stays silent
+    UNKNOWN = 1
+    #: data of this rank: batches, losses, clocks, files
+    RANK_LOCAL = 2
+    #: a function of the rank
+    RANK = 3
+
+
+class Symbol(NamedTuple):
+    """An unknown; equal keys are equal values. `negated` makes `not x` comparable with `x`."""
+
+    key: int
+    taint: Taint
+    negated: bool = False
+
+
+#: a plain constant, or a Symbol
+Atom = Any
+
+
+class Value(NamedTuple):
+    """One atom for all ranks, or one for each; with the object it is, where known."""
+
+    atoms: tuple[Atom, ...]
+    taint: Taint
+    #: what object it is: see `things.py`; None where not known
+    thing: Any = None
+    #: facts that travel with data: "ddp" (computed by a wrapped model), "maybe" (on some paths only), ...
+    tags: frozenset[str] = frozenset()
+
+    def at(self, rank: int) -> Atom:
+        return self.atoms[rank] if len(self.atoms) > 1 else self.atoms[0]
+
+    @property
+    def known(self) -> bool:
+        """Every rank's value is a constant."""
+        return self.thing is None and not any(isinstance(a, Symbol) for a in self.atoms)
+
+    @property
+    def constant(self) -> Atom:
+        """The one constant of all ranks; a Symbol where there is none."""
+        return self.atoms[0] if len(self.atoms) == 1 else Symbol(0, self.taint)
+
+    def tagged(self, *tags: str) -> Value:
+        return self._replace(tags=self.tags | frozenset(tags))
+
+
+NO_TAGS: frozenset[str] = frozenset()
+
+
+def const(value: Atom) -> Value:
+    return Value((value,), Taint.UNIFORM)
+
+
+def per_rank(atoms: Sequence[Atom], tags: frozenset[str] = NO_TAGS) -> Value:
+    """A value with one atom a rank, folded when all are equal."""
+    first = atoms[0]
+    if all(a is first or (type(a) is type(first) and a == first) for a in atoms):
+        taint = first.taint if isinstance(first, Symbol) else Taint.UNIFORM
+        return Value((first,), taint, None, tags)
+    worst = max((a.taint for a in atoms if isinstance(a, Symbol)), default=Taint.UNIFORM)
+    return Value(tuple(atoms), max(worst, Taint.RANK), None, tags)
+
+
+def unknown(*key: object, taint: Taint = Taint.UNKNOWN, tags: frozenset[str] = NO_TAGS) -> Value:
+    return Value((Symbol(hash(key), taint),), taint, None, tags)
+
+
+def of_thing(thing: Any, *key: object) -> Value:
+    """A value known to be an object; as an atom it is an opaque, true symbol."""
+    return Value((Symbol(hash(key or (thing,)), Taint.UNKNOWN),), Taint.UNKNOWN, thing)
+
+
+RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"rank"}))
+LOCAL_RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"local_rank"}))
+WORLD_NUMBER = Value((WORLD,), Taint.UNIFORM, None, frozenset({"world"}))
+TRUE = const(True)
+FALSE = const(False)
+NONE = const(None)
+
+#: tags that outlive arithmetic
+STICKY = frozenset({"rank", "local_rank", "ddp", "batch", "time", "file", "shard", "world"})
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "FloorDiv": operator.floordiv,
+    "Div": operator.truediv,
+    "Mod": operator.mod,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Is": operator.eq,
+    "IsNot": operator.ne,
+    "In": lambda a, b: a in b,
+    "NotIn": lambda a, b: a not in b,
+}
+
+
+def join_tags(values: Iterable[Value]) -> frozenset[str]:
+    tags: frozenset[str] = NO_TAGS
+    for value in values:
+        if value.tags:
+            tags = tags | value.tags
+    return tags & STICKY if tags else tags
+
+
+def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
+    """Apply a pure function rank by rank; unknown arguments give a symbol named after the operation and them."""
+    tags = join_tags(values)
+    width = 1 if all(len(v.atoms) == 1 for v in values) else WORLD
+    atoms: list[Atom] = []
+    for rank in range(width):
+        arguments = [v.at(rank) for v in values]
+        if any(v.thing is not None for v in values) or any(isinstance(a, Symbol) for a in arguments):
+            atoms.append(_symbol(name, values, arguments))
+        else:
+            atoms.append(_apply(name, fn, arguments))
+    return per_rank(atoms, tags)
+
+
+def _symbol(name: str, values: Sequence[Value], arguments: Sequence[Atom]) -> Symbol:
+    taint = max(v.taint for v in values)
+    # `x != y` is the same unknown as `x == y`, negated
+    positive = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}.get(name, name)
+    try:
+        key = hash((positive, *arguments))
+    except TypeError:
+        key = hash((positive, *(id(a) for a in arguments)))
+    return Symbol(key, taint, positive != name)
+
+
+def _apply(name: str, fn: Callable[..., Any], arguments: Sequence[Atom]) -> Atom:
+    try:
+        result = fn(*arguments)
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, MemoryError):
+        return Symbol(hash((name, "error", *map(repr, arguments))), Taint.UNKNOWN)
+    return result if _small(result) else Symbol(hash((name, "large")), Taint.UNKNOWN)
+
+
+def _small(value: Any) -> bool:
+    if isinstance(value, int):
+        return -(1 << 64) < value < 1 << 64
+    if isinstance(value, (str, tuple, range, bytes)):
+        return len(value) < 10_000
+    return value is None or isinstance(value, float)
+
+
+def binary(name: str, left: Value, right: Value) -> Value:
+    fn = _OPERATORS.get(name)
+    if name in ("Mult", "LShift", "Pow") and not _both_numbers(left, right):
+        fn = None
+    if fn is None:
+        taint = max(left.taint, right.taint)
+        return Value((Symbol(hash((name, left.atoms, right.atoms)), taint),), taint, None, join_tags((left, right)))
+    return lift(name, fn, (left, right))
+
+
+def _both_numbers(left: Value, right: Value) -> bool:
+    return all(isinstance(a, (int, float)) for a in (*left.atoms, *right.atoms))
+
+
+def is_solid(value: Value) -> bool:
+    """Surely an object, so neither None nor false."""
+    return value.thing is not None and "maybe" not in value.tags and bool(getattr(value.thing, "solid", False))
+
+
+def truth(value: Value) -> tuple[Atom, ...]:
+    """True, False or a Symbol, for each rank."""
+    if is_solid(value):
+        return (True,)
+    if value.thing is not None:
+        return value.atoms
+    return tuple(a if isinstance(a, Symbol) else bool(a) for a in value.atoms)
+
+
+def negate(value: Value) -> Value:
+    atoms = [invert(a) for a in truth(value)]
+    return Value(tuple(atoms), value.taint, None, value.tags & STICKY)
+
+
+def invert(atom: Atom) -> Atom:
+    return atom._replace(negated=not atom.negated) if isinstance(atom, Symbol) else not atom
+
+
+def both(left: Value, right: Value, *, conjunction: bool) -> Value:
+    """`left and right` or `left or right` as a truth value, rank by rank in three-valued logic."""
+    a, b = truth(left), truth(right)
+    width = max(len(a), len(b))
+    atoms = [
+        _connect(a[r] if len(a) > 1 else a[0], b[r] if len(b) > 1 else b[0], conjunction=conjunction)
+        for r in range(width)
+    ]
+    return per_rank(atoms, join_tags((left, right)))
+
+
+def _connect(a: Atom, b: Atom, *, conjunction: bool) -> Atom:
+    decided = not conjunction
+    if a is decided or b is decided:
+        return decided
+    if not isinstance(a, Symbol):
+        return b
+    if not isinstance(b, Symbol):
+        return a
+    if a == b:
+        return a
+    return Symbol(hash(("and" if conjunction else "or", a, b)), max(a.taint, b.taint))
+
+
+def mask_where(truths: tuple[Atom, ...], mask: int) -> tuple[int, int]:
+    """The ranks of `mask` that can take the true side, and those that can take the false side."""
+    yes = no = 0
+    for rank in range(WORLD):
+        atom = truths[rank] if len(truths) > 1 else truths[0]
+        bit = 1 << rank
+        if atom is not False:
+            yes |= bit
+        if atom is not True:
+            no |= bit
+    return yes & mask, no & mask

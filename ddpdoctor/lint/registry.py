@@ -1,0 +1,48 @@
+"""Every lint rule, sorted by code. A rule that is not listed here does not exist."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+
+from ddpdoctor.lint.rule import LintRule, Registered
+from ddpdoctor.lint.suppress import UNUSED
+from ddpdoctor.model.finding import Severity
+
+#: a file that cannot be read as Python; always on
+UNREADABLE = LintRule("DD199", "unreadable-source", Severity.ERROR)
+
+#: module names in `rules/`, in the order of their codes
+RULES = (
+    "missing_set_epoch",
+    "collective_under_rank_branch",
+    "rank_exit_before_collective",
+    "rank_local_loop_exit",
+    "collective_under_rank_local_condition",
+    "mismatched_collective_sequence",
+    "new_group_not_on_all_ranks",
+)  # fmt: skip
+
+
+@cache
+def registered() -> tuple[Registered, ...]:
+    """All rules with their checks and pages."""
+    found: list[Registered] = []
+    for name in RULES:
+        module = importlib.import_module(f"ddpdoctor.lint.rules.{name}")
+        found.append(Registered(module.RULE, module.check, module.__doc__ or ""))
+    return tuple(found)
+
+
+@cache
+def names() -> dict[str, str]:
+    """Code to name, with the two findings that the engine itself makes."""
+    known = {r.rule.code: r.rule.name for r in registered()}
+    return {**known, UNUSED.code: UNUSED.name, UNREADABLE.code: UNREADABLE.name}
+
+
+@cache
+def defaults() -> frozenset[str]:
+    """Codes that run when nothing is selected: all but hints."""
+    on = {r.rule.code for r in registered() if r.rule.severity is not Severity.HINT}
+    return frozenset(on | {UNUSED.code, UNREADABLE.code})

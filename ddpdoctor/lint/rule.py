@@ -1,0 +1,34 @@
+"""What a lint rule says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ddpdoctor.model.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.facts import ModuleFacts
+
+
+@dataclass(frozen=True, slots=True)
+class LintRule:
+    """Metadata of one rule; hints are opt-in."""
+
+    code: str
+    name: str
+    severity: Severity
+    #: runtime diagnoses that this rule prevents
+    diagnoses: tuple[str, ...] = ()
+    #: words of which at least one must occur in the file for the rule to be worth running
+    words: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A rule with its check and its page."""
+
+    rule: LintRule
+    check: Callable[[ModuleFacts], Iterator[Finding | None]]
+    page: str

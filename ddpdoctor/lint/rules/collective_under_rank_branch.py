@@ -1,0 +1,58 @@
+"""Collective under a branch on the rank
+
+## What it does
+Finds a collective that some ranks run and others do not, because it stands (itself, or in a function that is called)
+in one side of a branch on the rank and the other side runs no matching one.
+
+## Why it hangs
+Every member of a group must enter the same collectives in the same order. The ranks inside the branch wait for the
+others until the process group's timeout, ten minutes by default on NCCL, thirty on gloo.
+
+## Example
+```python
+if dist.get_rank() == 0:
+    save(model)
+    dist.barrier()
+```
+
+## Use instead
+```python
+if dist.get_rank() == 0:
+    save(model)
+dist.barrier()
+```
+
+## Fix safety
+There is no automatic fix: only the author knows whether the collective belongs behind the branch or on both sides.
+
+## When it is wrong
+It follows values, not names, and compares whole sequences of two ranks, so a barrier in `if rank != 0:` that is
+matched by one in a later `if rank == 0:` is not reported. It can be wrong where a function that it could not see runs
+the missing collective.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.compare import place, proof
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD111", "collective-under-rank-branch", Severity.ERROR, ("DD203",))
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Divergences with a collective on one side only."""
+    for item in facts.divergences:
+        if item.local or item.exit is not None or item.mismatched or item.op.op == "new_group":
+            continue
+        message = f"only some ranks run {item.op.op} here: {proof(item)}"
+        related = [(item.branch.site, f"the branch: {item.branch.text}")]
+        if item.chain:
+            related.append((item.op.site, f"{item.op.op} is called here"))
+        yield facts.finding(RULE, place(item, facts.module.path), message, related=tuple(related))

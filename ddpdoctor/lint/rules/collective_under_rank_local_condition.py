@@ -1,0 +1,59 @@
+"""Collective under a condition on a rank's own data
+
+## What it does
+Finds a collective in a branch whose condition is data of one rank: its batch, its loss, its clock.
+
+## Why it hangs
+Where the condition holds on one rank and not on another, the first waits for the second.
+
+## Example
+```python
+for batch in loader:
+    loss = model(batch).mean()
+    if loss.item() > limit:
+        dist.all_reduce(penalty)
+```
+
+## Use instead
+Decide together: reduce the condition first, and branch on the result.
+```python
+for batch in loader:
+    loss = model(batch).mean()
+    high = (loss > limit).float()
+    dist.all_reduce(high, op=dist.ReduceOp.MAX)
+    if high.item():
+        dist.all_reduce(penalty)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+Where the data is the same on every rank although it was computed by each, for example all ranks read one fixed file.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.compare import place, proof
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.rules.rank_local_loop_exit import PROVEN
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD114", "collective-under-rank-local-condition", Severity.ERROR, ("DD203", "DD207"))
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Divergences by a rank-local condition that are no exits from a loop."""
+    for item in facts.divergences:
+        if not item.local or (item.exit is not None and (item.looped or item.exit.kind in ("break", "continue"))):
+            continue
+        message = f"each rank decides by itself whether it runs {item.op.op}: {proof(item)}"
+        severity = Severity.ERROR if item.branch.tags & PROVEN else Severity.WARNING
+        related = ((item.branch.site, f"the condition: {item.branch.text}"), (item.op.site, f"{item.op.op} is here"))
+        yield facts.finding(RULE, place(item, facts.module.path), message, related=related, severity=severity)

@@ -1,0 +1,56 @@
+"""Both sides of a rank branch run collectives, but different ones
+
+## What it does
+Finds a branch on the rank whose two sides run different collectives, or the same ones in another order or number.
+
+## Why it hangs
+Ranks meet in the first collective that differs. On gloo they wait for ever or abort; on NCCL data of one operation may
+be taken for the other's.
+
+## Example
+```python
+if rank == 0:
+    dist.broadcast(weights, src=0)
+    dist.all_reduce(count)
+else:
+    dist.all_reduce(count)
+    dist.broadcast(weights, src=0)
+```
+
+## Use instead
+```python
+dist.broadcast(weights, src=0)
+dist.all_reduce(count)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+Arguments are not compared, so `gather(x, parts)` on the root and `gather(x)` elsewhere are equal, as they should be.
+Loops are taken to run equally often on all ranks unless their bounds are known to differ.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#debugging-torch-distributed-applications
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.compare import place, proof
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD115", "mismatched-collective-sequence", Severity.ERROR, ("DD213",))
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Divergences where both sides have collectives."""
+    for item in facts.divergences:
+        if item.local or not item.mismatched or item.exit is not None or item.op.op == "new_group":
+            continue
+        message = f"the sides of this branch run different collectives: {proof(item)}"
+        related = ((item.branch.site, f"the branch: {item.branch.text}"), (item.op.site, f"{item.op.op} has no match"))
+        yield facts.finding(RULE, place(item, facts.module.path), message, related=related)

@@ -1,0 +1,49 @@
+"""Group made by some ranks only
+
+## What it does
+Finds `new_group`, `new_subgroups`, `split_group` or `init_device_mesh` under a branch on the rank.
+
+## Why it hangs
+All ranks of the job must call `new_group` for every group, in the same order, also those that will not be members.
+With torch 2.13 on gloo the lone call returns, and the *next* `new_group` hangs beyond its timeout.
+
+## Example
+```python
+if rank in (0, 1):
+    pair = dist.new_group([0, 1])
+```
+
+## Use instead
+```python
+pair = dist.new_group([0, 1])
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+With `use_local_synchronization=True` only members need to call it; that is not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.new_group
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.compare import place, proof
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD117", "new-group-not-on-all-ranks", Severity.ERROR, ("DD203",))
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Divergences whose operation makes a group."""
+    for item in facts.divergences:
+        if item.op.op == "new_group" and not item.local:
+            message = f"every rank must make every group, members or not: {proof(item)}"
+            related = ((item.branch.site, f"the branch: {item.branch.text}"),)
+            yield facts.finding(RULE, place(item, facts.module.path), message, related=related)

@@ -1,0 +1,60 @@
+"""Ranks leave before a collective
+
+## What it does
+Finds `return`, `break` or `continue` that only some ranks take, in front of a collective that the rest go on to.
+
+## Why it hangs
+The ranks that stayed wait in the collective for ranks that have left and will not come.
+
+## Example
+```python
+def evaluate(model):
+    if dist.get_rank() != 0:
+        return
+    score = run(model)
+    dist.barrier()
+```
+
+## Use instead
+```python
+def evaluate(model):
+    if dist.get_rank() == 0:
+        score = run(model)
+    dist.barrier()
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+Raising and `sys.exit` are not reported: the launcher then ends the other ranks. If the early side runs the same
+collectives before it leaves, nothing is reported either.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.compare import proof
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD112", "rank-exit-before-collective", Severity.ERROR, ("DD203", "DD252"))
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Divergences through an early exit on the rank."""
+    for item in facts.divergences:
+        if item.local or item.exit is None or item.op.op == "new_group":
+            continue
+        here = item.exit.site if item.exit.site.file == facts.module.path else item.branch.site
+        message = f"some ranks leave here and never reach {item.op.op}: {proof(item)}"
+        related = (
+            (item.op.site, f"{item.op.op} waits for them here"),
+            (item.branch.site, f"the branch: {item.branch.text}"),
+        )
+        yield facts.finding(RULE, here, message, related=related)

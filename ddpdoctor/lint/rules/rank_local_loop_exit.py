@@ -1,0 +1,68 @@
+"""A rank leaves a loop of collectives on its own data
+
+## What it does
+Finds `break`, `continue` and `return` in a loop with collectives (a DDP backward is one) whose condition is data of
+one rank: its batch, its loss, its clock.
+
+## Why it hangs
+Another rank's data says otherwise: that rank goes round again and waits in the next collective.
+
+## Example
+```python
+for batch in loader:
+    loss = model(batch).mean()
+    if torch.isnan(loss):
+        continue
+    loss.backward()
+```
+
+## Use instead
+```python
+for batch in loader:
+    loss = model(batch).mean()
+    bad = torch.isnan(loss).float()
+    dist.all_reduce(bad, op=dist.ReduceOp.MAX)
+    if bad.item():
+        continue
+    loss.backward()
+```
+
+## Fix safety
+No automatic fix: which decision all ranks should take together is the author's.
+
+## When it is wrong
+Only data that provably differs counts. A flag that went through a collective is the same everywhere and is not
+reported; nor is one computed by a function that could not be seen.
+
+## References
+https://docs.pytorch.org/docs/stable/notes/ddp.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.compare import proof
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD207"))
+
+#: what makes data surely different on every rank
+PROVEN = frozenset({"batch", "time"})
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Divergences through a loop's exit on rank-local data."""
+    for item in facts.divergences:
+        if not item.local or item.exit is None or not (item.looped or item.exit.kind in ("break", "continue")):
+            continue
+        here = item.exit.site if item.exit.site.file == facts.module.path else item.branch.site
+        message = f"each rank decides this by itself, and {item.op.op} needs all of them: {proof(item)}"
+        severity = Severity.ERROR if item.branch.tags & PROVEN else Severity.WARNING
+        related = (
+            (item.op.site, f"{item.op.op} waits for the ranks that left"),
+            (item.branch.site, f"the condition: {item.branch.text}"),
+        )
+        yield facts.finding(RULE, here, message, related=related, severity=severity)

@@ -1,0 +1,102 @@
+"""Pure. What to lint for: selection of rules, per-file ignores, excluded paths; from pyproject and the command line."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ddpdoctor.errors import UsageError
+
+DEFAULT_EXCLUDES = (
+    ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", ".mypy_cache", ".ruff_cache", ".pytest_cache",
+    "__pycache__", "node_modules", ".eggs", "__pypackages__",
+)  # fmt: skip
+
+_KEYS = ("select", "ignore", "extend-select", "per-file-ignores", "exclude", "torch-version")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Which codes run, and where not."""
+
+    codes: frozenset[str]
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDES
+    torch_version: tuple[int, ...] = (2, 13)
+
+
+def choose(
+    known: Mapping[str, str],
+    defaults: Iterable[str],
+    *,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    extend: Iterable[str] = (),
+) -> frozenset[str]:
+    """Codes to run. `known` maps code to name; a selector is a code, a prefix of one, a name, or ALL.
+
+    Raises UsageError for a selector that fits nothing.
+    """
+    chosen = set(defaults) if not list(select) else _expand(known, select)
+    chosen |= _expand(known, extend)
+    return frozenset(chosen - _expand(known, ignore))
+
+
+def _expand(known: Mapping[str, str], selectors: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for selector in selectors:
+        wanted = selector.strip()
+        upper = wanted.upper()
+        fits = {c for c, name in known.items() if upper == "ALL" or c.startswith(upper) or name == wanted}
+        if not fits or not wanted:
+            raise UsageError(f"no lint rule is called {selector!r}", hint="`ddpdoctor explain --all` lists every rule")
+        found |= fits
+    return found
+
+
+def from_pyproject(table: Any) -> dict[str, Any]:
+    """The checked contents of `[tool.ddpdoctor.lint]`. Raises UsageError with the key at fault."""
+    if not isinstance(table, dict):
+        raise UsageError("[tool.ddpdoctor.lint] is not a table")
+    for key, value in table.items():
+        if key not in _KEYS:
+            raise UsageError(f"[tool.ddpdoctor.lint] does not know the key {key!r}", hint=f"keys: {', '.join(_KEYS)}")
+        if key == "per-file-ignores":
+            if not isinstance(value, dict) or not all(_is_texts(v) for v in value.values()):
+                raise UsageError("[tool.ddpdoctor.lint] per-file-ignores must map patterns to lists of codes")
+        elif key == "torch-version":
+            torch_version(str(value))
+        elif not _is_texts(value):
+            raise UsageError(f"[tool.ddpdoctor.lint] {key} must be a list of strings")
+    return table
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str) for v in value)
+
+
+def torch_version(text: str) -> tuple[int, ...]:
+    """`2.4` or `2.13.0+cpu` as numbers; raises UsageError for anything else."""
+    parts = text.partition("+")[0].split(".")
+    if len(parts) < 2 or not all(p.isdigit() for p in parts[:2]):
+        raise UsageError(f"{text!r} is not a torch version", hint="write for example --torch-version 2.4")
+    return tuple(int(p) for p in parts if p.isdigit())
+
+
+def ignored_here(settings: Settings, path: str, known: Mapping[str, str]) -> set[str]:
+    """Codes that per-file-ignores silence for a path (relative to the pyproject, with forward slashes)."""
+    codes: set[str] = set()
+    for pattern, selectors in settings.per_file_ignores.items():
+        if matches(path, pattern):
+            codes |= _expand(known, selectors)
+    return codes
+
+
+def matches(path: str, pattern: str) -> bool:
+    """A glob on the whole path, on its end, or on any one of its parts."""
+    normal = path.replace("\\", "/")
+    if fnmatch.fnmatch(normal, pattern) or fnmatch.fnmatch(normal, f"*/{pattern}"):
+        return True
+    return any(fnmatch.fnmatch(part, pattern) for part in normal.split("/"))

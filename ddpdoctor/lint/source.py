@@ -1,0 +1,119 @@
+"""Pure. From bytes to parsed source: encodings, notebooks, what cannot be read, and which files can matter at all."""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import io
+import json
+import re
+import tokenize
+import warnings
+from dataclasses import dataclass
+
+#: bytes; a larger file is generated data, and parsing it would take minutes and gigabytes
+LARGEST = 4_000_000
+
+#: A file without any of these words uses no distributed training, and no rule can say anything about it.
+_MATTERS = re.compile(
+    rb"distributed|DistributedSampler|DistributedDataParallel|accelerat|Accelerator|horovod|deepspeed|lightning|"
+    rb"fabric|ignite|mmengine|torch_xla|LOCAL_RANK|WORLD_SIZE|rank_zero|torchrun|process_group|is_main_process|"
+    rb"get_rank|init_process|RANK[\"']|local_rank|local-rank"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why a file could not be read as Python; line and column from 1."""
+
+    message: str
+    line: int = 1
+    column: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Decoded source. `cells` maps a line of a notebook's joined code to (cell from 1, line in it)."""
+
+    text: str
+    encoding: str = "utf-8"
+    cells: tuple[tuple[int, int], ...] = ()
+
+
+def matters(raw: bytes) -> bool:
+    """Whether the bytes mention distributed training at all."""
+    return _MATTERS.search(raw) is not None
+
+
+def decode(raw: bytes, *, notebook: bool = False) -> Source | Unreadable:
+    """Decode a file as Python would: BOM, coding comment, else UTF-8."""
+    if notebook:
+        return _notebook(raw)
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
+        text = raw.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        return Unreadable(f"cannot decode: {error}")
+    if text.startswith("\ufeff"):
+        text = text[1:]
+    return Source(text.replace("\r\n", "\n").replace("\r", "\n"), encoding)
+
+
+def encode(text: str, source: Source, raw: bytes) -> bytes:
+    """Bytes to write back, with the original's encoding, BOM and line ends."""
+    if b"\r\n" in raw:
+        text = text.replace("\n", "\r\n")
+    encoded = text.encode("utf-8" if source.encoding == "utf-8-sig" else source.encoding)
+    return codecs.BOM_UTF8 + encoded if raw.startswith(codecs.BOM_UTF8) else encoded
+
+
+def parse(text: str) -> ast.Module | Unreadable:
+    """Parse; whatever the parser cannot take is an Unreadable with its line."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        column = error.offset if error.offset is not None and error.offset > 0 else 1
+        return Unreadable(f"does not parse: {error.msg}", max(error.lineno or 1, 1), column)
+    except ValueError as error:
+        line = text.count("\n", 0, max(text.find("\x00"), 0)) + 1
+        return Unreadable(f"does not parse: {error}", line)
+    except (RecursionError, MemoryError):
+        return Unreadable("does not parse: nested too deeply")
+
+
+def _notebook(raw: bytes) -> Source | Unreadable:
+    try:
+        document = json.loads(raw.decode("utf-8-sig"))
+        cells = document["cells"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        return Unreadable(f"is not a notebook: {type(error).__name__}")
+    lines: list[str] = []
+    places: list[tuple[int, int]] = []
+    number = 0
+    for cell in cells if isinstance(cells, list) else []:
+        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+            continue
+        number += 1
+        content = cell.get("source", "")
+        text = "".join(map(str, content)) if isinstance(content, list) else str(content)
+        for index, line in enumerate(_python_lines(text), start=1):
+            lines.append(line)
+            places.append((number, index))
+    return Source("\n".join(lines) + "\n", "utf-8", tuple(places))
+
+
+def _python_lines(cell: str) -> list[str]:
+    """A cell's lines with magics and shell escapes blanked, keeping their indentation."""
+    lines = cell.replace("\r\n", "\n").split("\n")
+    if lines and lines[0].startswith("%%") and not lines[0].startswith(("%%time", "%%capture")):
+        return ["" for _ in lines]
+    return [_blank_magic(line) for line in lines]
+
+
+def _blank_magic(line: str) -> str:
+    stripped = line.lstrip()
+    if stripped.startswith(("%", "!")) or (stripped.endswith("?") and not stripped.startswith("#")):
+        return line[: len(line) - len(stripped)] + "pass"
+    return line

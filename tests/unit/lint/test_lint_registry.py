@@ -1,0 +1,35 @@
+"""The registry and the pages of the rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ddpdoctor.lint.rules
+from ddpdoctor.lint import registry
+from ddpdoctor.lint.rule import Registered
+
+SECTIONS = (
+    "## What it does", "## Example", "## Use instead", "## Fix safety", "## When it is wrong", "## References",
+)  # fmt: skip
+
+
+def test_every_file_in_rules_is_registered() -> None:
+    folder = Path(ddpdoctor.lint.rules.__file__ or "").parent
+    assert {p.stem for p in folder.glob("*.py")} - {"__init__"} == set(registry.RULES)
+
+
+def test_codes_and_names_are_unique_and_sorted() -> None:
+    codes = [r.rule.code for r in registry.registered()]
+    assert codes == sorted(set(codes))
+    assert len(registry.names()) == len(set(registry.names().values()))
+
+
+@pytest.mark.parametrize("entry", registry.registered(), ids=lambda e: e.rule.code)
+def test_every_rule_has_a_full_page(entry: Registered) -> None:
+    assert entry.page.strip()
+    for section in SECTIONS:
+        assert section in entry.page, section
+    assert "## Why it h" in entry.page
+    assert entry.rule.name.replace("-", "_") in registry.RULES
