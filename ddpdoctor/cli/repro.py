@@ -6,6 +6,8 @@ import argparse
 import concurrent.futures
 import importlib.util
 import json
+import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -19,8 +21,12 @@ from ddpdoctor.errors import ExitCode, UsageError
 from ddpdoctor.model import codec
 
 if TYPE_CHECKING:
+    from ddpdoctor.model.report import Report
     from ddpdoctor.repro.case import Case
     from ddpdoctor.repro.runner import Result
+
+#: seconds between two signs of life
+_TELL_EVERY = 3.0
 
 _EPILOG = """examples:
   ddpdoctor repro run uneven-inputs --ranks 4
@@ -108,14 +114,57 @@ def _run_one(args: argparse.Namespace, stop: threading.Event) -> Result:
     case = _case(args.name)
     ranks = args.ranks or case.ranks
     program = case.fixed if args.fixed else case.broken
+    folder = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-")) / case.name
+    command = runner.launch_command(case.launcher, program, ranks)
     _say(f"{case.name}: {case.summary}")
-    _say(f"starting {ranks} ranks of {_short(program)} under `ddpdoctor watch`; Ctrl-C ends it")
-    result = runner.run(case, ranks=ranks, fixed=args.fixed, log=None, stop=stop)
-    _say(f"expected and found, {result.seconds:.0f} s in all")
+    _say(f"starting {ranks} ranks: ddpdoctor watch --on-hang stop -- {' '.join(_short(word) for word in command)}")
+    live = _Live(folder)
+    result = runner.run(case, ranks=ranks, fixed=args.fixed, folder=folder, stop=stop, tick=live)
+    if result.report is not None and not live.told:
+        live.tell(result.report)
+    _say(f"expected and found, {result.seconds:.0f} s in all; what the job printed: {folder / runner.OUTPUT}")
     for line in _table(result):
         _say(line)
     _say(_conclusion(result))
     return result
+
+
+class _Live:
+    """What a person sees of a run while it lasts: a sign of life every few seconds, and the verdict when it is there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._next = _TELL_EVERY
+        self.told = False
+
+    def __call__(self, seconds: float) -> None:
+        from ddpdoctor.repro import runner
+
+        if not self.told and (report := runner.report_in(self._folder)) is not None:
+            self.tell(report)
+        elif seconds >= self._next:
+            self._next += _TELL_EVERY
+            _say(f"  {seconds:3.0f} s  {'the job is ended' if self.told else 'the job runs'}")
+
+    def tell(self, report: Report) -> None:
+        self.told = True
+        _draw(report, self._folder / "bundle")
+
+
+def _draw(report: Report, bundle: Path) -> None:
+    """The screen that `watch` has drawn into the log, between the job's own lines."""
+    from ddpdoctor.report import terminal
+
+    screen = options.screen(sys.stderr, os.environ)
+    text = terminal.render(
+        report,
+        width=screen.width,
+        color=screen.color,
+        unicode=screen.unicode,
+        bundle=str(bundle) if bundle.exists() else "",
+        directory=str(Path.cwd()),
+    )
+    print(f"\n{text}", file=sys.stderr, flush=True)
 
 
 def _run_all(jobs: int, stop: threading.Event) -> list[Result]:
@@ -123,9 +172,9 @@ def _run_all(jobs: int, stop: threading.Event) -> list[Result]:
     from ddpdoctor.repro import catalogue, runner
 
     cases = catalogue.load_all(catalogue.root())
-    logs = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-logs-"))
+    root = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-"))
     todo = [(case, fixed) for case in cases for fixed in (False, True)]
-    _say(f"{len(todo)} runs, {jobs} at a time; what they print is in {logs}")
+    _say(f"{len(todo)} runs, {jobs} at a time; what they leave is in {root}")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         futures = [
             pool.submit(
@@ -133,8 +182,9 @@ def _run_all(jobs: int, stop: threading.Event) -> list[Result]:
                 case,
                 ranks=case.ranks,
                 fixed=fixed,
-                log=logs / f"{case.name}-{'fixed' if fixed else 'broken'}.log",
+                folder=root / f"{case.name}-{'fixed' if fixed else 'broken'}",
                 stop=stop,
+                tick=lambda _: None,
             )
             for case, fixed in todo
         ]
@@ -151,6 +201,8 @@ def _run_all(jobs: int, stop: threading.Event) -> list[Result]:
     failed = sum(not (result.passed or result.skipped) for result in results)
     skipped = sum(bool(result.skipped) for result in results)
     _say(f"{len(results) - failed - skipped} as expected, {failed} not, {skipped} skipped")
+    if not failed:
+        shutil.rmtree(root, ignore_errors=True)
     return results
 
 
@@ -161,7 +213,7 @@ def _progress(done: int, total: int, result: Result) -> Iterator[str]:
     yield f"[{done:>{len(str(total))}}/{total}] {word:<4} {result.code} {result.name} {result.program}  {detail}"
     for check in result.checks:
         if not check.passed:
-            yield f"    {check.what}: expected {check.expected}, found {check.found}   see {result.log}"
+            yield f"    {check.what}: expected {check.expected}, found {check.found}   see {result.folder}"
 
 
 def _table(result: Result) -> Iterator[str]:
@@ -192,9 +244,10 @@ def _case_as_json(case: Case) -> object:
     return {**codec.encode(case), "folder": str(case.folder)}
 
 
-def _short(path: Path) -> str:
+def _short(word: str) -> str:
+    """A path below the working directory relative to it, anything else as it is."""
     here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    return str(Path(word).relative_to(here)) if Path(word).is_relative_to(here) else word
 
 
 def _positive(text: str) -> int:

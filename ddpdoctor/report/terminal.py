@@ -166,8 +166,8 @@ class _Page:
         if diagnosis.culprit_confidence is not diagnosis.confidence and len(diagnosis.culprits):
             parts.append(f"who is to blame: {diagnosis.culprit_confidence.value}")
         said = ", ".join(filter(None, parts))
-        facts = " ".join(fact.rstrip().rstrip(".") + "." for fact in diagnosis.evidence[: detail.facts])
-        return f"{said}. {facts}" if facts else f"{said}."
+        facts = "; ".join(fact.rstrip().rstrip(".") for fact in diagnosis.evidence[: detail.facts])
+        return f"{said}: {facts}." if facts else f"{said}."
 
     def _unexplained(self) -> list[str]:
         missing = "; ".join(f"{code}: {what}" for code, what in list(self.report.not_considered.items())[:3])

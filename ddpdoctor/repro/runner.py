@@ -7,11 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +29,9 @@ _STARTUP = 60.0
 _TICK = 0.2
 #: seconds that watch gets to end the job when asked
 _GRACE = 8.0
+#: file of a run's folder that holds what watch and the job printed
+OUTPUT = "output.log"
+_REPORT = "report.json"
 #: in the environment of everything that a run starts, to find it again when its parents are gone
 _MARK = "DDPDOCTOR_REPRO"
 
@@ -45,10 +47,12 @@ class Result:
     checks: tuple[verdict.Check, ...]
     #: seconds that the whole run took
     seconds: float
+    #: what watch wrote, None where it wrote nothing
+    report: Report | None = None
     #: why it was not run, "" if it was
     skipped: str = ""
-    #: what watch and the job printed, "" where it went to the terminal
-    log: str = ""
+    #: what watch and the job printed, the report and the bundle; "" where it was not run
+    folder: str = ""
 
     @property
     def passed(self) -> bool:
@@ -62,24 +66,35 @@ def missing(case: Case) -> str:
     return "needs several nodes" if case.needs == "multi-node" else ""
 
 
-def run(case: Case, *, ranks: int, fixed: bool, log: Path | None, stop: threading.Event) -> Result:
+def run(
+    case: Case, *, ranks: int, fixed: bool, folder: Path, stop: threading.Event, tick: Callable[[float], None]
+) -> Result:
     """Run one program to its end or its verdict; when `stop` is set the job is ended first.
 
-    Its output goes to `log`, or to our stderr. Nothing of the job is left running, whatever happens.
+    Everything it leaves is in `folder`, which is made: OUTPUT, report.json and the bundle. `tick` is called often, with
+    the seconds since the start. Nothing of the job is left running, whatever happens.
     """
     program = case.fixed if fixed else case.broken
     lacking = missing(case)
     if lacking:
         return Result(case.name, case.code, program.name, ranks, (), 0.0, skipped=lacking)
+    folder.mkdir(parents=True)
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="ddpdoctor-repro-") as scratch:
-        written = Path(scratch) / "report.json"
-        command = _watch_command(case, program, ranks, written, Path(scratch) / "bundle")
-        with _started(command, log) as process:
-            report, status = _follow(process, written, case, fixed, began, stop)
+    with _started(_watch_command(case, program, ranks, folder), folder / OUTPUT) as process:
+        for _ in _until_told(process, folder, case, fixed, began, stop):
+            tick(time.monotonic() - began)
+        report, status = report_in(folder), process.poll()
     checks = verdict.of_fixed(report, status) if fixed else verdict.of_broken(case, ranks, report, status)
     seconds = time.monotonic() - began
-    return Result(case.name, case.code, program.name, ranks, checks, seconds, log=str(log or ""))
+    return Result(case.name, case.code, program.name, ranks, checks, seconds, report, folder=str(folder))
+
+
+def report_in(folder: Path) -> Report | None:
+    """The report of a run that has this folder, None while there is none."""
+    try:
+        return json.read((folder / _REPORT).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, DecodeError):
+        return None
 
 
 def launch_command(launcher: str, program: Path, ranks: int) -> list[str]:
@@ -95,23 +110,23 @@ def launch_command(launcher: str, program: Path, ranks: int) -> list[str]:
     return [sys.executable, str(program)]
 
 
-def _watch_command(case: Case, program: Path, ranks: int, report: Path, bundle: Path) -> list[str]:
+def _watch_command(case: Case, program: Path, ranks: int, folder: Path) -> list[str]:
     patience = ["--stall-after", str(case.stall_after)] if case.stall_after is not None else []
     return [
-        *(sys.executable, "-m", "ddpdoctor", "watch", "--on-hang", "stop", "--json", str(report)),
-        *("--bundle", str(bundle), *patience, "--", *launch_command(case.launcher, program, ranks)),
+        *(sys.executable, "-m", "ddpdoctor", "watch", "--on-hang", "stop", *patience),
+        *("--json", str(folder / _REPORT), "--bundle", str(folder / "bundle")),
+        *("--", *launch_command(case.launcher, program, ranks)),
     ]
 
 
 @contextlib.contextmanager
-def _started(command: list[str], log: Path | None) -> Iterator[subprocess.Popen[bytes]]:
+def _started(command: list[str], output: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The run in a session of its own, so that a Ctrl-C reaches it through us and once; nothing of it survives."""
     mark = uuid.uuid4().hex
     environ = {"OMP_NUM_THREADS": "1", **os.environ, _MARK: mark}
-    with contextlib.ExitStack() as stack:
-        output = stack.enter_context(log.open("wb")) if log else sys.stderr
+    with output.open("wb") as log:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environ, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environ, start_new_session=True
         )
         try:
             yield process
@@ -119,29 +134,18 @@ def _started(command: list[str], log: Path | None) -> Iterator[subprocess.Popen[
             _end(process, mark)
 
 
-def _follow(
-    process: subprocess.Popen[bytes], written: Path, case: Case, fixed: bool, began: float, stop: threading.Event
-) -> tuple[Report | None, int | None]:
-    """Wait for the end; a job that is only slow goes on by itself and is ended as soon as watch has said so.
-
-    The status is None where the job was ended by us: in time, or because it took too long.
-    """
+def _until_told(
+    process: subprocess.Popen[bytes], folder: Path, case: Case, fixed: bool, began: float, stop: threading.Event
+) -> Iterator[None]:
+    """Ticks until the run ends, takes too long, or is only slow and said to be so: that job would go on by itself."""
     deadline = began + case.seconds + _STARTUP
     while process.poll() is None and time.monotonic() < deadline and not stop.is_set():
         if case.outcome is Outcome.SLOW and not fixed:
-            report = _read(written)
+            report = report_in(folder)
             if report is not None and report.outcome is Outcome.SLOW:
-                return report, None
+                return
+        yield
         time.sleep(_TICK)
-    return _read(written), process.poll()
-
-
-def _read(path: Path) -> Report | None:
-    """The report, None while there is none."""
-    try:
-        return json.read(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, DecodeError):
-        return None
 
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> None:
