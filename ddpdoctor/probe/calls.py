@@ -47,27 +47,36 @@ def wrap(function: Callable[..., Any], spec: Spec, names: tuple[str, ...] = ()) 
 
 
 def around(function: Callable[..., Any], read: Read, *, event: bool = True) -> Callable[..., Any]:
-    """A stand-in for `function`, whose calls `read` describes; None from it means: record nothing."""
+    """A stand-in for `function`, whose calls `read` describes; None from it means: record nothing.
+
+    What c10d calls inside its own calls is its own business: only the outermost call of a thread is recorded.
+    """
     is_tracing = _is_tracing
 
     def hook(*args: Any, **kwargs: Any) -> Any:
-        if is_tracing() or state.page is None:
-            return function(*args, **kwargs)
         page = state.page
-        slot = page.slot()
-        depth, inside = slot.depth, slot.inside
-        operation = None
+        operation = slot = None
+        depth = 0
+        if not is_tracing() and page is not None:
+            slot = page.slot()
+            depth = slot.depth
+            if slot.inside:
+                slot = None
         try:
-            operation = _begin(page, slot, read, args, kwargs, event)
+            if page is not None and slot is not None:
+                slot.inside = True
+                operation = _begin(page, slot, read, args, kwargs, event)
             result = function(*args, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            endings.seen(error)
+            if slot is not None:
+                endings.seen(error)
             raise
         finally:
-            slot.inside = inside
-            if slot.depth != depth:
-                page.leave(slot, depth)
+            if page is not None and slot is not None:
+                slot.inside = False
+                if slot.depth != depth:
+                    page.leave(slot, depth)
         if operation is not None and operation.flags & layout.ASYNCHRONOUS and result is not None:
             _remember(result, operation)
         return result
@@ -85,12 +94,11 @@ def _begin(
             return None
         site = sites.position(page, sys._getframe(2))
         page.enter(slot, operation, site)
-        if not slot.inside:
-            slot.inside = True
+        if sys.exc_info()[1] is not None:
             endings.handled(page)
-            if event:
-                page.communicated(slot)
-                page.event(CALL, slot.thread, site, operation)
+        if event:
+            page.communicated(slot)
+            page.event(CALL, slot.thread, site, operation)
         return operation
     except state.FAULTS:
         return None
@@ -98,40 +106,43 @@ def _begin(
 
 def reader(spec: Spec, names: tuple[str, ...]) -> Read:
     """A function that reads one call's arguments by the positions that its signature gives them."""
-    places = {name: place for place, name in enumerate(names)}
     kind = CALL_KIND[spec.kind]
-    group_name = next((name for name in ("group", "parent_pg", "process_group") if name in places), "")
+    is_pair = spec.kind in ("send", "recv")
+    tensors_at = _place(names, spec.tensors)
+    group_at = _place(names, "group", "parent_pg", "process_group")
+    asynchronous_at = _place(names, "async_op")
+    tag_at = _place(names, "tag")
+    other_at, group_other_at = (_place(names, name) for name in spec.other or ("", ""))
+    # Where torch takes no root it means rank 0; a receiver that names no peer takes any.
+    no_other = layout.NONE if spec.kind == "recv" else 0
+    always = (layout.ASYNCHRONOUS if spec.asynchronous else 0) | (layout.TAGGED if tag_at else 0)
 
     def read(page: PageWriter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation | None:
-        def argument(name: str) -> Any:
-            place = places.get(name)
-            if place is None:
-                return None
-            return args[place] if place < len(args) else kwargs.get(name)
-
-        group = groups.find(page, argument(group_name) if group_name else None)
+        group = groups.find(page, _argument(group_at, args, kwargs))
         if group is None:
             return None
-        numel, dtype = measure(page, argument(spec.tensors)) if spec.tensors else (layout.NONE, 0)
-        other = _global_rank(group.members, argument(spec.other[0]), argument(spec.other[1])) if spec.other else None
-        if other is None:
-            other = layout.NONE if spec.kind == "recv" or not spec.other else 0
-        tag = argument("tag") if "tag" in places else None
-        flags = layout.ASYNCHRONOUS if spec.asynchronous or argument("async_op") else 0
-        is_pair = spec.kind in ("send", "recv")
-        return Operation(
-            kind=kind,
-            op=page.text(spec.op),
-            group=group.position,
-            numel=numel,
-            dtype=dtype,
-            peer=other if is_pair else layout.NONE,
-            root=layout.NONE if is_pair else other,
-            tag=tag or 0,
-            flags=flags | (layout.TAGGED if "tag" in places else 0),
-        )
+        numel, dtype = measure(page, _argument(tensors_at, args, kwargs)) if tensors_at else (layout.NONE, 0)
+        peer = root = layout.NONE
+        if spec.other:
+            rank, within = _argument(other_at, args, kwargs), _argument(group_other_at, args, kwargs)
+            other = _global_rank(group.members, rank, within, no_other)
+            peer, root = (other, layout.NONE) if is_pair else (layout.NONE, other)
+        tag = _argument(tag_at, args, kwargs) if tag_at else 0
+        flags = always | (layout.ASYNCHRONOUS if _argument(asynchronous_at, args, kwargs) else 0)
+        return Operation(kind, page.text(spec.op), group.position, numel, dtype, peer, root, tag or 0, flags)
 
     return read
+
+
+def _place(names: tuple[str, ...], *wanted: str) -> tuple[int, str] | None:
+    """Where the first wanted parameter that there is stands, and its name."""
+    return next(((names.index(name), name) for name in wanted if name and name in names), None)
+
+
+def _argument(place: tuple[int, str] | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if place is None:
+        return None
+    return args[place[0]] if place[0] < len(args) else kwargs.get(place[1])
 
 
 def measure(page: PageWriter, tensors: Any) -> tuple[int, int]:
@@ -177,9 +188,9 @@ def _forgetter(handles: dict[int, Any], key: int) -> Callable[[object], None]:
     return forget
 
 
-def _global_rank(members: tuple[int, ...], rank: Any, group_rank: Any) -> int | None:
+def _global_rank(members: tuple[int, ...], rank: Any, group_rank: Any, otherwise: int) -> int:
     if isinstance(rank, int):
         return rank
     if isinstance(group_rank, int) and 0 <= group_rank < len(members):
         return members[group_rank]
-    return None
+    return otherwise

@@ -23,17 +23,24 @@ class Known(NamedTuple):
 #: by id of the group object; the weak reference tells a new group at an old address
 _known: dict[int, Known] = {}
 
+#: torch.distributed.distributed_c10d
+_c10d: Any = None
+
+
+def know_torch(c10d: Any) -> None:
+    global _c10d
+    _c10d = c10d
+
 
 def find(page: PageWriter, group: Any) -> Known | None:
     """The group of a call, the default one for None; None for a group that this rank is not in."""
-    import torch.distributed.distributed_c10d as c10d
-
+    world = _c10d._world
     if group is None:
-        group = c10d.GroupMember.WORLD
+        group = world.default_pg
     known = _known.get(id(group))
     if known is not None and known.reference() is group and known.page is page:
         return known
-    return _learn(page, group, c10d._world)
+    return _learn(page, group, world)
 
 
 def _learn(page: PageWriter, group: Any, world: Any) -> Known | None:

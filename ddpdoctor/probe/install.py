@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from . import arming, calls, endings, exits, groups, sites, state, training
-from .operations import C10D, NATIVE
+from .operations import C10D, NATIVE, NATIVE_NAMES
 from .unseen import drop_frame, skip_module_in_dynamo, stand_in
 from .waits import patch_waits
 from .writer import CALL_KIND, Operation
@@ -46,6 +46,7 @@ def _patch_c10d() -> None:
     """Replace c10d's functions wherever torch has imported them by name."""
     from torch.distributed import distributed_c10d as c10d
 
+    groups.know_torch(c10d)
     replaced: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}
 
     def replace(function: Callable[..., Any], hook: Callable[..., Any]) -> None:
@@ -59,7 +60,7 @@ def _patch_c10d() -> None:
     for name, spec in NATIVE.items():
         function = getattr(native, name, None)
         if function is not None:
-            replace(function, calls.wrap(function, spec, ("process_group", spec.tensors, "", spec.op and "root")))
+            replace(function, calls.wrap(function, spec, NATIVE_NAMES))
     replace(c10d.new_group, _new_group(c10d.new_group))
     replace(c10d.init_process_group, _init_process_group(c10d.init_process_group))
     replace(c10d.destroy_process_group, _destroy(c10d.destroy_process_group))

@@ -59,8 +59,9 @@ C10D = {
     "recv_object_list": Spec("recv", "recv_object_list", "", _SRC),
 }
 
-#: C++ functions that DDP calls through torch.distributed by name: (process_group, tensors, ...)
+#: C++ functions that DDP calls through torch.distributed by name, and their parameters, which have no signature
+NATIVE_NAMES = ("process_group", "tensors", "buffer_size", "authoritative_rank")
 NATIVE = {
     "_broadcast_coalesced": Spec("from_root", "broadcast_coalesced", "tensors", ("", "authoritative_rank")),
-    "_verify_params_across_processes": Spec("all", "verify_params", "params"),
+    "_verify_params_across_processes": Spec("all", "verify_params", "tensors"),
 }

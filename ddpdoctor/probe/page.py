@@ -37,7 +37,7 @@ ENDING, ENDING_SIZE = 4096, 32768
 PENDING, PENDING_SIZE = ENDING + ENDING_SIZE, 32768
 NOTE = struct.Struct("=II")
 
-#: per creation site of data iterators: text position of the site, delivered, stops
+#: per creation site of data iterators: text position of the site (0 is unknown), delivered, stops
 LOADERS, LOADER_ROWS, LOADER_WORDS = PENDING + PENDING_SIZE, 256, 3
 
 #: per thread: kernel thread id, depth of nested calls, whether it ever communicated, unused; then its calls
@@ -331,6 +331,6 @@ def _loaders(data: bytes, texts: _Texts) -> list[tuple[tuple[str, int, str], int
     for row in range(LOADER_ROWS):
         position, delivered, stops = struct.unpack_from("@3Q", data, LOADERS + row * LOADER_WORDS * 8)
         site = texts.site(position)
-        if site is not None:
-            rows.append((site, delivered, stops))
+        if delivered or stops:
+            rows.append((site or ("", 0, ""), delivered, stops))
     return rows

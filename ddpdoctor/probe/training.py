@@ -17,8 +17,7 @@ NEXT, STOP = EVENT_KIND["next"], EVENT_KIND["stop_iteration"]
 FORWARD, FORWARD_NO_SYNC = EVENT_KIND["forward"], EVENT_KIND["forward_no_sync"]
 BACKWARD, STEP = EVENT_KIND["backward"], EVENT_KIND["optimizer_step"]
 
-#: an event that is no communication
-PLAIN = Operation(kind=0, op=0)
+IN_BACKWARD = CALL_KIND["backward"]
 #: attribute of a data iterator: where it was made
 MADE_AT = "_ddpdoctor_made_at"
 
@@ -43,8 +42,7 @@ def install() -> None:
 def _record(page: PageWriter, code: int, word: int, frame: Any) -> None:
     """Count a hot word and add an event with the job's own line."""
     try:
-        page.count(word)
-        page.event(code, page.slot().thread, sites.position(page, frame), PLAIN)
+        page.mark(word, code, page.slot().thread, sites.position(page, frame))
     except state.FAULTS:
         return
 
@@ -97,9 +95,7 @@ def _count_batch(page: PageWriter | None, iterator: Any, column: int, code: int)
         late.look()
         made_at = getattr(iterator, MADE_AT, None)
         site = page.text(made_at) if made_at else 0
-        if site:
-            page.count(page.loader(site) + column)
-        page.event(code, page.slot().thread, site, PLAIN)
+        page.mark(page.loader(site) + column, code, page.slot().thread, site)
     except state.FAULTS:
         return
 
@@ -136,9 +132,12 @@ def _watch_backward() -> None:
     from torch.autograd.variable import Variable
 
     torch.autograd.backward = _around_backward(torch.autograd.backward)
-    engine = type(Variable._execution_engine)
+    engine: Any = Variable._execution_engine
+    method = engine.run_backward
+    hooked = _around_backward(method, direct=True)
+    is_tracing = calls.is_tracing()
 
-    class Engine(engine):  # type: ignore[misc,valid-type]
+    class Engine(type(engine)):  # type: ignore[misc]
         """The engine, whose `run_backward` is hooked only where no hook is on the stack already.
 
         A property, so that under `torch.autograd.backward` the C++ method itself is called: its warnings name the
@@ -147,11 +146,8 @@ def _watch_backward() -> None:
 
         @property
         def run_backward(self) -> Any:
-            method = super().run_backward
             page = state.page
-            if page is None or calls.is_tracing()() or page.slot().in_backward:
-                return method
-            return _around_backward(method, direct=True)
+            return method if page is None or is_tracing() or page.slot().in_backward else hooked
 
     getter: Any = Engine.run_backward
     skip_in_dynamo(getter.fget.__code__)
@@ -180,8 +176,7 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
         finally:
             slot.in_backward = nested
             if not nested:
-                page.leave(slot, depth)
-                page.count(layout.BACKWARD_LEFT)
+                page.leave(slot, depth, layout.BACKWARD_LEFT)
 
     return stand_in(backward, function)
 
@@ -191,9 +186,8 @@ def _enter_backward(page: PageWriter, frame: Any) -> None:
         late.look()
         slot = page.slot()
         site = sites.position(page, frame)
-        page.count(layout.BACKWARD_ENTERED)
-        page.enter(slot, Operation(kind=CALL_KIND["backward"], op=page.text("backward")), site)
-        page.event(BACKWARD, slot.thread, site, PLAIN)
+        page.mark(layout.BACKWARD_ENTERED, BACKWARD, slot.thread, site)
+        page.enter(slot, Operation(IN_BACKWARD, page.text("backward")), site)
     except state.FAULTS:
         return
 

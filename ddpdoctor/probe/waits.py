@@ -8,7 +8,7 @@ from typing import Any
 
 from . import calls, endings, sites, state
 from .unseen import drop_frame, stand_in
-from .writer import CALL_KIND, Operation, PageWriter
+from .writer import CALL_KIND, Operation, PageWriter, Slot
 
 STORE = CALL_KIND["store"]
 #: bytes of a store key that are kept
@@ -36,31 +36,36 @@ def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
     # calling frame of that name; without both a Work implemented in Python would be called for ever.
     def wait(self: Any, *args: Any, **kwargs: Any) -> Any:
         page = state.page
-        if is_tracing() or page is None:
-            return function(self, *args, **kwargs)
-        slot = page.slot()
-        depth, inside = slot.depth, slot.inside
+        slot = None
+        depth = 0
+        if not is_tracing() and page is not None:
+            slot = page.slot()
+            depth = slot.depth
+            if slot.inside:
+                slot = None
         try:
-            _begin(page, self, sys._getframe(1))
+            if page is not None and slot is not None:
+                slot.inside = True
+                _begin(page, slot, self, sys._getframe(1))
             return function(self, *args, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            endings.seen(error)
+            if slot is not None:
+                endings.seen(error)
             raise
         finally:
-            slot.inside = inside
-            if slot.depth != depth:
-                page.leave(slot, depth)
+            if page is not None and slot is not None:
+                slot.inside = False
+                if slot.depth != depth:
+                    page.leave(slot, depth)
 
     return stand_in(wait, function)
 
 
-def _begin(page: PageWriter, handle: Any, frame: Any) -> None:
+def _begin(page: PageWriter, slot: Slot, handle: Any, frame: Any) -> None:
     try:
-        slot = page.slot()
         page.enter(slot, calls.waiting(page, handle), sites.position(page, frame))
-        if not slot.inside:
-            slot.inside = True
+        if sys.exc_info()[1] is not None:
             endings.handled(page)
     except state.FAULTS:
         return

@@ -21,6 +21,8 @@ from . import page
 CALL_KIND = {name: code for code, name in enumerate(page.KINDS)}
 EVENT_KIND = {name: code for code, name in enumerate(page.EVENT_KINDS)}
 
+_CALL, _EVENT = page.CALL.pack_into, page.EVENT.pack_into
+
 
 class Operation(NamedTuple):
     """What one call is, in the page's own codes; None of it refers to torch objects."""
@@ -46,12 +48,13 @@ class Operation(NamedTuple):
 class Slot:
     """One thread's row. Only its own thread writes it, but for the reaper, which acts when the thread is gone."""
 
-    __slots__ = ("depth", "in_backward", "inside", "row", "thread", "word")
+    __slots__ = ("depth", "in_backward", "inside", "published", "row", "thread", "word")
 
     def __init__(self, row: int, thread: int) -> None:
         self.row = page.THREADS + row * page.THREAD_SIZE
         self.word = self.row // 8
         self.thread = thread
+        self.published = row < page.THREAD_ROWS
         self.depth = 0
         #: inside a communication call: what c10d calls from there is its own business
         self.inside = False
@@ -155,14 +158,14 @@ class PageWriter:
         depth = slot.depth
         # Taken before it is written: a signal handler that communicates in between uses the next level.
         slot.depth = depth + 1
-        if depth < page.CALL_DEPTH and slot.word < page.EVENTS // 8:
-            number = self._words[page.REVISION] + 1
+        if depth < page.CALL_DEPTH and slot.published:
+            number, now = self._words[page.REVISION] + 1, monotonic()
             kind, op, group, numel, dtype, peer, root, tag, flags, detail = operation
-            page.CALL.pack_into(
+            _CALL(
                 self._map,
                 slot.row + page.THREAD_HEAD + depth * page.CALL.size,
                 number,
-                monotonic(),
+                now,
                 numel,
                 slot.thread,
                 site,
@@ -181,23 +184,29 @@ class PageWriter:
         self._words[page.REVISION] += 1
         self._clocks[page.MOVED] = monotonic()
 
-    def leave(self, slot: Slot, depth: int) -> None:
-        """Back to `depth` calls in flight, whatever was lost on the way (an exception inside `enter`)."""
+    def leave(self, slot: Slot, depth: int, word: int = 0) -> None:
+        """Back to `depth` calls in flight, whatever was lost on the way (an exception inside `enter`).
+
+        `word` is a counter to add one to, 0 for none.
+        """
+        words = self._words
         slot.depth = depth
-        if slot.word < page.EVENTS // 8:
-            self._words[slot.word + 1] = min(depth, page.CALL_DEPTH)
-        self._words[page.REVISION] += 1
+        if slot.published:
+            words[slot.word + 1] = depth if depth < page.CALL_DEPTH else page.CALL_DEPTH
+        if word:
+            words[word] += 1
+        words[page.REVISION] += 1
         self._clocks[page.MOVED] = monotonic()
 
     def communicated(self, slot: Slot) -> None:
-        if slot.word < page.EVENTS // 8:
+        if slot.published:
             self._words[slot.word + 2] = 1
 
     def event(self, code: int, thread: int, site: int, operation: Operation) -> None:
         """Add to the history; `code` is of EVENT_KINDS."""
         number = next(self._numbers)
         kind, op, group, numel, dtype, peer, root, tag, flags, _ = operation
-        page.EVENT.pack_into(
+        _EVENT(
             self._map,
             page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size,
             number,
@@ -215,6 +224,32 @@ class PageWriter:
             flags | kind << page.KIND_SHIFT,
             number,
         )
+
+    def mark(self, word: int, code: int, thread: int, site: int) -> None:
+        """Add one to a counter and an event to the history that is no communication call."""
+        words, clocks = self._words, self._clocks
+        number, now = next(self._numbers), monotonic()
+        words[word] += 1
+        _EVENT(
+            self._map,
+            page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size,
+            number,
+            now,
+            page.NONE,
+            thread,
+            site,
+            0,
+            0,
+            0,
+            page.NONE,
+            page.NONE,
+            0,
+            code,
+            0,
+            number,
+        )
+        words[page.REVISION] += 1
+        clocks[page.MOVED] = now
 
     def loader(self, site: int) -> int:
         """The row of a creation site of data iterators, as its first hot word; the last row takes what is too much."""
