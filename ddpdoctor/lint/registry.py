@@ -15,12 +15,16 @@ UNREADABLE = LintRule("DD199", "unreadable-source", Severity.ERROR)
 #: module names in `rules/`, in the order of their codes
 RULES = (
     "missing_set_epoch",
+    "uneven_shards",
+    "ragged_last_batch",
     "collective_under_rank_branch",
     "rank_exit_before_collective",
     "rank_local_loop_exit",
     "collective_under_rank_local_condition",
     "mismatched_collective_sequence",
     "new_group_not_on_all_ranks",
+    "identical_rng_all_ranks",
+    "unseeded_ranks",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from ddpdoctor.lint.facts import modules
 from ddpdoctor.lint.facts.events import Guard, Turn
 from ddpdoctor.lint.facts.frame import Frame, choose
 from ddpdoctor.lint.facts.names import attribute, lookup
-from ddpdoctor.lint.facts.things import Function, Items, Made, Table
+from ddpdoctor.lint.facts.things import Function, Items, Listed, Made, Table
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop
 from ddpdoctor.lint.facts.values import (
     Symbol,
@@ -262,10 +262,22 @@ def _slice(analysis: Analysis, frame: Frame, owner: Value, node: ast.Slice) -> V
     tags = owner.tags & frozenset({"ddp", "batch", "shard"})
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
-    # with an upper bound the length may have been made divisible before
-    if upper is None and lower is not None and step is not None and "rank" in lower.tags and "world" in step.tags:
-        return unknown("shard", id(node), taint=Taint.UNKNOWN, tags=tags | {"shard"})
+    sharded = _shard_tags(lower, upper, step)
+    if sharded:
+        return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
     return unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
+
+
+def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) -> frozenset[str]:
+    """How a slice by rank can come out unequal: strided by the world size, or in blocks of a rounded-up length."""
+    if lower is None or "rank" not in lower.tags:
+        return frozenset()
+    # with an upper bound the length may have been made divisible before
+    if upper is None and step is not None and "world" in step.tags:
+        return frozenset({"shard"})
+    if upper is not None and "ceil" in upper.tags and "rank" in upper.tags:
+        return frozenset({"shard", "block"})
+    return frozenset()
 
 
 def _comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
@@ -289,7 +301,9 @@ def _comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
         site = analysis.site(frame, node)
         frame.out.append(Loop((Symbol(hash(("comprehension", id(node))), Taint.UNKNOWN),), body, site))
     taint = Taint.RANK_LOCAL if any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
-    return unknown("comprehension", id(node), taint=taint, tags=join_tags(values) & frozenset({"ddp", "batch"}))
+    tags = join_tags(values) & frozenset({"ddp", "batch"})
+    result = unknown("comprehension", id(node), taint=taint, tags=tags)
+    return result._replace(thing=Listed(analysis.site(frame, node))) if isinstance(node, ast.ListComp) else result
 
 
 def _lambda(_analysis: Analysis, frame: Frame, node: Any) -> Value:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Keywords = tuple[tuple[str, Value], ...]
 
-_DATA = frozenset({"ddp", "batch", "time", "file", "unique", "local-choice", "shard"})
+_DATA = frozenset({"ddp", "batch", "time", "file", "unique", "local-choice", "shard", "block"})
 _FIRST = per_rank((True, False, False, False), frozenset({"rank"}))
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 _CASTS: dict[str, Callable[..., object]] = {
@@ -105,7 +105,7 @@ def _environment(args: tuple[Value, ...]) -> Value | None:
 
 
 def _cast(path: str, args: tuple[Value, ...], site: Site) -> Value:
-    if path == "builtins.len" and args[0].thing is not None:
+    if path == "builtins.len" and not args[0].known:
         if isinstance(args[0].thing, Items):
             return const(len(args[0].thing.items))
         tags = (args[0].tags & _DATA) | {"length"}
@@ -125,6 +125,8 @@ def _made(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, no
     pure = path.startswith(vocabulary.PURE_PREFIXES)
     taint = Taint.RANK_LOCAL if pure and any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
     kept = tags & _DATA if pure else tags & frozenset({"ddp"})
+    if path in ("math.ceil", "numpy.ceil"):
+        kept |= {"ceil"}
     if path in vocabulary.UNIQUE_CALLS:
         kept |= {"unique"}
     if path in ("os.path.join", "pathlib.Path", "builtins.str"):

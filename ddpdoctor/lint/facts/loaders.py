@@ -7,7 +7,9 @@ import ast
 from ddpdoctor.lint.facts import vocabulary
 from ddpdoctor.lint.facts.events import Turn
 from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.names import find_method, instance_value
+from ddpdoctor.lint.facts.things import Instance, Made
 from ddpdoctor.lint.facts.values import Value
 
 
@@ -42,6 +44,20 @@ def drops_last(made: Made, position: int) -> bool | None:
     if given is None:
         return None if made.opaque else False
     return bool(given.constant) if given.known else None
+
+
+def shard_tags(facts: ModuleFacts, value: Value) -> frozenset[str]:
+    """Tags that say how data was split by rank; a dataset of the project has those of what its `__len__` measures."""
+    thing = value.thing
+    if not isinstance(thing, Instance):
+        return value.tags
+    length = find_method(facts.analysis, thing.info, "__len__")
+    if length is None:
+        return value.tags
+    frame = Frame(thing.info.module)
+    measured = {n.attr for n in ast.walk(length.node) if isinstance(n, ast.Attribute)}
+    stored = (instance_value(facts.analysis, frame, value, thing, name) for name in sorted(measured))
+    return value.tags.union(*(v.tags for v in stored if v is not None))
 
 
 def runs_once(turn: Turn) -> bool:

@@ -101,6 +101,8 @@ def _index_everywhere(module: Module) -> None:
             module.words.add(node.id)
         elif isinstance(node, ast.Attribute):
             module.words.add(node.attr)
+        elif isinstance(node, ast.keyword) and node.arg is not None:
+            module.words.add(node.arg)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             _index_import(module, node)
         elif isinstance(node, ast.Global):

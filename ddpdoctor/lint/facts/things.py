@@ -123,6 +123,13 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    """The result of a comprehension."""
+
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A dict with constant string keys; `complete` is false when it may hold more."""
 
@@ -144,4 +151,6 @@ class GroupOf:
     members: tuple[int, ...] | None
 
 
-Thing = External | LocalModule | Function | Class | Instance | Made | Method | Items | Table | Namespace | GroupOf
+Thing = (
+    External | LocalModule | Function | Class | Instance | Made | Method | Items | Listed | Table | Namespace | GroupOf
+)

@@ -49,9 +49,9 @@ RULE = LintRule("DD114", "collective-under-rank-local-condition", Severity.ERROR
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Divergences by a rank-local condition that are no exits from a loop."""
+    """Divergences by a rank-local condition that are no early exits."""
     for item in facts.divergences:
-        if not item.local or (item.exit is not None and (item.looped or item.exit.kind in ("break", "continue"))):
+        if not item.local or item.exit is not None:
             continue
         message = f"each rank decides by itself whether it runs {item.op.op}: {proof(item)}"
         severity = Severity.ERROR if item.branch.tags & PROVEN else Severity.WARNING

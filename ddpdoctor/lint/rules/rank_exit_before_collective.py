@@ -1,7 +1,8 @@
 """Ranks leave before a collective
 
 ## What it does
-Finds `return`, `break` or `continue` that only some ranks take, in front of a collective that the rest go on to.
+Finds `return`, `break` or `continue` that only some ranks take (by their rank, or because their own share of the data
+is empty, say), in front of a collective that the rest go on to.
 
 ## Why it hangs
 The ranks that stayed wait in the collective for ranks that have left and will not come.
@@ -41,6 +42,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts.compare import proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.rules.rank_local_loop_exit import PROVEN
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD112", "rank-exit-before-collective", Severity.ERROR, ("DD203", "DD252"))
@@ -49,7 +51,9 @@ RULE = LintRule("DD112", "rank-exit-before-collective", Severity.ERROR, ("DD203"
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences through an early exit on the rank."""
     for item in facts.divergences:
-        if item.local or item.exit is None or item.op.op == "new_group":
+        if item.exit is None or item.op.op == "new_group":
+            continue
+        if item.local and (item.looped or item.exit.kind != "return"):
             continue
         here = item.exit.site if item.exit.site.file == facts.module.path else item.branch.site
         message = f"some ranks leave here and never reach {item.op.op}: {proof(item)}"
@@ -57,4 +61,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             (item.op.site, f"{item.op.op} waits for them here"),
             (item.branch.site, f"the branch: {item.branch.text}"),
         )
-        yield facts.finding(RULE, here, message, related=related)
+        proven = not item.local or bool(item.branch.tags & PROVEN)
+        severity = Severity.ERROR if proven else Severity.WARNING
+        yield facts.finding(RULE, here, message, related=related, severity=severity)

@@ -50,7 +50,7 @@ from ddpdoctor.model.finding import Finding, Severity
 RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD207"))
 
 #: what makes data surely different on every rank
-PROVEN = frozenset({"batch", "time"})
+PROVEN = frozenset({"batch", "time", "shard"})
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

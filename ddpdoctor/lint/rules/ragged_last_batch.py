@@ -1,0 +1,114 @@
+"""The ragged last batch meets a collective that needs equal sizes
+
+## What it does
+Finds a `DataLoader` without `drop_last=True` whose batches enter `all_gather`, `all_gather_into_tensor` or
+`reduce_scatter` while the buffers have a fixed size, or while ranks may hold batches of different size.
+
+## Why it harms
+The last batch of an epoch is smaller. A gather into buffers that were made before the loop then fails with a size
+error, at the end of the first epoch; where only some ranks hold the smaller batch, gloo aborts and NCCL hangs or
+mixes data up.
+
+## Example
+```python
+parts = [torch.empty(64, 128) for _ in range(world_size)]
+for batch in DataLoader(data, batch_size=64, sampler=sampler):
+    dist.all_gather(parts, model(batch))
+```
+
+## Use instead
+```python
+for batch in DataLoader(data, batch_size=64, sampler=sampler, drop_last=True):
+    dist.all_gather(parts, model(batch))
+```
+
+## Fix safety
+Unsafe: `drop_last=True` leaves out up to one batch of samples an epoch.
+
+## When it is wrong
+When the dataset's length is a multiple of the batch size times the number of ranks. `DistributedSampler` gives every
+rank equally many samples, so with it buffers made for each batch are fine and stay silent.
+
+## References
+https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.events import Call, Turn
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Items, Listed, Made
+from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+
+RULE = LintRule("DD110", "ragged-last-batch", Severity.WARNING)
+
+_EQUAL_SIZES = (
+    "torch.distributed.all_gather",
+    "torch.distributed.all_gather_into_tensor",
+    "torch.distributed.all_gather_single",
+    "torch.distributed._all_gather_base",
+    "torch.distributed.reduce_scatter",
+    "torch.distributed.reduce_scatter_tensor",
+    "torch.distributed.reduce_scatter_single",
+)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Collectives of equal sizes on data of a batch that may be ragged."""
+    for call in facts.named(*_EQUAL_SIZES):
+        if not any("batch" in v.tags or _batch_items(v) for v in (*call.args, *(v for _, v in call.keywords))):
+            continue
+        for turn in call.context.loops:
+            loader = loaders.loader_of(turn.over)
+            if loader is None or not _ragged(loader):
+                continue
+            if loaders.sampler_of(turn.over) is not None and not _made_before(call, turn):
+                continue
+            yield _finding(facts, call, loader)
+
+
+def _batch_items(value: Value) -> bool:
+    return isinstance(value.thing, Items) and any("batch" in i.tags for i in value.thing.items)
+
+
+def _ragged(loader: Made) -> bool:
+    """The last batch is kept, and batches have more than one sample."""
+    size = loader.argument(1, "batch_size")
+    single = size is None or (size.known and size.constant == 1)
+    batches = loader.argument(4, "batch_sampler")
+    return loaders.drops_last(loader, 8) is False and not single and batches is None
+
+
+def _made_before(call: Call, turn: Turn) -> bool:
+    """The output buffer was made outside the loop, for full batches."""
+    output = call.argument(0, "output_tensor") or call.argument(0, "tensor_list")
+    thing = output.thing if output is not None else None
+    if not isinstance(thing, (Made, Listed)):
+        return False
+    return thing.site.file == turn.site.file and thing.site.line < turn.site.line
+
+
+def _finding(facts: ModuleFacts, call: Call, loader: Made) -> Finding | None:
+    op = call.path.rpartition(".")[2]
+    message = f"this loader's last batch can be smaller, and {op} needs equal sizes: set drop_last=True, or pad"
+    related = ((call.site, f"{op} of data of each batch"), (loader.site, "the loader"))
+    here = loader.site if loader.site.file == facts.module.path else call.site
+    return facts.finding(RULE, here, message, related=related, fix=_fix(facts, loader))
+
+
+def _fix(facts: ModuleFacts, loader: Made) -> Fix | None:
+    node = loader.node
+    if node is None or loader.site.file != facts.module.path or loader.keyword("drop_last") is not None:
+        return None
+    last = max(
+        (*node.args, *(k.value for k in node.keywords)), key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0)
+    )
+    end = site_of(facts.module, last)
+    edit = Edit(end.end_line, end.end_column, end.end_line, end.end_column, ", drop_last=True")
+    return Fix(Applicability.UNSAFE, (edit,))

@@ -1,0 +1,79 @@
+"""Shards of different length feed a loop of collectives
+
+## What it does
+Finds a loop with collectives (a DDP backward is one) over a rank-strided slice such as `files[rank::world]` or
+`range(rank, len(data), world)`, directly or through a loader without `drop_last`.
+
+## Why it hangs
+Unless the length divides by the number of ranks, some ranks get one element more. At the end they wait in a collective
+for ranks that have already left the loop.
+
+## Example
+```python
+for path in paths[rank::world_size]:
+    total += count(path)
+    dist.all_reduce(total)
+```
+
+## Use instead
+```python
+even = len(paths) // world_size * world_size
+for path in paths[rank:even:world_size]:
+    total += count(path)
+    dist.all_reduce(total)
+```
+Or keep the rest and pad, use `DistributedSampler`, or wrap training in `with Join([model])`.
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the length is known to divide evenly in a way that the code does not show. `DistributedSampler` pads, and a slice
+with an upper bound may have been cut to size: both stay silent.
+
+## References
+https://docs.pytorch.org/tutorials/advanced/generic_join.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD105", "uneven-shards", Severity.WARNING, ("DD201",))
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Loops over a shard whose body has collectives."""
+    for iteration in facts.iterations:
+        over = iteration.turn.over
+        joined = any("join" in name.lower() for name in iteration.context.withs)
+        if over is None or joined or not _sharded(facts, over):
+            continue
+        ops = facts.looped.get(iteration.turn.site, [])
+        if not ops:
+            continue
+        message = (
+            f"ranks get shards of different length here, and each turn needs all of them in {ops[0].op}: "
+            "the longer ones wait at the end for ranks that have left"
+        )
+        related = ((ops[0].site, f"{ops[0].op} in each turn"),)
+        yield facts.finding(RULE, iteration.turn.site, message, related=related)
+
+
+def _sharded(facts: ModuleFacts, over: Value) -> bool:
+    """A shard itself, or a loader over one that keeps the ragged end (dropping it does not make blocks equal)."""
+    loader = loaders.loader_of(over)
+    if loader is None:
+        return "shard" in over.tags
+    if loaders.sampler_of(over) is not None:
+        return False
+    given = [loader.argument(0, "dataset"), loader.argument(3, "sampler")]
+    tags = frozenset(tag for v in given if v is not None for tag in loaders.shard_tags(facts, v))
+    drops = loaders.drops_last(loader, 8)
+    return ("shard" in tags and drops is False) or ("block" in tags and drops is not None)

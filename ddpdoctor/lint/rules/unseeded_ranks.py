@@ -1,0 +1,57 @@
+"""A training script that never seeds
+
+## What it does
+Finds a script that makes a process group and trains, and neither seeds a generator nor calls a framework's seed
+function anywhere in the files that it uses.
+
+## Why it harms
+No run can be repeated, so a hang or a bad loss cannot either; and what ranks should agree on (a random split, the
+initial weights without DDP) differs by accident.
+
+## Example
+```python
+dist.init_process_group("nccl")
+model = DDP(Net())
+for batch in loader:
+    model(batch).sum().backward()
+```
+
+## Use instead
+```python
+torch.manual_seed(args.seed)
+dist.init_process_group("nccl")
+model = DDP(Net())
+torch.manual_seed(args.seed + dist.get_rank())
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the seed is set in a package that could not be read, or by the launcher.
+
+## References
+https://docs.pytorch.org/docs/stable/notes/randomness.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD136", "unseeded-ranks", Severity.WARNING)
+
+_GROUP = "torch.distributed.init_process_group"
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Scripts that make a group and train without any seed in reach."""
+    groups = [c for c in facts.named(_GROUP) if c.context.from_script]
+    if not groups or seeds.mentioned(facts) or seeds.by_framework(facts) or not seeds.trains(facts):
+        return
+    message = "this script trains on several ranks and never seeds: no run can be repeated"
+    yield facts.finding(RULE, groups[0].site, message)
