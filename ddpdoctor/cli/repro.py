@@ -130,7 +130,7 @@ def _run_one(args: argparse.Namespace, stop: threading.Event) -> Result:
 
 
 class _Live:
-    """What a person sees of a run while it lasts: a sign of life every few seconds, and the verdict when it is there."""
+    """What a person sees of a run while it lasts: a sign of life every few seconds, then the verdict."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

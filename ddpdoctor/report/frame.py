@@ -59,10 +59,9 @@ def _without_leading_blanks(lines: list[tuple[int, str]]) -> list[tuple[int, str
 
 
 def _caret(text: str, ranks: RankSet, room: int, style: Style) -> str:
+    """As long as the code, or as long as it can be with the ranks behind it."""
     start = columns(text) - columns(text.lstrip())
-    carets = "^" * max(1, columns(text.strip()))
-    caption = ranks_in_words(ranks)
-    marked = " " * start + style.paint(carets, Tint.ALARM)
-    if caption and start + len(carets) + 1 + len(caption) <= room:
-        return f"{marked} {style.paint(caption, Tint.ALARM)}"
-    return marked
+    caption = style.cut(ranks_in_words(ranks), 24)
+    behind = columns(caption) + 1 if caption else 0
+    carets = "^" * max(1, min(columns(text.strip()), room - start - behind))
+    return " " * start + style.paint(f"{carets} {caption}".rstrip(), Tint.ALARM)

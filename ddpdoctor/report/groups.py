@@ -9,7 +9,13 @@ from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import RankStatus
 from ddpdoctor.report.text import Style, Tint, columns, pad
 
-_TINTS = {"stopped": Tint.ALARM, "exited": Tint.ALARM, "working": Tint.WARN, "unseen": Tint.WARN}
+_TINTS = {
+    "stopped": Tint.ALARM,
+    "exited": Tint.ALARM,
+    "working": Tint.WARN,
+    "still": Tint.WARN,
+    "unseen": Tint.WARN,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ class _Page:
         text = [line.rstrip() for line in self.style.clean(diagnosis.traceback).split("\n") if line.strip()]
         if not text:
             return []
-        shown = text[-detail.traceback :]
+        shown = _whole_frames(text[-detail.traceback :])
         lead = f"  {ranks_in_words(diagnosis.culprits) or 'it'} raised"
         return [lead, *(f"    {self.style.bar} {self.style.cut(line, self.width - 7)}" for line in shown)]
 
@@ -219,6 +219,12 @@ class _Page:
         lines = self.style.wrap(text, self.width - _LABEL - 1)
         heads = [self.style.paint(pad(f"  {label}", _LABEL + 1), Tint.LABEL), *[" " * (_LABEL + 1)] * len(lines)]
         return [head + line for head, line in zip(heads, lines, strict=False)]
+
+
+def _whole_frames(traceback: list[str]) -> list[str]:
+    """Without the rest of a frame whose `File` line was cut off; an exception's own lines have no frame before them."""
+    starts = [i for i, line in enumerate(traceback) if line.startswith("  File ")]
+    return traceback[starts[0] :] if starts else [line for line in traceback if not line.startswith("    ")]
 
 
 def _flow(parts: list[str], width: int) -> list[str]:
