@@ -62,16 +62,35 @@ def waits_in_torch(thread: Thread, *, backward: bool) -> bool:
     top = thread.frames[0]
     path = _slashes(top.file)
     if backward:
-        return top.function == "_engine_run_backward"
-    if "/ddpdoctor/probe/" in path:
+        return _name(top) == "_engine_run_backward"
+    if "/ddpdoctor/probe/" in path or waits_implicitly(thread):
         return True
-    inside = "/torch/distributed/" in path or path.endswith("/torch/_ops.py")
-    return top.function in _IMPLICIT_WAITS or (inside and top.function not in _COMPUTING)
+    return "/torch/distributed/" in path and _name(top) not in _COMPUTING
 
 
 def waits_implicitly(thread: Thread) -> bool:
     """Blocked, if at all, on collectives that torch's C++ issued: backward, bucket rebuild, buffers."""
-    return bool(thread.frames) and thread.frames[0].function in _IMPLICIT_WAITS and is_torch(thread.frames[0].file)
+    if not thread.frames or not is_torch(thread.frames[0].file):
+        return False
+    if _name(thread.frames[0]) in _IMPLICIT_WAITS:
+        return True
+    below_dispatch = next((frame for frame in thread.frames if not _is_dispatch(frame)), thread.frames[-1])
+    return _name(below_dispatch) == "wait_tensor" and "/torch/distributed/" in _slashes(below_dispatch.file)
+
+
+def _is_dispatch(frame: Site) -> bool:
+    """torch's own way from a Python operator down to C++."""
+    return _slashes(frame.file).endswith(("/torch/_ops.py", "/torch/_library/autograd.py"))
+
+
+def _name(frame: Site) -> str:
+    """The function's own name; from Python 3.11 on py-spy gives the qualified one."""
+    return frame.function.rpartition(".")[2]
+
+
+def same_place(left: Site | None, right: Site | None) -> bool:
+    """The same line. Function names are not compared: stacks have qualified ones, pages may not."""
+    return left is not None and right is not None and (left.file, left.line) == (right.file, right.line)
 
 
 def thread_of(rank: RankEvidence, os_id: int) -> Thread | None:

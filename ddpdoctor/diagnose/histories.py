@@ -32,12 +32,15 @@ class Step:
     site: Site | None
     op: str = ""
     group: tuple[str, tuple[Rank, ...]] | None = None
+    #: global rank of the root, where the operation has one
+    root: Rank | None = None
     #: issues a collective: its order matters to the others
     collective: bool = False
 
     @property
-    def issued(self) -> tuple[str, tuple[str, tuple[Rank, ...]] | None]:
-        return (self.op or self.kind.value, self.group)
+    def issued(self) -> tuple[object, ...]:
+        """What must be the same on all ranks for the operations to pair."""
+        return (self.op or self.kind.value, self.group, self.root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,8 @@ def _step(event: Event, *, reduces: bool) -> Step | None:
     if call is None or call.kind not in _COLLECTIVE:
         return None
     group = (call.group.name, call.group.members) if call.group else None
-    return Step(event.kind, event.site, call.op, group, collective=True)
+    root = call.root if group and call.root in group[1] else None
+    return Step(event.kind, event.site, call.op, group, root, collective=True)
 
 
 def partings(left: History, right: History) -> tuple[Parting, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from ddpdoctor.diagnose import source
+from ddpdoctor.diagnose import frames, source
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Parting, Step
 from ddpdoctor.diagnose.sides import Divergence
@@ -113,7 +113,7 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
     if instead.kind in _ITERATION or instead.kind is EventKind.OPTIMIZER_STEP:
         return _call_against_round(facts, parting, act, actors, others)
     if instead.kind is EventKind.CALL:
-        return _call_against_call(facts, act, instead, actors, others)
+        return _call_against_call(facts, parting, act, instead, actors, others)
     return Shape.UNCLEAR, False
 
 
@@ -137,31 +137,44 @@ def _call_against_round(
 ) -> tuple[Shape, bool]:
     """One side is in a collective call where the other goes on with its loop."""
     known = made_by(facts, act, others)
-    conditional = act.site is not None and condition_of(facts, act.site, actors, others) is not None
-    if not known and conditional:
+    if not known and act.site is not None and condition_of(facts, act.site, actors, others):
         return Shape.EXTRA_CALL, True
     if parting.before is not None and parting.before.kind is EventKind.STOP_ITERATION:
         return (Shape.UNCLEAR if known else Shape.EXTRA_CALL), False
-    where = whereabouts(facts, actors.members[0], others.members[0])
-    if where is Whereabouts.OUTSIDE:
-        return Shape.LEFT_LOOP, True
+    where = _left_behind(facts, parting, actors, others)
+    if where is Whereabouts.OUTSIDE or (where is Whereabouts.UNKNOWN and known):
+        return Shape.LEFT_LOOP, where is Whereabouts.OUTSIDE
     if where is Whereabouts.INSIDE and not known:
         return Shape.EXTRA_CALL, True
-    return (Shape.LEFT_LOOP if known and where is Whereabouts.UNKNOWN else Shape.UNCLEAR), False
+    return Shape.UNCLEAR, False
 
 
-def _call_against_call(facts: Facts, act: Step, instead: Step, actors: RankSet, others: RankSet) -> tuple[Shape, bool]:
+def _left_behind(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> Whereabouts:
+    """Whether the actors have left the loop that the others go on with; it counts only if they were in it."""
+    instead = parting.right_next
+    if instead is None or not made_by(facts, instead, actors):
+        inside = whereabouts(facts, actors.members[0], others.members[0]) is Whereabouts.INSIDE
+        return Whereabouts.INSIDE if inside else Whereabouts.UNKNOWN
+    return whereabouts(facts, actors.members[0], others.members[0])
+
+
+def _call_against_call(
+    facts: Facts, parting: Parting, act: Step, instead: Step, actors: RankSet, others: RankSet
+) -> tuple[Shape, bool]:
     """Both sides are in collective calls, but not in the same."""
     ours, theirs = made_by(facts, act, others), made_by(facts, instead, actors)
     if ours and theirs:
         return Shape.ORDER, False
-    if theirs and not ours:
-        return Shape.EXTRA_CALL, False
-    if ours or act.site is None or instead.site is None:
+    if act.site is None or instead.site is None or ours:
         return Shape.UNCLEAR, False
+    conditional = condition_of(facts, act.site, actors, others)
+    if theirs:
+        if not conditional and _left_behind(facts, parting, actors, others) is Whereabouts.OUTSIDE:
+            return Shape.LEFT_LOOP, True
+        return Shape.EXTRA_CALL, conditional is not None
     if _both_ways(facts, act, instead) or shares_loop(facts, actors.members[0], others.members[0]):
         return Shape.ORDER, True
-    if condition_of(facts, act.site, actors, others) and not condition_of(facts, instead.site, others, actors):
+    if conditional and not condition_of(facts, instead.site, others, actors):
         return Shape.EXTRA_CALL, True
     return Shape.UNCLEAR, False
 
@@ -174,7 +187,8 @@ def condition_of(facts: Facts, site: Site, actors: RankSet, others: RankSet) -> 
     code = facts.evidence.code
     stack = facts.stack(actors.members[0])
     shared = set(facts.stack(others.members[0]))
-    path = [site, *(frame for frame in stack[1:] if frame not in shared)] if stack[:1] == (site,) else [site]
+    here = bool(stack) and frames.same_place(stack[0], site)
+    path = [site, *(frame for frame in stack[1:] if frame not in shared)] if here else [site]
     found = ((place, source.rank_condition(code, place)) for place in path)
     return next(((place, span) for place, span in found if span), None)
 

@@ -13,7 +13,8 @@ from ddpdoctor.model.stacks import Site
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_RANK_WORDS = re.compile(r"rank|main_process|is_master|is_chief|is_primary", re.IGNORECASE)
+_RANK_WORDS = re.compile(r"(^|_)rank(_|$|zero)|main_process|is_master|is_chief|is_primary", re.IGNORECASE)
+_RANK_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "GROUP_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +50,81 @@ def enclosing_loops(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, .
     return tuple(_span(code, site, n) for n in reversed(_chain(code, site)) if isinstance(n, _LOOPS))
 
 
-def conditions(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, ...]:
-    """The `if` statements around a line within its function, innermost first; a line in the test is not inside."""
-    return tuple(
-        _span(code, site, node)
-        for node in reversed(_chain(code, site))
-        if isinstance(node, ast.If) and site.line > (node.test.end_lineno or node.lineno)
-    )
-
-
 def rank_condition(code: Mapping[str, SourceFile], site: Site) -> Span | None:
-    """The innermost `if` around the line that asks which rank this is, or that depends on such an earlier answer."""
-    return next((span for span in conditions(code, site) if _RANK_WORDS.search(span.text)), None)
+    """The innermost `if` around the line that asks which rank this is, directly or through a name that holds it."""
+    tree = _tree(code, site.file)
+    names = _rank_names(tree) if tree else frozenset()
+    for node in reversed(_chain(code, site)):
+        if isinstance(node, ast.If) and _in_branch(node, site.line) and _asks_rank(node.test, names):
+            return _span(code, site, node)
+    return None
+
+
+def _in_branch(node: ast.If, line: int) -> bool:
+    """The line is in one of the branches; one-line statements have both on one line."""
+    return line > (node.test.end_lineno or node.lineno) or node.body[0].lineno == node.lineno == line
+
+
+def _asks_rank(expression: ast.expr, names: frozenset[str]) -> bool:
+    """The expression is a rank or compares one: by a telling word, the API, or a name assigned from either.
+
+    What is merely computed with a rank (`load(rank)`, `3 if rank else 0`) is data, and a condition on it is another.
+    """
+    match expression:
+        case ast.BoolOp():
+            return any(_asks_rank(value, names) for value in expression.values)
+        case ast.Compare():
+            return any(_asks_rank(value, names) for value in (expression.left, *expression.comparators))
+        case ast.UnaryOp():
+            return _asks_rank(expression.operand, names)
+        case ast.BinOp() | ast.NamedExpr():
+            return _asks_rank(expression.left if isinstance(expression, ast.BinOp) else expression.value, names)
+        case ast.Subscript():
+            return _is_rank_variable(expression.slice)
+        case ast.Call():
+            wrapped = _last_name(expression.func) in ("int", "bool", "get", "getenv")
+            inner = any(_is_rank_variable(arg) or _asks_rank(arg, names) for arg in expression.args[:1])
+            return (wrapped and inner) or _is_rank_word(_last_name(expression.func), names)
+    return _is_rank_word(_last_name(expression), names)
+
+
+def _is_rank_word(word: str, names: frozenset[str]) -> bool:
+    return bool(word) and (word in names or _RANK_WORDS.search(word) is not None)
+
+
+def _is_rank_variable(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in _RANK_VARIABLES
+
+
+def _rank_names(tree: ast.Module) -> frozenset[str]:
+    """Names and attributes that the file assigns from a rank or a comparison of one."""
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            pairs.extend(_pairs(node.targets, node.value))
+        elif isinstance(node, ast.AnnAssign) and node.value:
+            pairs.append((node.target, node.value))
+    names: frozenset[str] = frozenset()
+    for _ in range(2):
+        names |= {_last_name(target) for target, value in pairs if _asks_rank(value, names)} - {""}
+    return names
+
+
+def _pairs(targets: list[ast.expr], value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """(target, value) of an assignment, element by element where both sides are tuples."""
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    for target in targets:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            pairs.extend(zip(target.elts, value.elts, strict=True))
+        elif not isinstance(target, ast.Tuple):
+            pairs.append((target, value))
+    return pairs
+
+
+def _last_name(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def inside_try(code: Mapping[str, SourceFile], site: Site, within: Span | None = None) -> Span | None:

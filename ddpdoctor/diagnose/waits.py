@@ -119,13 +119,15 @@ def _entry_wait(
 ) -> Wait:
     group = (call.group if call else None) or _group(evidence, rank, entry.group)
     kind = operations.entry_kind(entry)
-    root = call.root if call else None
+    root = call.root if call and group and call.root in group.members else None
     if group is None:
         return Wait(rank.rank, thread, entry.op, kind, site, since, seq=entry.seq, doubt=doubt or "unknown group")
     others = [evidence.rank(member) for member in group.members if member != rank.rank]
     mismatched = RankSet.of(o.rank for o in others if o and _differs(o, group, entry))
     absent = RankSet.of(m for m in group.members if m != rank.rank and not _entered(evidence.rank(m), group, entry))
     needs = _needed(kind, rank.rank, root, absent | mismatched)
+    busy = any(o and o.rank not in mismatched and _is_open(o, group, entry) for o in others)
+    any_of = _NOBODY if needs or busy or kind is Kind.ALL else absent | mismatched
     if "nccl" in entry.backend or (not entry.backend and rank.page and "gloo" not in rank.page.backend):
         doubt = doubt or "only gloo's waits can be proven"
     if any(o is None or (o.recorder is None and o.exit is None) for o in others):
@@ -141,17 +143,21 @@ def _entry_wait(
         entry.seq,
         root=root,
         needs=needs,
+        any_of=any_of,
         mismatched=mismatched,
         doubt=doubt,
     )
 
 
 def _needed(kind: Kind, rank: Rank, root: Rank | None, absent: RankSet) -> RankSet:
-    """Members that the operation cannot do without, out of those that have not entered it."""
+    """Members that the operation cannot do without, out of those that have not entered it.
+
+    A leaf needs its root, the root of a reduction needs all. Whom else one needs (gloo sends along a tree) is not
+    known; but if nobody else is inside the operation, it must be one of those who have not come.
+    """
     if kind is Kind.ALL:
         return absent
     if kind is Kind.FROM_ROOT:
-        # A leaf needs its root; a root returns once the data is away and is not known to need anybody.
         return RankSet.of([root]) if root is not None and root != rank and root in absent else RankSet()
     return absent if root == rank else RankSet()
 
@@ -167,9 +173,15 @@ def _entered(member: RankEvidence | None, group: Group, entry: RecorderEntry) ->
 
 
 def _differs(member: RankEvidence, group: Group, entry: RecorderEntry) -> bool:
-    """The member's operation at this place of the group is another one and is not finished either."""
+    """The member's operation at this place of the group is, or was, another one: it can never join ours."""
     theirs = member.recorder.at(group.name, entry.seq) if member.recorder else None
-    return theirs is not None and not theirs.retired and operations.family(theirs.op) != operations.family(entry.op)
+    return theirs is not None and operations.family(theirs.op) != operations.family(entry.op)
+
+
+def _is_open(member: RankEvidence, group: Group, entry: RecorderEntry) -> bool:
+    """The member is inside the same operation and has not finished it."""
+    theirs = member.recorder.at(group.name, entry.seq) if member.recorder else None
+    return theirs is not None and not theirs.retired
 
 
 def _counted_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: str) -> Wait:

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, wording
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -66,8 +67,8 @@ def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
         Confidence.POSSIBLE if story.tie else Confidence.LIKELY,
         culprits,
         facts.waiting - culprits,
-        f"{wording.ranks(story.actors)} {wording.verb(story.actors, 'issues', 'issue')} {wording.step(act)} where "
-        f"{wording.ranks(story.others)} {wording.verb(story.others, 'issues', 'issue')} {wording.step(instead)}",
+        f"{wording.ranks(story.actors)} {wording.verb(story.actors, 'issues', 'issue')} {_step(act, instead)} where "
+        f"{wording.ranks(story.others)} {wording.verb(story.others, 'issues', 'issue')} {_step(instead, act)}",
         f"Collectives of a group are paired by their order{number}: {ours} on {wording.ranks(story.actors)} meets "
         f"{theirs} on {wording.ranks(story.others)}, and each waits for ranks that are in the other.",
         "Issue collectives in one fixed order on every rank, for instance over sorted names, not in an order that "
@@ -78,3 +79,11 @@ def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
             *(f"rank {w.rank} waits in {w.op}, seq {w.seq}" for w in waits if w.mismatched),
         ),
     )
+
+
+def _step(step: Step | None, other: Step | None) -> str:
+    """The operation and its place, with its root where only that differs."""
+    same_op = step is not None and other is not None and step.op == other.op
+    if step is None or not same_op or step.root is None:
+        return wording.step(step)
+    return f"{step.op} with root {step.root} at {wording.place(step.site)}"

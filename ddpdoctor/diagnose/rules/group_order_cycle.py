@@ -83,14 +83,13 @@ def _key(group: Group) -> tuple[str, tuple[Rank, ...]]:
 
 
 def _diagnosis(facts: Facts, mine: Wait, theirs: Wait) -> Diagnosis:
-    sides = _sides(facts, mine), _sides(facts, theirs)
-    odd, rest = sorted(sides, key=len)
+    odd, rest = sorted(_sides(facts, mine, theirs), key=len)
     culprits, confidence = _culprits(facts, mine, theirs, odd, rest)
     first = mine if mine.rank in odd else theirs
     second = theirs if first is mine else mine
     world = facts.evidence.world_size
     names = [wait.group.label(world) if wait.group else "a group" for wait in (first, second)]
-    both = _used_before(facts, mine, theirs)
+    both = _used_before(facts, mine, theirs) and mine.seq is not None and not mine.mismatched
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -114,8 +113,15 @@ def _diagnosis(facts: Facts, mine: Wait, theirs: Wait) -> Diagnosis:
     )
 
 
-def _sides(facts: Facts, wait: Wait) -> RankSet:
-    """Ranks that wait in the same group as this one, for the same reason."""
+def _sides(facts: Facts, mine: Wait, theirs: Wait) -> tuple[RankSet, RankSet]:
+    """Ranks that wait as the one does and ranks that wait as the other does; two threads of a rank make it a side."""
+    double = RankSet.of(rank for rank, waits in facts.graph.waits.items() if len(waits) > 1)
+    if mine.group and theirs.group and _key(mine.group) == _key(theirs.group):
+        return double, facts.waiting - double
+    return _in_group(facts, mine), _in_group(facts, theirs)
+
+
+def _in_group(facts: Facts, wait: Wait) -> RankSet:
     return RankSet.of(
         other.rank
         for other in facts.graph.all_waits()
@@ -130,7 +136,7 @@ def _culprits(facts: Facts, mine: Wait, theirs: Wait, odd: RankSet, rest: RankSe
     for wait, other in ((mine, theirs), (theirs, mine)):
         history = facts.histories.get(wait.rank)
         if history and _habit(history, wait) < _habit(history, other):
-            return _sides(facts, wait), Confidence.LIKELY
+            return _in_group(facts, wait), Confidence.LIKELY
     return RankSet(), Confidence.POSSIBLE
 
 

@@ -55,7 +55,9 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, story: Story, site: Site) -> Diagnosis:
     never = story.act is not None and not shapes.made_by(facts, story.act, story.others)
     condition = shapes.condition_of(facts, site, story.actors, story.others)
-    sure = never and story.unique and story.source_agrees
+    # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).
+    paired_on = story.parting.inserted() and "barrier" in (story.act.op if story.act else "")
+    sure = never and story.unique and condition is not None and not paired_on
     confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
     culprits = story.others if len(story.others) < len(story.actors) else story.actors
     op = story.act.op if story.act else "a collective"

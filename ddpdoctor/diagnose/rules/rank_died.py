@@ -60,7 +60,9 @@ def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
     others = RankSet.of(facts.standings) - culprit
     victims = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
     alone = reasons == 1 and (first.raised is not None or first.status is not None)
-    confidence = Confidence.CERTAIN if alone and not _unseen(facts) else Confidence.LIKELY
+    # gloo aborts where operations of unequal size meet: then the death is only how a mismatch shows.
+    aborted = first.raised is None and first.status == -signal.SIGABRT
+    confidence = Confidence.CERTAIN if alone and not aborted and not _unseen(facts) else Confidence.LIKELY
     locations = (facts.location(culprit, site),) if site else ()
     return Diagnosis(
         RULE.code,

@@ -32,13 +32,14 @@ from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
 from ddpdoctor.model.evidence import Source
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import Rank, RankSet
 
 RULE = Rule(
     code="DD252",
     name="rank-finished-early",
     requires=frozenset({Source.EXITS}),
-    excludes=("DD251",),
+    excludes=("DD201", "DD206", "DD251"),
     fixture="rank-finished-early",
     specificity=35,
 )
@@ -58,7 +59,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
     proven = any(rank in facts.graph.stuck for rank in left) or bool(facts.failures)
-    confidence = Confidence.CERTAIN if proven and not facts.divergences else Confidence.LIKELY
+    mid_loop = any(_left_in_loop(facts, rank) for rank in culprits)
+    confidence = Confidence.CERTAIN if proven and not facts.divergences and not mid_loop else Confidence.LIKELY
     who = wording.ranks(culprits)
     return Diagnosis(
         RULE.code,
@@ -75,6 +77,13 @@ def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
         _locations(facts, culprits, left),
         tuple(_evidence(facts, culprits, left)),
     )
+
+
+def _left_in_loop(facts: Facts, rank: Rank) -> bool:
+    """The rank's last act was a training step: it may have run out of data (DD201) or stopped early (DD206)."""
+    history = facts.histories.get(rank)
+    steps = [step.kind for step in history.steps] if history else []
+    return steps[-1:] not in ([], [EventKind.CALL])
 
 
 def _summary(facts: Facts, culprits: RankSet, left: RankSet) -> str:

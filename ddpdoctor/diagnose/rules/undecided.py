@@ -29,9 +29,10 @@ from ddpdoctor.diagnose import shapes, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
-from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.diagnose.standing import Activity, wait_label
+from ddpdoctor.diagnose.waits import Wait
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 
 RULE = Rule(
     code="DD299",
@@ -51,8 +52,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         yield _two_stories(facts, story)
     elif blockers:
         yield _still(facts, blockers)
-    else:
-        yield _nobody(facts)
+    elif facts.waiting:
+        yield _by_waits(facts)
 
 
 def _two_stories(facts: Facts, story: Story) -> Diagnosis:
@@ -100,8 +101,8 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
         Confidence.LIKELY if len(blockers) <= len(facts.waiting) else Confidence.POSSIBLE,
         blockers,
         facts.waiting - blockers,
-        f"{wording.ranks(facts.waiting)} {wording.verb(facts.waiting, 'waits', 'wait')} for {who}, which is "
-        f"{standing.label} at {wording.place(standing.site)}",
+        f"{wording.ranks(facts.waiting)} {wording.verb(facts.waiting, 'waits', 'wait')} for {who}, which "
+        f"{wording.verb(blockers, 'is', 'are')} {standing.label} at {wording.place(standing.site)}",
         f"{who.capitalize()} did not move between two samples, and no rule knows what it waits for: a sleep, a lock, a "
         "file, the network. It may still come.",
         "Look at the line where it stands, and at what that call needs to return.",
@@ -110,24 +111,51 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
     )
 
 
-def _nobody(facts: Facts) -> Diagnosis:
+def _by_waits(facts: Facts) -> Diagnosis:
+    """The histories say nothing; tell where everybody waits, and for whom."""
+    classes = _classes(facts)
+    smallest = classes[-1]
+    odd = len(classes) == 2 and len(smallest) < len(classes[0])
+    places = [f"{wording.ranks(members)} in {wording.waiting(facts, members)}" for members in classes]
+    shown = ", ".join(places[:3]) + (", and others elsewhere" if len(places) > 3 else "")
     waits = [wait for wait in facts.graph.all_waits() if wait.targets]
-    symmetric = not waits
     return Diagnosis(
         RULE.code,
         RULE.name,
         Confidence.POSSIBLE,
         Confidence.POSSIBLE,
-        RankSet(),
-        facts.waiting,
-        f"{wording.ranks(facts.waiting)} {wording.verb(facts.waiting, 'waits', 'wait')} in "
-        f"{wording.waiting(facts, facts.waiting)}, and no rank differs enough to name it",
-        "All ranks have entered the same operation and none is missing: the program agrees with itself, and the "
-        "transport, or something that was not seen, does not."
-        if symmetric
-        else "The ranks made the same calls as far as their histories show, but issued different collectives inside "
-        "them: an unused branch of the model (DD209), no_sync on one rank (DD217), or history that was lost.",
+        smallest if odd else RankSet(),
+        facts.waiting - smallest if odd else facts.waiting,
+        f"{shown}: the evidence does not say why",
+        _why(classes, waits),
         "Compare the places below; the sources that could not be read are listed with the report.",
         facts.standing_locations(facts.waiting),
         tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
     )
+
+
+def _classes(facts: Facts) -> list[RankSet]:
+    """Waiting ranks by what they wait in, the largest class first."""
+    found: dict[tuple[object, ...], list[Rank]] = {}
+    for rank in facts.waiting:
+        wait = facts.wait(rank)
+        if wait:
+            found.setdefault((wait.op, wait.group, wait.seq, wait.peer, wait.site), []).append(rank)
+    return sorted((RankSet.of(members) for members in found.values()), key=lambda c: (-len(c), c.members))
+
+
+def _why(classes: list[RankSet], waits: list[Wait]) -> str:
+    if len(classes) == 1 and not waits:
+        return (
+            "All ranks have entered the same operation and none is missing: the program agrees with itself; the "
+            "transport, or something that was not seen, does not."
+        )
+    cycle = next(((a, b) for a in waits for b in waits if b.rank in a.needs and a.rank in b.needs), None)
+    if cycle:
+        first, second = cycle
+        return (
+            f"Rank {first.rank} waits in {wait_label(first)} for rank {second.rank}, which waits in "
+            f"{wait_label(second)} for rank {first.rank}. Their recorded calls do not say which of them came wrongly: "
+            "a call that the history does not hold, an unused branch of the model (DD209) or history that was lost."
+        )
+    return "They wait for each other in operations that do not belong together, and nothing shows how they parted."
