@@ -1,0 +1,81 @@
+"""Every fixture is well-formed, and what is not well-formed is said in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.diagnose import registry
+from ddpdoctor.errors import InputError
+from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.repro import catalogue
+from ddpdoctor.repro.case import Case
+
+CASES = catalogue.load_all(catalogue.root())
+
+TOML = """code = "DD201"
+name = "case"
+summary = "Something."
+ranks = 2
+culprits = [1]
+locate = "wait()"
+deadlock = "proven"
+outcome = "hang"
+launcher = "torchrun"
+seconds = 40
+"""
+
+
+def _case(folder: Path, toml: str, program: str = "first()\nwait()\n") -> Path:
+    folder = folder / "case"
+    folder.mkdir()
+    (folder / "fixture.toml").write_text(toml)
+    (folder / "broken.py").write_text(program)
+    return folder
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_fixture_belongs_to_a_diagnosis_that_exists(case: Case) -> None:
+    assert case.code in {registered.rule.code for registered in registry.RULES}
+    assert case.fixed.is_file()
+    assert compile(case.fixed.read_text(), str(case.fixed), "exec")
+    assert (case.outcome is Outcome.SLOW) <= (case.stall_after is not None)
+
+
+def test_every_diagnosis_has_a_fixture() -> None:
+    assert {registered.rule.code for registered in registry.RULES} == {case.code for case in CASES}
+
+
+def test_a_fixture_is_read(tmp_path: Path) -> None:
+    case = catalogue.load(_case(tmp_path, TOML))
+    assert (case.line, case.lint, case.needs, case.stall_after) == (2, "", "", None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('code = "DD201"\n', "", "'code' is missing"),
+        ('"DD201"', '"D201"', "'code' must be a code such as DD201, found 'D201'"),
+        ('name = "case"', 'name = "other"', "'name' must be the folder's name, 'case'"),
+        ("ranks = 2", 'ranks = "2"', "'ranks' must be a int, found '2'"),
+        ("culprits = [1]", "culprits = [2]", "'culprits' must be a list of ranks below 2, found [2]"),
+        ('"wait()"', '"()"', "'locate' must be the text of one line of broken.py; 2 lines hold it"),
+        ('"proven"', '"sure"', "'deadlock' is 'sure'; it can be 'proven', 'suspected', 'no'"),
+        ('"torchrun"', '"mpirun"', "'launcher' is 'mpirun'"),
+        ("seconds = 40", "secs = 40", "'secs' is not a key"),
+        ("seconds = 40", "seconds =", "fixture.toml: "),
+    ],
+)
+def test_the_fault_is_named(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    with pytest.raises(InputError) as caught:
+        catalogue.load(_case(tmp_path, TOML.replace(old, new)))
+    assert fault in caught.value.message
+    assert "fixture.toml" in caught.value.message
+
+
+def test_a_fixture_without_its_program(tmp_path: Path) -> None:
+    folder = _case(tmp_path, TOML)
+    (folder / "broken.py").unlink()
+    with pytest.raises(InputError, match=r"broken\.py"):
+        catalogue.load(folder)
