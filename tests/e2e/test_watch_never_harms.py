@@ -1,0 +1,289 @@
+"""`watch` around jobs that are none of its business: same status, same output, same signals, whatever breaks in us."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.job import torchrun
+
+PROGRAMS = Path(__file__).parent / "programs"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+WATCH = [sys.executable, "-m", "ddpdoctor", "watch"]
+QUICK = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def run(command: list[str], env: Mapping[str, str] = QUICK, limit: float = 90) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, env=dict(env), capture_output=True, text=True, timeout=limit, check=False, stdin=subprocess.DEVNULL
+    )
+
+
+def not_ours(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("ddpdoctor: ")]
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_status_and_output_of_a_plain_program(status: int) -> None:
+    program = [sys.executable, "-c", f"import sys; print('out'); print('err', file=sys.stderr); sys.exit({status})"]
+    alone, watched = run(program), run([*WATCH, "--", *program])
+    assert watched.returncode == alone.returncode == status
+    assert watched.stdout == alone.stdout
+    assert not_ours(watched.stderr) == alone.stderr.splitlines()
+
+
+def test_quiet_says_nothing_of_a_healthy_job() -> None:
+    assert run([*WATCH, "--quiet", "--", sys.executable, "-c", "pass"]).stderr == ""
+
+
+def test_death_by_signal_is_told_as_a_shell_tells_it() -> None:
+    program = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
+    assert run([*WATCH, "--", *program]).returncode == 128 + signal.SIGKILL
+
+
+def exits_are_the_jobs_own(count: int) -> None:
+    command = torchrun(PROGRAMS / "small_job.py", 2)
+    alone = run(command)
+    assert alone.returncode == 0, alone.stderr
+    for number in range(count):
+        watched = run([*WATCH, "--", *command])
+        assert watched.returncode == 0, f"exit {number}: {watched.stderr}"
+        assert watched.stdout == alone.stdout
+        assert not_ours(watched.stderr) == not_ours(alone.stderr)
+
+
+def test_healthy_exits() -> None:
+    exits_are_the_jobs_own(4)
+
+
+@pytest.mark.slow
+def test_two_hundred_healthy_exits() -> None:
+    exits_are_the_jobs_own(200)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_are_forwarded_once(number: signal.Signals) -> None:
+    with started([*WATCH, "--", sys.executable, str(PROGRAMS / "signal_counter.py")]) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=20)
+        assert out == f"[('{number.name}', 1)]\n"
+        assert process.returncode == 7
+
+
+def test_interrupting_a_distributed_job_ends_all_of_it(tmp_path: Path) -> None:
+    command = torchrun(PROGRAMS / "small_job.py", 2, "--steps", "1000000")
+    with started([*WATCH, "--", *command]) as process:
+        time.sleep(6)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        assert process.returncode not in (0, 124, 125)
+    assert not [line for line in run(["ps", "-eo", "args"]).stdout.splitlines() if str(tmp_path) in line]
+
+
+def test_sigquit_looks_and_the_job_goes_on() -> None:
+    with started([*WATCH, "--", *torchrun(PROGRAMS / "small_job.py", 2, "--steps", "20000")]) as process:
+        time.sleep(5)
+        process.send_signal(signal.SIGQUIT)
+        _, err = process.communicate(timeout=80)
+        assert process.returncode == 0, err
+        assert "job left running" in err
+
+
+def test_the_job_outlives_a_killed_supervisor(tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    program = f"import time, pathlib; print('ready', flush=True); time.sleep(2); pathlib.Path({str(done)!r}).touch()"
+    with started([*WATCH, "--", sys.executable, "-c", program]) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.kill()
+        process.wait(timeout=5)
+        assert wait_until(done.exists, 10)
+
+
+def test_a_run_directory_that_vanishes(tmp_path: Path) -> None:
+    program = tmp_path / "vandal.py"
+    source = (PROGRAMS / "small_job.py").read_text()
+    vandal = 'import os, shutil\nshutil.rmtree(os.environ["DDPDOCTOR_RUN"], ignore_errors=True)\n'
+    program.write_text(source.replace('if __name__ == "__main__":\n', vandal + 'if __name__ == "__main__":\n'))
+    watched = run([*WATCH, "--", *torchrun(program, 2)])
+    assert watched.returncode == 0, watched.stderr
+    assert "gradient" in watched.stdout
+
+
+def test_no_place_for_pages(tmp_path: Path) -> None:
+    """/proc takes no folders, not even root's; then the job is watched from outside only."""
+    command = torchrun(PROGRAMS / "small_job.py", 2)
+    inner = (
+        "import sys, tempfile; tempfile.tempdir = '/proc'; "
+        f"from ddpdoctor.cli.main import main; sys.exit(main(['watch', '--', *{command!r}]))"
+    )
+    env = {name: value for name, value in QUICK.items() if name != "XDG_RUNTIME_DIR"}
+    watched = run([sys.executable, "-c", inner], env)
+    assert watched.returncode == 0, watched.stderr
+    assert "watching from outside only" in watched.stderr
+    assert "gradient" in watched.stdout
+
+
+def test_a_hang_is_still_told_without_py_spy(tmp_path: Path) -> None:
+    """An interpreter in a folder without py-spy, and a PATH without it."""
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.symlink_to(Path(sys.executable).resolve())
+    packages = next(path for path in sys.path if path.endswith("site-packages"))
+    root = str(Path(__file__).parents[2])
+    env = {**QUICK, "PATH": "/usr/bin:/bin", "PYTHONPATH": f"{root}:{packages}"}
+    command = [str(python), "-m", "ddpdoctor", "watch", "--on-hang", "stop", "--stall-after", "8"]
+    written = tmp_path / "report.json"
+    fixture = torchrun(FIXTURES / "uneven-inputs" / "broken.py", 3)
+    watched = run([*command, "--json", str(written), "--bundle", str(tmp_path / "b"), "--", *fixture], env)
+    assert watched.returncode == 124, watched.stderr
+    assert "py-spy is not installed" in written.read_text()
+    assert '"deadlock": "proven"' not in written.read_text()
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)]).returncode != 0:
+        pytest.skip("a small disk needs the right to mount")
+    yield folder
+    run(["umount", str(folder)])
+
+
+def test_a_full_disk_under_the_bundle(full_disk: Path) -> None:
+    fixture = torchrun(FIXTURES / "uneven-inputs" / "broken.py", 2)
+    watched = run([*WATCH, "--on-hang", "stop", "--bundle", str(full_disk / "bundle"), "--", *fixture])
+    assert watched.returncode == 124, watched.stderr
+    assert "the bundle cannot be written" in watched.stderr
+    assert "DD201" in watched.stderr
+    assert list(full_disk.iterdir()) == []
+
+
+class Terminal:
+    """A command in a session and terminal of its own."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.pid, self._file = pty.fork()
+        if self.pid == 0:
+            os.execve(command[0], command, QUICK)
+        self.text = ""
+
+    def type(self, text: str) -> None:
+        os.write(self._file, text.encode())
+
+    def wait_for(self, text: str, limit: float = 30) -> bool:
+        deadline = time.monotonic() + limit
+        while text not in self.text and time.monotonic() < deadline:
+            if select.select([self._file], [], [], 0.2)[0]:
+                try:
+                    self.text += os.read(self._file, 4096).decode(errors="replace")
+                except OSError:
+                    break
+        return text in self.text
+
+    def status(self, limit: float = 30) -> int:
+        deadline = time.monotonic() + limit
+        while time.monotonic() < deadline:
+            self.wait_for("\0never", 0.1)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                os.close(self._file)
+                return os.waitstatus_to_exitcode(status)
+        os.kill(self.pid, signal.SIGKILL)
+        raise AssertionError(f"it did not end; it said:\n{self.text}")
+
+
+def test_ctrl_c_in_a_terminal_reaches_the_job_once() -> None:
+    terminal = Terminal([*WATCH, "--", sys.executable, str(PROGRAMS / "signal_counter.py")])
+    assert terminal.wait_for("ready"), terminal.text
+    terminal.type("\x03")
+    assert terminal.wait_for("[('SIGINT', 1)]"), terminal.text
+    assert terminal.status() == 7
+
+
+def test_ctrl_backslash_in_a_terminal_does_not_reach_the_job() -> None:
+    terminal = Terminal([*WATCH, "--", sys.executable, str(PROGRAMS / "signal_counter.py")])
+    assert terminal.wait_for("ready"), terminal.text
+    terminal.type("\x1c")
+    time.sleep(1.5)
+    terminal.type("\x03")
+    assert terminal.wait_for("[('SIGINT', 1)]"), terminal.text
+    assert terminal.status() == 7
+
+
+def test_a_job_that_reads_the_terminal_gets_it() -> None:
+    program = "name = input('name? '); print('hello', name)"
+    terminal = Terminal([*WATCH, "--", sys.executable, "-c", program])
+    assert terminal.wait_for("name? "), terminal.text
+    terminal.type("world\n")
+    assert terminal.wait_for("hello world"), terminal.text
+    assert terminal.status() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--", "no-such-program-here"], 127, "command not found"),
+        (["--", "/etc/passwd"], 126, "/etc/passwd"),
+        (["--stall-after", "soon", "--", "true"], 2, "'soon' is no duration"),
+        (["--nccl-timeout", "-5", "--", "true"], 2, "--nccl-timeout"),
+        (["torchrun", "train.py"], 2, "--"),
+        (["--"], 2, "no command"),
+    ],
+)
+def test_bad_input_gets_one_line(arguments: list[str], status: int, said: str) -> None:
+    done = run([*WATCH, *arguments])
+    assert done.returncode == status
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+class started:  # noqa: N801 - reads as a verb: `with started(command) as process`
+    """A command with pipes in a session of its own, killed with all that it started."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+
+    def __enter__(self) -> subprocess.Popen[str]:
+        self._process = subprocess.Popen(
+            self._command,
+            env=QUICK,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        return self._process
+
+    def __exit__(self, *_error: object) -> None:
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        self._process.communicate()
+
+
+def wait_until(condition: object, limit: float) -> bool:
+    assert callable(condition)
+    deadline = time.monotonic() + limit
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return bool(condition())
+
+
+def test_the_programs_are_there() -> None:
+    assert shutil.which("py-spy", path=str(Path(sys.executable).parent))
+    assert {p.name for p in PROGRAMS.glob("*.py")} >= {"small_job.py", "signal_counter.py"}
