@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ddpdoctor.diagnose.facts import Facts, digest
+from ddpdoctor.diagnose.outcome import deadlock
 from ddpdoctor.diagnose.registry import FALLBACK, RULES
 from ddpdoctor.diagnose.rule import RegisteredRule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.merge.frontiers import merge_frontiers
 from ddpdoctor.merge.stacks import merge_stacks, stack_ends
-from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Outcome
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Evidence, Source
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus, Report, Timeline
@@ -21,13 +22,13 @@ _ORDER = {Confidence.CERTAIN: 0, Confidence.LIKELY: 1, Confidence.POSSIBLE: 2}
 def examine(evidence: Evidence) -> Report:
     """Say what holds the job up, who does it, and how sure that is. Incomplete evidence never raises."""
     facts = digest(evidence)
-    outcome = judge_outcome(facts)
-    diagnoses, not_considered = _diagnose(facts, outcome)
+    outcome = facts.outcome
+    diagnoses, not_considered = _diagnose(facts)
     stacks = merge_stacks({seen.rank: facts.stack(seen.rank)[::-1] for seen in evidence.ranks})
     named = {location.file for diagnosis in diagnoses for location in diagnosis.locations}
     return Report(
         outcome=outcome,
-        deadlock=judge_deadlock(facts, outcome),
+        deadlock=deadlock(outcome, facts.graph),
         diagnoses=diagnoses,
         ranks=_rank_statuses(facts, stack_ends(stacks)),
         groups=merge_frontiers(evidence),
@@ -39,43 +40,14 @@ def examine(evidence: Evidence) -> Report:
         environment=evidence.environment,
         not_considered=not_considered,
         code={path: text for path, text in evidence.code.items() if path in named},
-        notes=_notes(facts, outcome),
+        notes=_notes(facts),
     )
 
 
-def judge_outcome(facts: Facts) -> Outcome:
-    """crash: somebody failed; hang: ranks wait and nobody they wait for moves; slow: somebody they wait for works."""
-    if facts.failures:
-        return Outcome.CRASH
-    if facts.graph.stuck or facts.doing(Activity.STOPPED):
-        return Outcome.HANG
-    if not facts.waiting:
-        return Outcome.HEALTHY
-    if _all_move(facts, facts.waiting):
-        return Outcome.HEALTHY
-    working = [rank for rank in facts.blockers if facts.standing(rank).activity is Activity.WORKING]
-    others = [rank for rank in facts.blockers if rank not in working]
-    if working and not others:
-        return Outcome.SLOW
-    return Outcome.HANG
-
-
-def _all_move(facts: Facts, ranks: RankSet) -> bool:
-    """Each of the ranks made progress between the samples: they only happen to be in a wait."""
-    motions = [facts.rank(rank).motion for rank in ranks]
-    return all(motion is not None and motion.page_moved is True for motion in motions)
-
-
-def judge_deadlock(facts: Facts, outcome: Outcome) -> Deadlock:
-    if outcome is not Outcome.HANG:
-        return Deadlock.NO
-    return Deadlock.PROVEN if facts.graph.stuck else Deadlock.SUSPECTED
-
-
-def _diagnose(facts: Facts, outcome: Outcome) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
+def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
     missing = _missing_sources(facts.evidence)
     not_considered: dict[str, str] = {}
-    if outcome is Outcome.HEALTHY:
+    if facts.outcome is Outcome.HEALTHY:
         return (), not_considered
     found: list[tuple[Diagnosis, RegisteredRule]] = []
     for registered in RULES[:-1]:
@@ -123,14 +95,15 @@ def _timeline(evidence: Evidence) -> Timeline:
     )
 
 
-def _notes(facts: Facts, outcome: Outcome) -> tuple[str, ...]:
+def _notes(facts: Facts) -> tuple[str, ...]:
     notes = []
-    if outcome is Outcome.HEALTHY and facts.doing(Activity.WORKING):
+    healthy = facts.outcome is Outcome.HEALTHY
+    if healthy and facts.doing(Activity.WORKING):
         notes.append("no rank waits for another that does not move")
     resumed = [
         rank.rank for rank in facts.evidence.ranks if rank.motion and rank.motion.page_moved is True and rank.page
     ]
-    if resumed and outcome is not Outcome.HEALTHY:
+    if resumed and not healthy:
         notes.append(f"moved while the samples were taken: ranks {RankSet.of(resumed)}")
     changed = sorted(path for path, text in facts.evidence.code.items() if text.changed)
     notes.extend(

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from ddpdoctor.diagnose import frames, source, waitgraph
 from ddpdoctor.diagnose.failure import Failure, find_failures
 from ddpdoctor.diagnose.histories import History, read_history
+from ddpdoctor.diagnose.outcome import judge
 from ddpdoctor.diagnose.sides import Divergence, divide
 from ddpdoctor.diagnose.standing import Activity, Standing, stand
 from ddpdoctor.diagnose.waitgraph import WaitGraph
 from ddpdoctor.diagnose.waits import Wait
-from ddpdoctor.model.diagnosis import Location
+from ddpdoctor.model.diagnosis import Location, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import Counters
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -35,6 +36,7 @@ class Facts:
     histories: Mapping[Rank, History]
     divergences: tuple[Divergence, ...]
     failures: tuple[Failure, ...]
+    outcome: Outcome
 
     def standing(self, rank: Rank) -> Standing:
         return self.standings[rank]
@@ -86,16 +88,19 @@ def digest(evidence: Evidence) -> Facts:
     now = evidence.timing.collected
     standings = {rank: stand(evidence.rank(rank), graph.main_wait(rank), now) for rank in ranks}
     waiting = RankSet.of(rank for rank, standing in standings.items() if standing.activity is Activity.WAITING)
+    blockers = _blockers(graph, standings, waiting)
+    failures = find_failures(evidence)
     histories = {seen.rank: history for seen in evidence.ranks if (history := read_history(seen))}
     return Facts(
         evidence,
         graph,
         standings,
         waiting,
-        _blockers(graph, standings, waiting),
+        blockers,
         histories,
         divide(histories),
-        find_failures(evidence),
+        failures,
+        judge(evidence, graph, standings, blockers, failures),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -9,7 +10,9 @@ from enum import Enum
 from ddpdoctor.diagnose import frames, source
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Parting, Step
+from ddpdoctor.diagnose.outcome import cap_of_histories
 from ddpdoctor.diagnose.sides import Divergence
+from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -57,6 +60,8 @@ class Story:
     source_agrees: bool = False
     #: only sides of equal size speak: who is right cannot be told by counting
     tie: bool = False
+    #: how sure a cause that rests on this may be at most
+    cap: Confidence = Confidence.CERTAIN
 
     @property
     def act(self) -> Step | None:
@@ -74,9 +79,19 @@ class Story:
 
 
 def stories(facts: Facts) -> Iterator[Story]:
-    """One story for every side of the job that parted from the largest."""
+    """One story for every side of the job that parted from the largest, if that is what holds the job up."""
     for divergence in facts.divergences:
-        yield tell(facts, divergence)
+        sides = divergence.odd | divergence.reference
+        cap = cap_of_histories(facts.outcome, facts.graph, facts.failures, sides)
+        if cap is not None and not any(_joins(facts, rank) for rank in sides):
+            yield dataclasses.replace(tell(facts, divergence), cap=cap)
+
+
+def _joins(facts: Facts, rank: Rank) -> bool:
+    """The rank is inside torch's Join, which shadows the collectives of ranks that still have data."""
+    seen = facts.evidence.rank(rank)
+    main = frames.main_thread(seen) if seen else None
+    return main is not None and any(frame.file.endswith("distributed/algorithms/join.py") for frame in main.frames)
 
 
 def tell(facts: Facts, divergence: Divergence) -> Story:

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, source, wording
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -58,7 +59,7 @@ def _diagnosis(facts: Facts, story: Story, site: Site) -> Diagnosis:
     # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).
     paired_on = story.parting.inserted() and "barrier" in (story.act.op if story.act else "")
     sure = never and story.unique and condition is not None and not paired_on
-    confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     culprits = story.others if len(story.others) < len(story.actors) else story.actors
     op = story.act.op if story.act else "a collective"
     actors = wording.ranks(story.actors)

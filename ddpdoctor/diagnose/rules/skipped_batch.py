@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import shapes, source, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
+from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -61,7 +62,7 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step) -> Diagnosis:
     caught = _may_catch(facts, skipped)
     agree = _counters_agree(facts, story, skipped)
     sure = agree and story.unique and jump is not None and not caught
-    confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     what = "backward" if skipped.kind is EventKind.BACKWARD else "forward and backward"
     actors = wording.ranks(story.actors)
     site = jump or (story.parting.before.site if story.parting.before else None) or skipped.site

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, wording
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -62,12 +63,12 @@ def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis:
     culprits = long if len(long) < len(short) else short
     counts = {rank: _count(facts, rank, loop) for rank in (*short, *long)}
     agree = _counters_agree(counts, short, long)
-    confidence = Confidence.CERTAIN if agree and story.unique else Confidence.LIKELY
+    confidence = weaker(Confidence.CERTAIN if agree and story.unique else Confidence.LIKELY, story.cap)
     return Diagnosis(
         RULE.code,
         RULE.name,
         confidence,
-        confidence if culprits is short or not story.tie else Confidence.LIKELY,
+        confidence,
         culprits,
         facts.waiting - culprits,
         _summary(counts, short, long, loop),
