@@ -25,14 +25,11 @@ _living: set[int] = set()
 
 def install() -> None:
     """Watch this process's children end. Children that are no workers pass through untouched."""
-    from multiprocessing.popen_fork import Popen as Fork
     from multiprocessing.process import BaseProcess
 
     process: Any = subprocess.Popen
     process.__init__ = _started(process.__init__)
     process._handle_exitstatus = _exited(process._handle_exitstatus)
-    fork: Any = Fork
-    fork.poll = _polled(fork.poll)
     base: Any = BaseProcess
     base.start = _process_started(base.start)
 
@@ -82,9 +79,20 @@ def _process_started(function: Callable[..., None]) -> Callable[..., None]:
             drop_frame(error)
             raise
         if state.page is None and isinstance(self.pid, int):
+            _watch_polls(type(self._popen))
             _living.add(self.pid)
 
     return stand_in(start, function)
+
+
+def _watch_polls(start_method: Any) -> None:
+    """Patch the class behind a start method (fork, spawn, forkserver), once."""
+    for owner in start_method.__mro__:
+        poll = vars(owner).get("poll")
+        if poll is not None:
+            if not hasattr(poll, "__wrapped__"):
+                owner.poll = _polled(poll)
+            return
 
 
 def _polled(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -44,7 +44,10 @@ def find(page: PageWriter, group: Any) -> Known | None:
 
 
 def _learn(page: PageWriter, group: Any, world: Any) -> Known | None:
-    ranks = world.pg_group_ranks.get(group) if group is not None else None
+    # A rank outside a new group holds a number in the group's place, under which torch keeps the members too.
+    if group is None or isinstance(group, int):
+        return None
+    ranks = world.pg_group_ranks.get(group)
     if not ranks:
         return None
     members = tuple(sorted(ranks, key=ranks.__getitem__))

@@ -33,6 +33,8 @@ FORWARDS, FORWARDS_NO_SYNC, BACKWARD_ENTERED, BACKWARD_LEFT, OPTIMIZER_STEPS = 1
 PEEK_BYTES = 256
 
 IDENTITY, IDENTITY_SIZE = 256, 4096 - 256
+#: enough of the file for `read_identity`
+IDENTITY_BYTES = IDENTITY + IDENTITY_SIZE
 ENDING, ENDING_SIZE = 4096, 32768
 PENDING, PENDING_SIZE = ENDING + ENDING_SIZE, 32768
 NOTE = struct.Struct("=II")
@@ -127,6 +129,17 @@ def peek(data: bytes) -> tuple[int, float, float]:
     revision: int
     revision, heartbeat, moved = struct.unpack_from("@Qdd", data, REVISION * 8)
     return revision, _clock(heartbeat), _clock(moved)
+
+
+def read_identity(data: bytes) -> dict[str, Any]:
+    """Whose page this is, from its first IDENTITY_BYTES; raises ValueError for what is no page or is being written."""
+    peek(data)
+    if len(data) < IDENTITY_BYTES:
+        raise ValueError(f"page is cut off after {len(data)} bytes")
+    identity = _note(data, IDENTITY, IDENTITY_SIZE)
+    if not isinstance(identity, dict):
+        raise ValueError("page has no identity")
+    return identity
 
 
 def read(data: bytes) -> RawPage:

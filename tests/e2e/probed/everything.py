@@ -77,7 +77,7 @@ def talk(rank: int) -> None:
 def warn_and_raise(rank: int) -> None:
     """Lines that Python prints of frames: they must not name the probe."""
 
-    class Warns(torch.nn.Module):
+    class Warns(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.weight = torch.nn.Parameter(torch.ones(1))
