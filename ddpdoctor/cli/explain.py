@@ -20,11 +20,13 @@ exit status:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A rule's documentation: its module's docstring."""
+    """A rule's documentation: its module's docstring, and where to go from there."""
 
     code: str
     name: str
     text: str
+    #: one line each: the lint rule that finds it earlier, the case that shows it
+    related: tuple[str, ...]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,14 +53,24 @@ def pages() -> tuple[Page, ...]:
     from ddpdoctor.diagnose import registry as diagnoses
     from ddpdoctor.lint import registry as lint
 
-    found = [Page(r.rule.code, r.rule.name, r.documentation) for r in diagnoses.RULES]
-    found.extend(Page(r.rule.code, r.rule.name, r.page) for r in lint.registered())
+    found = [Page(r.rule.code, r.rule.name, r.page, _diagnoses(r.rule.diagnoses)) for r in lint.registered()]
+    for registered in diagnoses.RULES:
+        rule = registered.rule
+        tried = (f"See it: ddpdoctor repro run {rule.fixture}",) if rule.fixture else ()
+        earlier = (f"Found before the launch by: ddpdoctor lint ({', '.join(rule.lint)})",) if rule.lint else ()
+        found.append(Page(rule.code, rule.name, registered.documentation, (*earlier, *tried)))
     return tuple(sorted(found, key=lambda page: page.code))
 
 
 def text_of(page: Page) -> str:
-    """The page as it is printed: code and name as the heading, then the docstring."""
-    return f"# {page.code} {page.name}\n\n{page.text.strip()}\n"
+    """The page as it is printed, Markdown: code and name as its heading, the docstring, what is related."""
+    heading = f"# {page.code} {page.name}"
+    body = page.text.strip().removeprefix(heading).strip()
+    return "\n\n".join((heading, body, *page.related)) + "\n"
+
+
+def _diagnoses(codes: tuple[str, ...]) -> tuple[str, ...]:
+    return (f"The hang that it prevents: {', '.join(f'ddpdoctor explain {code}' for code in codes)}",) if codes else ()
 
 
 def _find(wanted: str, known: tuple[Page, ...]) -> Page:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.cli import options
 from ddpdoctor.errors import ExitCode, UsageError
 from ddpdoctor.model import codec
+from ddpdoctor.model.diagnosis import Outcome
 
 if TYPE_CHECKING:
     from ddpdoctor.model.report import Report
@@ -144,7 +145,7 @@ class _Live:
             self.tell(report)
         elif seconds >= self._next:
             self._next += _TELL_EVERY
-            _say(f"  {seconds:3.0f} s  {'the job is ended' if self.told else 'the job runs'}")
+            _say(f"  {seconds:3.0f} s  {'the job is being ended' if self.told else 'the job runs'}")
 
     def tell(self, report: Report) -> None:
         self.told = True
@@ -161,6 +162,7 @@ def _draw(report: Report, bundle: Path) -> None:
         width=screen.width,
         color=screen.color,
         unicode=screen.unicode,
+        job="stopping the job (--on-hang=stop)" if report.outcome is Outcome.HANG else "",
         bundle=str(bundle) if bundle.exists() else "",
         directory=str(Path.cwd()),
     )
@@ -246,8 +248,8 @@ def _case_as_json(case: Case) -> object:
 
 def _short(word: str) -> str:
     """A path below the working directory relative to it, anything else as it is."""
-    here = Path.cwd()
-    return str(Path(word).relative_to(here)) if Path(word).is_relative_to(here) else word
+    root = f"{Path.cwd()}/"
+    return word[len(root) :] if len(root) > 2 and word.startswith(root) else word
 
 
 def _positive(text: str) -> int:

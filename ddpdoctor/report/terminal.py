@@ -140,8 +140,8 @@ class _Page:
         return code_frame(location, source, shown_path=path, before=before, width=self.width, style=self.style)
 
     def _short(self, path: str) -> str:
-        root = self.directory.rstrip("/") + "/"
-        return path[len(root) :] if self.directory and path.startswith(root) else path
+        root = f"{self.directory}/"
+        return path[len(root) :] if len(root) > 2 and path.startswith(root) else path
 
     def _traceback(self, diagnosis: Diagnosis, detail: _Detail) -> list[str]:
         """The last lines of what the culprit raised."""
