@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ddpdoctor.model.collectives import Call, Kind
@@ -10,12 +11,36 @@ from ddpdoctor.model.progress import Counters, Ending, EndKind, Event, EventKind
 from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.probe import page as layout
-from ddpdoctor.probe.page import PEEK_BYTES, RawCall, peek, read_file
+from ddpdoctor.probe.page import IDENTITY_BYTES, PEEK_BYTES, RawCall, peek, read_file
 
-__all__ = ["PEEK_BYTES", "decode_page", "peek", "read_file"]
+__all__ = ["IDENTITY_BYTES", "PEEK_BYTES", "Identity", "decode_identity", "decode_page", "peek", "read_file"]
 
 #: frames of one exception that are kept
 MOST_FRAMES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose page it is: (pid, started_ticks) is the process, rank is -1 until it is known."""
+
+    pid: int
+    started_ticks: int
+    rank: Rank
+    world_size: int
+    #: seconds; None until the default group has one
+    group_timeout: float | None
+
+
+def decode_identity(data: bytes) -> Identity:
+    """The head of a page, from its first IDENTITY_BYTES; raises ValueError for damage."""
+    identity = layout.read_identity(data)
+    return Identity(
+        pid=_integer(identity, "pid"),
+        started_ticks=_integer(identity, "started_ticks"),
+        rank=Rank(_integer(identity, "rank")),
+        world_size=_integer(identity, "world_size"),
+        group_timeout=_seconds(identity.get("group_timeout")),
+    )
 
 
 def decode_page(data: bytes) -> Page:

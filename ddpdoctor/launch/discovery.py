@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from ddpdoctor.collect.page import decode_page, read_file
+from ddpdoctor.collect.page import IDENTITY_BYTES, Identity, decode_identity
 from ddpdoctor.model.ranks import Rank, Role, Worker
 
 _WANTED = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+_TICKS = os.sysconf("SC_CLK_TCK")
+#: seconds after which a process has certainly left its parent's environment behind (fork, then exec)
+_SETTLED = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A living process and what it says of its place in the job."""
+
+    pid: int
+    parent: int
+    ticks: int
+    command: tuple[str, ...]
+    environ: Mapping[str, str]
+    page: Identity | None
+    python: bool
+
+    @property
+    def place(self) -> tuple[str | None, str | None]:
+        return self.environ.get("RANK"), self.environ.get("LOCAL_RANK")
+
+    @property
+    def candidate(self) -> bool:
+        """May be a rank: it has a page, or a RANK in its environment."""
+        return self.page is not None or _number(self.environ.get("RANK")) is not None
 
 
 class Discovery:
@@ -20,71 +48,161 @@ class Discovery:
 
     def __init__(self, run: Path | None) -> None:
         self._run = run
-        self._environs: dict[tuple[int, float], dict[str, str]] = {}
-        self._paged: dict[int, tuple[Rank, int]] = {}
+        self._facts: dict[tuple[int, int], tuple[dict[str, str], tuple[str, ...], bool]] = {}
+        self._identities: dict[str, tuple[int, Identity]] = {}
+        self._names: frozenset[str] = frozenset()
+
+    def changed(self) -> bool:
+        """Have pages come since the last `find`? One listing of a small folder."""
+        return self._page_names() != self._names
 
     def find(self, root_pid: int) -> tuple[Worker, ...]:
-        """The process tree of `root_pid`, itself included; empty once it is gone.
+        """The process tree of `root_pid`, and every rank that has left a page, alive or not.
 
-        A page says who is a rank, also under mp.spawn and fork, where the environment does not; without a page it
-        is the environment's RANK, in the process nearest to the root that has it and not in its children.
+        A page says who is a rank, also under mp.spawn and fork, where the environment does not, and also for a rank
+        that is dead or has another parent by now. Without a page it is RANK in the environment: in the process
+        nearest to the root that has it, unless processes below it have another one (a launcher that was itself
+        given RANK as the node's number) or a page.
         """
-        try:
-            root = psutil.Process(root_pid)
-            family = [root, *root.children(recursive=True)]
-        except psutil.Error:
-            return ()
-        self._read_pages({process.pid for process in family})
-        owners: dict[int, int] = {}
-        found: list[Worker] = []
-        for process in family:
-            with contextlib.suppress(psutil.Error):
-                found.append(self._classify(process, owners))
-        return tuple(found)
+        pages = {identity.pid: identity for identity in self._read_pages()}
+        family: dict[int, _Seen] = {}
+        for pid in (root_pid, *pages):
+            for process in _family(pid):
+                with contextlib.suppress(psutil.Error, OSError, ValueError):
+                    if process.pid not in family and (pid == root_pid or _is(pages[pid])):
+                        family[process.pid] = self._see(process, pages)
+        dead = [identity for identity in pages.values() if identity.pid not in family and identity.rank >= 0]
+        return (*_classified(family), *map(_dead_rank, dead))
 
-    def _classify(self, process: psutil.Process, owners: dict[int, int]) -> Worker:
-        """`owners`: process -> the rank's process that it is or descends from; parents come before children."""
-        parent, started = process.ppid(), process.create_time()
-        owner = owners.get(parent)
-        environ = self._environ(process, started)
-        rank, world = self._paged.get(process.pid) or _rank_of(environ)
-        if rank is not None and (owner is None or process.pid in self._paged):
-            owners[process.pid] = process.pid
-            role = Role.RANK
-        elif owner is not None:
-            owners[process.pid] = owner
-            role, rank, world = Role.CHILD, None, None
-        else:
-            role, world = Role.LAUNCHER, None
-        return Worker(
-            pid=process.pid,
-            started=started,
-            role=role,
-            rank=rank,
-            local_rank=_number(environ.get("LOCAL_RANK")) if role is Role.RANK else None,
-            world_size=world,
-            parent=owner if role is Role.CHILD else parent,
-            command=tuple(process.cmdline()),
-        )
-
-    def _read_pages(self, pids: set[int]) -> None:
-        for path in self._run.glob("*.page") if self._run is not None else ():
-            with contextlib.suppress(OSError, ValueError):
-                pid = int(path.stem)
-                if pid in pids and pid not in self._paged:
-                    page = decode_page(read_file(path))
-                    if page.rank >= 0:
-                        self._paged[pid] = (page.rank, page.world_size)
-
-    def _environ(self, process: psutil.Process, started: float) -> dict[str, str]:
-        identity = (process.pid, started)
-        known = self._environs.get(identity)
+    def _see(self, process: psutil.Process, pages: Mapping[int, Identity]) -> _Seen:
+        pid = process.pid
+        parent, ticks = _parent_and_ticks(pid)
+        known = self._facts.get((pid, ticks))
         if known is None:
-            known = {name: value for name, value in _environ(process).items() if name in _WANTED}
-            # between fork and exec a child still shows its parent's environment
-            if time.time() - started > 2.0:
-                self._environs[identity] = known
-        return known
+            environ = {name: value for name, value in _environ(process).items() if name in _WANTED}
+            known = environ, tuple(process.cmdline()), _is_python(process)
+            if time.time() - _started(ticks) > _SETTLED:
+                self._facts[pid, ticks] = known
+        environ, command, python = known
+        page = pages.get(pid)
+        if page is not None and (page.started_ticks != ticks or page.rank < 0):
+            page = None
+        return _Seen(pid, parent, ticks, command, environ, page, python)
+
+    def _page_names(self) -> frozenset[str]:
+        if self._run is None:
+            return frozenset()
+        try:
+            with os.scandir(self._run) as entries:
+                return frozenset(entry.name for entry in entries if entry.name.endswith(".page"))
+        except OSError:
+            return frozenset()
+
+    def _read_pages(self) -> Iterator[Identity]:
+        """Who has a page; one that knows its rank is read once, as long as the file is the same."""
+        self._names = self._page_names()
+        for name in sorted(self._names):
+            assert self._run is not None
+            with contextlib.suppress(OSError, ValueError), (self._run / name).open("rb") as file:
+                inode = os.fstat(file.fileno()).st_ino
+                known = self._identities.get(name)
+                if known is None or known[0] != inode or known[1].rank < 0:
+                    known = self._identities[name] = inode, decode_identity(file.read(IDENTITY_BYTES))
+                yield known[1]
+
+
+def _classified(family: Mapping[int, _Seen]) -> Iterator[Worker]:
+    """Roles, parents before children. `owner`: the rank's process that a process is or descends from."""
+    below = _descendants(family)
+    owner: dict[int, int] = {}
+    for seen in family.values():
+        above = owner.get(seen.parent)
+        is_rank = seen.page is not None or (
+            above is None and seen.candidate and not any(_outranks(other, seen) for other in below[seen.pid])
+        )
+        if is_rank:
+            owner[seen.pid] = seen.pid
+        elif above is not None:
+            owner[seen.pid] = above
+        yield _worker(seen, is_rank, above)
+
+
+def _outranks(below: _Seen, seen: _Seen) -> bool:
+    """Is the descendant the rank rather than this process: a launcher with RANK, or a shell around one rank?"""
+    if not below.candidate or seen.page is not None:
+        return False
+    return below.page is not None or below.place != seen.place or (below.python and not seen.python)
+
+
+def _descendants(family: Mapping[int, _Seen]) -> dict[int, list[_Seen]]:
+    below: dict[int, list[_Seen]] = {pid: [] for pid in family}
+    for seen in family.values():
+        parent = seen.parent
+        while parent in below:
+            below[parent].append(seen)
+            parent = family[parent].parent
+    return below
+
+
+def _worker(seen: _Seen, is_rank: bool, above: int | None) -> Worker:
+    role = Role.RANK if is_rank else Role.CHILD if above is not None else Role.LAUNCHER
+    rank = _number(seen.environ.get("RANK")) if seen.page is None else seen.page.rank
+    world = _number(seen.environ.get("WORLD_SIZE")) if seen.page is None else seen.page.world_size
+    return Worker(
+        pid=seen.pid,
+        started=_started(seen.ticks),
+        role=role,
+        rank=Rank(rank) if is_rank and rank is not None else None,
+        local_rank=_number(seen.environ.get("LOCAL_RANK")) if is_rank else None,
+        world_size=world if is_rank else None,
+        parent=above if role is Role.CHILD else seen.parent,
+        command=seen.command,
+    )
+
+
+def _dead_rank(identity: Identity) -> Worker:
+    return Worker(
+        pid=identity.pid,
+        started=_started(identity.started_ticks),
+        role=Role.RANK,
+        rank=identity.rank,
+        world_size=identity.world_size,
+    )
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    """A process and all below it, parents first; empty once it is gone."""
+    try:
+        root = psutil.Process(pid)
+        return [root, *root.children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def _is(identity: Identity) -> bool:
+    """Does the process that wrote the page still live, rather than another with its pid?"""
+    try:
+        return _parent_and_ticks(identity.pid)[1] == identity.started_ticks
+    except (OSError, ValueError):
+        return False
+
+
+def _parent_and_ticks(pid: int) -> tuple[int, int]:
+    """proc(5): fields 4 and 22 of stat; the name before them may hold spaces and parentheses."""
+    fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    if len(fields) < 20:
+        raise ValueError(f"/proc/{pid}/stat is cut off")
+    return int(fields[1]), int(fields[19])
+
+
+def _started(ticks: int) -> float:
+    """Seconds since the epoch, the same for one process however it was found."""
+    return _boot_time() + ticks / _TICKS
+
+
+@functools.cache
+def _boot_time() -> float:
+    return float(psutil.boot_time())
 
 
 def _environ(process: psutil.Process) -> dict[str, str]:
@@ -95,9 +213,12 @@ def _environ(process: psutil.Process) -> dict[str, str]:
     return environ
 
 
-def _rank_of(environ: Mapping[str, str]) -> tuple[Rank | None, int | None]:
-    rank = _number(environ.get("RANK"))
-    return (None if rank is None else Rank(rank)), _number(environ.get("WORLD_SIZE"))
+def _is_python(process: psutil.Process) -> bool:
+    """By its executable's name; one that cannot be read is given the benefit of the doubt."""
+    try:
+        return "python" in Path(process.exe()).name
+    except (psutil.Error, OSError):
+        return True
 
 
 def _number(text: str | None) -> int | None:

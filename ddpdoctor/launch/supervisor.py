@@ -2,7 +2,7 @@
 
 The child is not bound to us: if the supervisor is killed, the job runs on. We keep the terminal's foreground, so
 that Ctrl-C and Ctrl-\\ come to us and not to torchrun, whose death Ctrl-\\ would be; a child that wants to read the
-terminal is stopped by the kernel (SIGTTIN), and is then given it.
+terminal is stopped by the kernel (SIGTTIN), and is then given it. Ctrl-Z stops both, `fg` and `bg` continue both.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ from types import FrameType, TracebackType
 import psutil
 
 from ddpdoctor.errors import CommandNotExecutable, CommandNotFound
+from ddpdoctor.launch import terminal
 
 #: forwarded once each time they come; never SIGQUIT, which asks for a look
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: a terminal sends these to a whole process group (Ctrl-C, hang-up), kill(1) sends SIGTERM to one process
+_TO_GROUP = (signal.SIGINT, signal.SIGHUP)
 
 #: seconds between SIGTERM and SIGKILL for a job that is stopped
 GRACE = 10.0
@@ -31,45 +34,82 @@ class Job:
     """A running command. Use as a context manager: signal handlers are ours only in between."""
 
     def __init__(self, command: tuple[str, ...], environ: Mapping[str, str]) -> None:
-        """Start it. Raises CommandNotFound or CommandNotExecutable."""
+        self._command = command
+        self._environ = environ
         self._looks_wanted = 0
+        self._suspension_wanted = False
+        self._terminal_wanted = False
         self._previous: dict[int, object] = {}
-        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            self._child = subprocess.Popen(command, env=dict(environ), preexec_fn=os.setpgrp)
-        except FileNotFoundError:
-            raise CommandNotFound(f"{command[0]}: command not found", hint="is it on PATH?") from None
-        except (PermissionError, OSError) as error:
-            raise CommandNotExecutable(f"{command[0]}: {error.strerror}", hint="is it a program?") from None
-        self.pid = self._child.pid
+        self._status: int | None = None
+        #: 0 until the command is started
+        self.pid = 0
         #: signals that were forwarded: a job that ends after one was ended by its user
         self.forwarded: list[int] = []
-        self._status: int | None = None
+        #: how the child ended as its parent saw it, negative for a signal; None while it runs
+        self.returncode: int | None = None
 
     def __enter__(self) -> Job:
-        for number in (*FORWARDED, signal.SIGQUIT, signal.SIGCHLD):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays in force
-                self._previous[number] = signal.signal(number, self._on_signal)
+        """Start the command. Raises CommandNotFound or CommandNotExecutable."""
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._previous_wakeup = signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        # before the child is there, so that no signal can end us and leave it behind
+        for number in (*FORWARDED, signal.SIGQUIT, signal.SIGTSTP, signal.SIGCHLD):
+            ignored = signal.getsignal(number) is signal.SIG_IGN
+            if (
+                number == signal.SIGCHLD or not ignored
+            ):  # nohup stays in force; an ignored SIGCHLD would lose the status
+                self._previous[number] = signal.signal(number, self._on_signal)
+        try:
+            self._start()
+        except BaseException:
+            self._restore()
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._restore()
+        if terminal.foreground() == self.pid:
+            terminal.hand_to(os.getpgrp())
+
+    def _start(self) -> None:
+        try:
+            self._child = subprocess.Popen(self._command, env=dict(self._environ), preexec_fn=self._in_child)
+        except FileNotFoundError:
+            raise CommandNotFound(f"{self._command[0]}: command not found", hint="is it on PATH?") from None
+        except OSError as error:
+            hint = "is it a program?"
+            raise CommandNotExecutable(f"{self._command[0]}: {error.strerror}", hint=hint) from None
+        self.pid = self._child.pid
+        for number in self.forwarded:
+            self._forward(number)
+
+    def _in_child(self) -> None:
+        """Between fork and exec: its own group; exec itself puts our handlers back to the default."""
+        os.setpgrp()
+        if self._previous.get(signal.SIGCHLD) is signal.SIG_IGN:
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    def _restore(self) -> None:
         signal.set_wakeup_fd(self._previous_wakeup)
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         os.close(self._wake_read)
         os.close(self._wake_write)
-        self._take_terminal_back()
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         """Runs between two bytecodes of whatever we are doing, so a look in progress delays no signal."""
         if number == signal.SIGQUIT:
             self._looks_wanted += 1
+        elif number == signal.SIGTSTP:
+            self._suspension_wanted = True
         elif number in FORWARDED and self._status is None:
             self.forwarded.append(number)
-            with contextlib.suppress(ProcessLookupError):
-                # Ctrl-C reaches a terminal's whole process group; kill(1) reaches one process
-                (os.killpg if number == signal.SIGINT else os.kill)(self.pid, number)
+            if self.pid:
+                self._forward(number)
+
+    def _forward(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            (os.killpg if number in _TO_GROUP else os.kill)(self.pid, number)
 
     def look_wanted(self) -> bool:
         """Has SIGQUIT come since the last time that this was asked?"""
@@ -85,34 +125,50 @@ class Job:
 
     def poll(self) -> int | None:
         """The child's exit status as a shell gives it (128 + n for a signal), None while it runs."""
+        if self._suspension_wanted:
+            self._suspension_wanted = False
+            self._suspend()
         while self._status is None:
-            try:
-                pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
-            except ChildProcessError:
-                self._status = 0
-                break
+            pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
             if pid == 0:
-                return None
+                break
             if os.WIFSTOPPED(status):
-                self._continue_in_foreground(os.WSTOPSIG(status))
+                self._child_stopped(os.WSTOPSIG(status))
                 continue
             code = os.waitstatus_to_exitcode(status)
-            self._child.returncode = code
+            self._child.returncode = self.returncode = code
             self._status = code if code >= 0 else 128 - code
+        if self._terminal_wanted and terminal.foreground() == os.getpgrp():
+            self._terminal_wanted = False
+            self._continue()
         return self._status
 
-    def _continue_in_foreground(self, number: int) -> None:
-        """Stopped because it reads (or sets) the terminal: give it the terminal. Any other stop is the user's."""
-        if number not in (signal.SIGTTIN, signal.SIGTTOU):
-            return
-        with contextlib.suppress(OSError):
-            _set_foreground(self.pid)
+    def _child_stopped(self, number: int) -> None:
+        """Stopped over the terminal: it wants it, or Ctrl-Z was typed while it had it. Any other stop is the user's."""
+        owner = terminal.foreground()
+        if number in (signal.SIGTTIN, signal.SIGTTOU):
+            self._terminal_wanted = True
+            if owner != os.getpgrp():
+                terminal.stop_ourselves()  # we are in the background: the shell says so, and `fg` gives us the terminal
+        elif number == signal.SIGTSTP and owner == self.pid:
+            terminal.hand_to(os.getpgrp())
+            terminal.stop_ourselves()
+            self._continue()
+
+    def _suspend(self) -> None:
+        """Ctrl-Z came to us: the job stops too, and goes on when a shell continues us."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGTSTP)
+        terminal.stop_ourselves()
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGCONT)
 
-    def _take_terminal_back(self) -> None:
-        with contextlib.suppress(OSError):
-            if os.isatty(0) and os.tcgetpgrp(0) == self.pid:
-                _set_foreground(os.getpgrp())
+    def _continue(self) -> None:
+        """Give the child the terminal if it is ours to give, never somebody else's, and let it go on."""
+        if terminal.foreground() == os.getpgrp():
+            terminal.hand_to(self.pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGCONT)
 
     def stop(self, grace: float = GRACE) -> None:
         """End the whole job: SIGTERM to the command and every rank, SIGKILL to what is left after `grace` seconds.
@@ -140,12 +196,3 @@ def _family(pid: int) -> list[psutil.Process]:
         return [root, *root.children(recursive=True)]
     except psutil.Error:
         return []
-
-
-def _set_foreground(group: int) -> None:
-    """tcsetpgrp from a background group stops the caller unless SIGTTOU is blocked (tcsetpgrp(3))."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
-    try:
-        os.tcsetpgrp(0, group)
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTTOU})
