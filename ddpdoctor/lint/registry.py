@@ -15,6 +15,9 @@ UNREADABLE = LintRule("DD199", "unreadable-source", Severity.ERROR)
 #: module names in `rules/`, in the order of their codes
 RULES = (
     "missing_set_epoch",
+    "set_epoch_misuse",
+    "missing_distributed_sampler",
+    "sampler_shuffle_conflict",
     "uneven_shards",
     "ragged_last_batch",
     "collective_under_rank_branch",
@@ -23,8 +26,16 @@ RULES = (
     "collective_under_rank_local_condition",
     "mismatched_collective_sequence",
     "new_group_not_on_all_ranks",
+    "collective_result_lost",
+    "collective_argument_error",
     "identical_rng_all_ranks",
+    "rank_dependent_split",
+    "shard_order_not_synced",
     "unseeded_ranks",
+    "global_rank_as_device_index",
+    "local_rank_argument",
+    "ddp_before_device_move",
+    "load_without_map_location",
 )  # fmt: skip
 
 

@@ -73,6 +73,15 @@ class ModuleFacts:
         return found
 
     @cached_property
+    def assignments(self) -> list[tuple[str, ast.expr]]:
+        """(name, expression) of every plain assignment to a name."""
+        return [
+            (node.targets[0].id, node.value)
+            for node in ast.walk(self.module.tree)
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+        ]
+
+    @cached_property
     def distributed(self) -> bool:
         """The file (or one that it uses) really takes part in a process group."""
         if self.named("torch.distributed.init_process_group", *DDP_PATHS):

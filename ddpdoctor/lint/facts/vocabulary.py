@@ -218,7 +218,6 @@ WORLD_CALLS = frozenset({
     "mmengine.dist.get_world_size",
     "torch_xla.core.xla_model.xrt_world_size",
     "detectron2.utils.comm.get_world_size",
-    "torch.cuda.device_count",
 })  # fmt: skip
 #: true on rank 0 only
 FIRST_RANK_CALLS = frozenset({

@@ -43,7 +43,7 @@ RULE = LintRule("DD117", "new-group-not-on-all-ranks", Severity.ERROR, ("DD203",
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences whose operation makes a group."""
     for item in facts.divergences:
-        if item.op.op == "new_group" and not item.local:
+        if item.op.op == "new_group" and not item.local and item.exit is None:
             message = f"every rank must make every group, members or not: {proof(item)}"
             related = ((item.branch.site, f"the branch: {item.branch.text}"),)
             yield facts.finding(RULE, place(item, facts.module.path), message, related=related)

@@ -51,7 +51,7 @@ RULE = LintRule("DD112", "rank-exit-before-collective", Severity.ERROR, ("DD203"
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences through an early exit on the rank."""
     for item in facts.divergences:
-        if item.exit is None or item.op.op == "new_group":
+        if item.exit is None:
             continue
         if item.local and (item.looped or item.exit.kind != "return"):
             continue

@@ -1,0 +1,88 @@
+"""The result of a collective is lost
+
+## What it does
+Finds in-place collectives on a temporary (`all_reduce(x.float())`, `all_reduce(torch.tensor(n))`) whose result nobody
+can read, and variables that are bound to the None that `all_reduce` and `broadcast` return.
+
+## Why it harms
+The collective changes the temporary, not the variable: each rank goes on with its own numbers, silently.
+
+## Example
+```python
+dist.all_reduce(loss.float())
+log(loss)
+```
+
+## Use instead
+```python
+total = loss.float()
+dist.all_reduce(total)
+log(total)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+`x.contiguous()` and `x.to(...)` may return `x` itself, and then it works by luck; they are reported as warnings.
+Functional collectives return their result and are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD118", "collective-result-lost", Severity.ERROR)
+
+
+_IN_PLACE = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "broadcast"))
+#: always make a new tensor
+_COPIES = frozenset({"clone"})
+#: make a new tensor unless there is nothing to do
+_MAYBE_COPIES = frozenset({"contiguous", "cuda", "cpu", "to", "float", "double", "half", "long", "int", "bfloat16"})
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Temporaries as the tensor of an in-place collective; and their None taken for a result."""
+    for call in facts.named(*_IN_PLACE):
+        yield from _temporary(facts, call)
+    yield from _none_bound(facts)
+
+
+def _temporary(facts: ModuleFacts, call: Call) -> Iterator[Finding | None]:
+    tensor = call.node.args[0] if call.node.args else None
+    if not isinstance(tensor, ast.Call) or not call.unused or call.path.endswith("broadcast"):
+        return
+    name = tensor.func.attr if isinstance(tensor.func, ast.Attribute) else ""
+    if name not in _COPIES | _MAYBE_COPIES | {"tensor"} or _module_function(tensor, "tensor", name):
+        return
+    op = call.path.rpartition(".")[2]
+    message = f"{op} changes a temporary that nobody can read: bind it to a name first"
+    severity = Severity.WARNING if name in _MAYBE_COPIES else Severity.ERROR
+    yield facts.finding(RULE, call.site, message, severity=severity)
+
+
+def _module_function(tensor: ast.Call, wanted: str, name: str) -> bool:
+    """`anything.tensor(...)` that is not torch's."""
+    func = tensor.func
+    return name == wanted and not (
+        isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "torch"
+    )
+
+
+def _none_bound(facts: ModuleFacts) -> Iterator[Finding | None]:
+    bound = {id(call.node): call for call in facts.named(*_IN_PLACE) if call.keyword("async_op") is None}
+    for target, node in facts.assignments:
+        call = bound.get(id(node))
+        if call is not None and not call.opaque and len(call.args) <= 3 and target != "_":
+            op = call.path.rpartition(".")[2]
+            yield facts.finding(RULE, call.site, f"{op} works in place and returns None: `{target}` will be None")

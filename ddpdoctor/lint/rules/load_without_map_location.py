@@ -1,0 +1,61 @@
+"""torch.load without map_location on every rank
+
+## What it does
+Finds `torch.load(path)` without `map_location` in a script that makes an NCCL process group.
+
+## Why it harms
+Tensors go back to the device that they were saved from. A checkpoint that rank 0 wrote is loaded onto GPU 0 by every
+rank: out of memory there, or a CUDA context of each process on it.
+
+## Example
+```python
+state = torch.load("last.pt")
+```
+
+## Use instead
+```python
+state = torch.load("last.pt", map_location="cpu")
+```
+
+## Fix safety
+Safe: `map_location="cpu"` is added; `load_state_dict` copies to the parameters' own device.
+
+## When it is wrong
+When the checkpoint holds CPU tensors only.
+
+## References
+https://docs.pytorch.org/docs/stable/generated/torch.load.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+
+RULE = LintRule("DD173", "load-without-map-location", Severity.WARNING)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Loads on all ranks that say nothing of where to."""
+    groups = facts.named("torch.distributed.init_process_group")
+    backends = [call.argument(0, "backend") for call in groups]
+    if not any(b is not None and isinstance(b.constant, str) and "nccl" in b.constant for b in backends):
+        return
+    for call in facts.named("torch.load"):
+        placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
+        if not placed and not call.context.some_ranks_only:
+            message = "every rank loads onto the device that the file was saved from, mostly GPU 0: set map_location"
+            yield facts.finding(RULE, call.site, message, fix=_fix(facts, call))
+
+
+def _fix(facts: ModuleFacts, call: Call) -> Fix | None:
+    if call.site.file != facts.module.path or not call.node.args:
+        return None
+    at = site_of(facts.module, call.node.args[-1])
+    edit = Edit(at.end_line, at.end_column, at.end_line, at.end_column, ', map_location="cpu"')
+    return Fix(Applicability.SAFE, (edit,))

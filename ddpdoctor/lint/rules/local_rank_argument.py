@@ -1,0 +1,54 @@
+"""A script that only knows --local_rank
+
+## What it does
+Finds `add_argument("--local_rank")` without `--local-rank`, in a file that never reads LOCAL_RANK.
+
+## Why it harms
+Since torch 2.0 the old launcher passes `--local-rank`, and the script ends with "unrecognized arguments". torchrun
+passes nothing at all: `local_rank` keeps its default on every rank, and all ranks use device 0.
+
+## Example
+```python
+parser.add_argument("--local_rank", type=int, default=0)
+```
+
+## Use instead
+```python
+parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))
+```
+
+## Fix safety
+Unsafe: the other spelling is added; where the value comes from stays as it was.
+
+## When it is wrong
+DeepSpeed's launcher passes `--local_rank`; files that use it are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/elastic/run.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+
+RULE = LintRule("DD146", "local-rank-argument", Severity.WARNING)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Options spelled with an underscore only."""
+    if facts.torch_version < (2, 0) or "deepspeed" in facts.module.imports or "LOCAL_RANK" in facts.module.text:
+        return
+    for call in facts.methods("add_argument"):
+        spelled = [a for a in call.node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        texts = {a.value for a in spelled}
+        if "--local_rank" in texts and "--local-rank" not in texts:
+            message = "torchrun sets LOCAL_RANK and passes no --local_rank; torch 2's old launcher passes --local-rank"
+            at = site_of(facts.module, spelled[0])
+            edit = Edit(at.line, at.column, at.line, at.column, '"--local-rank", ')
+            yield facts.finding(RULE, call.site, message, fix=Fix(Applicability.UNSAFE, (edit,)))

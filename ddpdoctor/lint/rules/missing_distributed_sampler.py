@@ -1,0 +1,89 @@
+"""Every rank trains on all the data
+
+## What it does
+Finds data-parallel training from a shuffling `DataLoader` without sampler, in a file that wraps its model in DDP.
+
+## Why it harms
+Each rank goes through the whole data set: an epoch costs as much as on one GPU, and the gradients average
+duplicates. Nothing fails.
+
+## Example
+```python
+model = DDP(net)
+loader = DataLoader(data, batch_size=64, shuffle=True)
+for batch in loader:
+    model(batch).sum().backward()
+```
+
+## Use instead
+```python
+sampler = DistributedSampler(data)
+loader = DataLoader(data, batch_size=64, sampler=sampler)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the data set itself is split by rank in a way that cannot be seen. Iterable data sets, loaders given to a
+framework, data sets that mention the rank, and evaluation are not reported.
+
+## References
+https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Instance, Made
+from ddpdoctor.lint.facts.trace import Op
+from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD103", "missing-distributed-sampler", Severity.WARNING)
+
+
+_SPLITS = frozenset({"shard", "rank", "local_rank", "block"})
+_SPLITTING_WORDS = (
+    "split_dataset_by_node", "DistributedSampler", "DistributedBatchSampler", "split_by_node", "IterableDataset",
+    "num_replicas", "num_shards", "shard_id", "prepare_data_loader", "setup_dataloaders", "skip_first_batches",
+)  # fmt: skip
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Shuffling loaders without sampler whose loop has a DDP backward, where nothing splits by rank."""
+    if facts.mentions(*_SPLITTING_WORDS):
+        return
+    for iteration in facts.iterations:
+        over = iteration.turn.over
+        loader = loaders.loader_of(over)
+        if over is None or loader is None or loader.opaque or "prepared" in over.tags or iteration.context.no_grad:
+            continue
+        shuffle, sampler = loader.argument(2, "shuffle"), loader.argument(3, "sampler")
+        plain = sampler is None and loader.argument(4, "batch_sampler") is None
+        if not plain or shuffle is None or shuffle.constant is not True or _split(facts, loader.argument(0, "dataset")):
+            continue
+        ops = [op for op in facts.looped.get(iteration.turn.site, []) if _backward(op)]
+        if ops:
+            message = "every rank goes through all of this data: give the loader a DistributedSampler"
+            related = ((ops[0].site, "gradients are averaged over ranks here"),)
+            yield facts.finding(RULE, loader.site, message, related=related)
+
+
+def _backward(op: Op) -> bool:
+    return op.op == "backward (DDP)"
+
+
+def _split(facts: ModuleFacts, dataset: Value | None, depth: int = 0) -> bool:
+    """The data set, or something that it is made from, depends on the rank."""
+    if dataset is None or loaders.shard_tags(facts, dataset) & _SPLITS or len(dataset.atoms) > 1:
+        return True
+    thing = dataset.thing
+    if isinstance(thing, (Instance, Made)) and depth < 4:
+        given = (*thing.args, *(v for _, v in thing.keywords))
+        return any(_split(facts, v, depth + 1) for v in given)
+    return False

@@ -1,0 +1,66 @@
+"""set_epoch where it does nothing or fails
+
+## What it does
+Finds `set_epoch` called on a `DataLoader` or on a sampler that has no such method, and `set_epoch` called with a
+constant inside the epoch loop.
+
+## Why it harms
+`DataLoader` has no `set_epoch`: the call raises AttributeError. With a constant, every epoch has the same order.
+
+## Example
+```python
+loader = DataLoader(data, sampler=sampler)
+for epoch in range(10):
+    loader.set_epoch(epoch)
+```
+
+## Use instead
+```python
+for epoch in range(10):
+    loader.sampler.set_epoch(epoch)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+Behind `hasattr` or `isinstance` tests of the same object nothing is reported.
+
+## References
+https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD102", "set-epoch-misuse", Severity.ERROR)
+
+
+_WITHOUT = frozenset(
+    f"torch.utils.data.{name}" for name in ("DataLoader", "RandomSampler", "SequentialSampler", "BatchSampler")
+)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Calls of set_epoch on what has none, or with a constant in a loop."""
+    for call in facts.methods("set_epoch"):
+        thing = call.receiver.thing if call.receiver is not None else None
+        if not isinstance(thing, Made) or any(
+            "hasattr" in g.text or "isinstance" in g.text for g in call.context.guards
+        ):
+            continue
+        assert call.receiver is not None
+        if thing.path in _WITHOUT and not call.receiver.tags & {"maybe", "prepared"}:
+            kind = thing.path.rpartition(".")[2]
+            yield facts.finding(RULE, call.site, f"a {kind} has no set_epoch: call it on its DistributedSampler")
+        elif thing.path == vocabulary.SAMPLER and call.context.loops and call.args and call.args[0].known:
+            constant = call.args[0].constant
+            message = f"set_epoch({constant!r}) in a loop: every epoch has the same order, pass the epoch's number"
+            yield facts.finding(RULE, call.site, message)

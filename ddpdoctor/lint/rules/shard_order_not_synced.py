@@ -1,0 +1,57 @@
+"""A sampler whose seed differs between ranks
+
+## What it does
+Finds `DistributedSampler(seed=...)` whose seed is a function of the rank or of the clock.
+
+## Why it harms
+The sampler relies on every rank shuffling alike and then taking its own share. With different orders the shares
+overlap: two ranks together saw 12 of 16 samples.
+
+## Example
+```python
+DistributedSampler(data, seed=args.seed + rank)
+```
+
+## Use instead
+```python
+DistributedSampler(data, seed=args.seed)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+Only a seed that provably differs is reported.
+
+## References
+https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD133", "shard-order-not-synced", Severity.ERROR)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Samplers with a seed that is not the same on all ranks."""
+    for call in facts.named(vocabulary.SAMPLER):
+        seed = call.argument(4, "seed")
+        if seed is None:
+            continue
+        if seed.tags & {"rank", "local_rank"} or len(seed.atoms) > 1:
+            reason = "depends on the rank"
+        elif "time" in seed.tags or "unique" in seed.tags:
+            reason = "is different in every process"
+        else:
+            continue
+        message = (
+            f"the sampler's seed {reason}: ranks shuffle differently, so their shares overlap and samples are lost"
+        )
+        yield facts.finding(RULE, call.site, message)
