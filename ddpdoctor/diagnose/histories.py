@@ -8,6 +8,7 @@ stretch that changes the order of collectives counts as a parting.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from ddpdoctor.model.stacks import Site
 WINDOW = 48
 #: How many equal events in a row count as agreeing again.
 RUN = 4
+#: How many differences are looked at thoroughly: a program whose ranks have roles differs everywhere.
+THOROUGH = 32
 _COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
 
 
@@ -84,6 +87,10 @@ class History:
     #: the ring has overwritten older events
     truncated: bool
 
+    def loaders(self) -> frozenset[Site | None]:
+        """Places where the rank made data iterators."""
+        return frozenset(s.site for s in self.steps if s.kind in (EventKind.NEXT, EventKind.STOP_ITERATION))
+
     def made(self, step: Step) -> bool:
         """The rank has issued this operation from this place at some time."""
         return any(other.site == step.site and other.op == step.op for other in self.steps if other.kind is step.kind)
@@ -127,9 +134,15 @@ def partings(left: History, right: History) -> tuple[Parting, ...]:
 
 
 def _shared(left: History, right: History) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """Both histories without collectives of groups that only one of the two belongs to, from a common moment on."""
+    """Both histories from a common moment on, without what only one of the two can have.
+
+    That is collectives of groups without the other, and data iterators that the other never made.
+    """
+    shared = left.loaders() & right.loaders()
 
     def concerns_both(step: Step) -> bool:
+        if step.kind in (EventKind.NEXT, EventKind.STOP_ITERATION):
+            return step.site in shared
         return step.group is None or (left.rank in step.group[1] and right.rank in step.group[1])
 
     start = 0.0
@@ -142,7 +155,7 @@ def _shared(left: History, right: History) -> tuple[tuple[Step, ...], tuple[Step
     ]
     if start:
         # Which of two simultaneous events is first is chance: begin where both agree.
-        skip = _rejoin(sides[0], sides[1], 0, 0)
+        skip = None if _agree(sides[0], sides[1], 0, 0) else _rejoin(sides[0], sides[1], 0, 0)
         if skip:
             sides = [sides[0][skip[0] :], sides[1][skip[1] :]]
     return tuple(sides[0]), tuple(sides[1])
@@ -150,13 +163,14 @@ def _shared(left: History, right: History) -> tuple[tuple[Step, ...], tuple[Step
 
 def _walk(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Parting]:
     found: list[Parting] = []
-    i = j = 0
+    i = j = differences = 0
     while i < len(ours) and j < len(theirs):
         if ours[i] == theirs[j]:
             i, j = i + 1, j + 1
             continue
         before = ours[i - 1] if i else None
-        step = _rejoin(ours, theirs, i, j)
+        differences += 1
+        step = _rejoin(ours, theirs, i, j, thorough=differences <= THOROUGH)
         if step is None:
             found.extend(_open_end(before, ours[i:], theirs[j:]))
             break
@@ -189,13 +203,42 @@ def _after(steps: Sequence[Step], count: int) -> Sequence[Step]:
     return steps[places[count - 1] + 1 :] if count else steps
 
 
-def _rejoin(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> tuple[int, int] | None:
-    """How much of each to skip so that both agree again for a while; the least in sum."""
-    for total in range(2 * WINDOW):
-        for a in range(max(0, total - WINDOW), min(total, WINDOW) + 1):
-            if _agree(ours, theirs, i + a, j + total - a):
-                return a, total - a
-    return None
+def _rejoin(
+    ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int, *, thorough: bool = True
+) -> tuple[int, int] | None:
+    """How much of each to skip so that both agree again: what lets them agree longest, else the least in sum.
+
+    A loop's history repeats, so that a skipped backward can also be read as an inserted forward; only the right reading
+    lets the histories agree up to where one of them ends.
+    """
+    best: tuple[int, int] | None = None
+    longest = 0
+    for a, b in _skips():
+        if not _agree(ours, theirs, i + a, j + b):
+            continue
+        if not thorough:
+            return a, b
+        if best is None or a == 0 or b == 0:
+            length = _agreement(ours, theirs, i + a, j + b)
+            if length > longest:
+                best, longest = (a, b), length
+    return best
+
+
+@functools.cache
+def _skips() -> tuple[tuple[int, int], ...]:
+    pairs = [(a, b) for a in range(WINDOW + 1) for b in range(WINDOW + 1) if a or b]
+    return tuple(sorted(pairs, key=lambda pair: (pair[0] + pair[1], pair)))
+
+
+def _agreement(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> int:
+    """For how many steps both agree; without limit where they do up to an end."""
+    length = 0
+    while i + length < len(ours) and j + length < len(theirs):
+        if ours[i + length] != theirs[j + length]:
+            return length
+        length += 1
+    return 1 << 30
 
 
 def _agree(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> bool:

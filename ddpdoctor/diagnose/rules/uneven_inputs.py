@@ -55,14 +55,18 @@ RULE = Rule(
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
         if story.shape is Shape.ENDED_EARLY and story.act and story.act.site:
-            yield _diagnosis(facts, story, story.act.site)
+            diagnosis = _diagnosis(facts, story, story.act.site)
+            if diagnosis:
+                yield diagnosis
 
 
-def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis:
+def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis | None:
     short, long = story.actors, story.others
     culprits = long if len(long) < len(short) else short
     counts = {rank: _count(facts, rank, loop) for rank in (*short, *long)}
     agree = _counters_agree(counts, short, long)
+    if not agree and all(counts.values()):
+        return None  # as many batches everywhere: something else parted them
     confidence = weaker(Confidence.CERTAIN if agree and story.unique else Confidence.LIKELY, story.cap)
     return Diagnosis(
         RULE.code,
