@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 PLUGIN = Path(__file__).resolve().parent.parent / "probe" / "plugin"
+
+#: the ring's length: the name until 2.7, and the name from 2.8 that wins where both are set
+RECORDER_NAMES = ("TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_FR_BUFFER_SIZE")
 
 #: entries of the Flight Recorder's ring: torch's own default from 2.11, 0 before
 RECORDER_ENTRIES = 2000
@@ -43,7 +46,10 @@ def plan(
     if run is not None:
         wanted |= _probe(environ, run, watch_pid, group_timeout)
     own = ("PYTHONPATH", "DDPDOCTOR_RUN", "DDPDOCTOR_WATCH_PID", "DDPDOCTOR_GROUP_TIMEOUT")
-    kept = {name: environ[name] for name in wanted if name in environ and name not in own}
+    if any(name in environ for name in RECORDER_NAMES):
+        # one setting under two names: ours under the other name could win over the user's
+        wanted = {name: pair for name, pair in wanted.items() if name not in RECORDER_NAMES}
+    kept = {name: environ[name] for name in (*wanted, *RECORDER_NAMES) if name in environ and name not in own}
     taken = {name: pair for name, pair in wanted.items() if name not in kept}
     return EnvironmentPlan(
         set={name: value for name, (value, _) in taken.items()},
@@ -68,15 +74,13 @@ def _probe(
 
 
 def _recorder(torch_version: str | None) -> dict[str, tuple[str, str]]:
-    """The recorder's ring is off by default before torch 2.11; both names, since the first that is set wins."""
+    """The recorder's ring is off by default before torch 2.11; a version that cannot be told may be one of those."""
     release = _release(torch_version)
-    if release is None or release >= (2, 11):
+    if release is not None and release >= (2, 11):
         return {}
     why = "the Flight Recorder's ring, which is off by default before torch 2.11"
-    wanted = {"TORCH_NCCL_TRACE_BUFFER_SIZE": (str(RECORDER_ENTRIES), why)}
-    if release >= (2, 8):
-        wanted["TORCH_FR_BUFFER_SIZE"] = (str(RECORDER_ENTRIES), why)
-    return wanted
+    names = RECORDER_NAMES[:1] if release is not None and release < (2, 8) else RECORDER_NAMES
+    return {name: (str(RECORDER_ENTRIES), why) for name in names}
 
 
 def _release(version: str | None) -> tuple[int, int] | None:
@@ -87,15 +91,29 @@ def _release(version: str | None) -> tuple[int, int] | None:
 def installed_torch(command: tuple[str, ...], environ: Mapping[str, str]) -> str | None:
     """torch's version in the interpreter that the command will run, read from its metadata; torch is not imported.
 
-    None where it cannot be told: the command is no Python program, or its environment is laid out in another way.
+    None where it cannot be told: the command is no Python program (a shell script, say), or its environment is laid
+    out in another way.
     """
     interpreter = _interpreter(command, environ)
     if interpreter is None:
         return None
-    for site in sorted(interpreter.parent.parent.glob("lib/python3*/site-packages")):
-        for metadata in site.glob("torch-*.dist-info"):
+    for packages in _package_folders(interpreter, environ):
+        for metadata in packages.glob("torch-*.dist-info"):
             return metadata.name.removeprefix("torch-").removesuffix(".dist-info").partition("+")[0]
     return None
+
+
+def _package_folders(interpreter: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Where it looks for packages: PYTHONPATH, its environment, the user's own, the system's (Debian's two names)."""
+    yield from (Path(entry) for entry in environ.get("PYTHONPATH", "").split(":") if entry)
+    home = interpreter.parent.parent
+    version = re.search(r"python3\.\d+$", interpreter.resolve().name)
+    libraries = (version[0], "python3") if version else ("python3*",)
+    system = {home, Path("/usr/local")} if home == Path("/usr") else {home}
+    user = {Path(environ["HOME"], ".local")} if "HOME" in environ else set[Path]()
+    for prefix in (home, *sorted(user), *sorted(system - {home})):
+        for library in libraries:
+            yield from sorted(prefix.glob(f"lib/{library}/*-packages"))
 
 
 def _interpreter(command: tuple[str, ...], environ: Mapping[str, str]) -> Path | None:
@@ -111,7 +129,8 @@ def _interpreter(command: tuple[str, ...], environ: Mapping[str, str]) -> Path |
         return None
     if shebang:
         words = shebang.decode(errors="replace").split()
-        program = words[-1] if words and words[0].endswith("/env") else (words[0] if words else "")
-        named = shutil.which(program, path=environ.get("PATH")) if program else None
+        if words and words[0].endswith("/env"):
+            words = [word for word in words[1:] if not word.startswith("-")]
+        named = shutil.which(words[0], path=environ.get("PATH")) if words else None
         path = Path(named) if named else path
     return path if "python" in path.name else None

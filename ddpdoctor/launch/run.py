@@ -3,44 +3,63 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 PREFIX = "ddpdoctor-"
+#: held locked by the watch that made the folder
+LOCK = "lock"
+#: longest folder that is used: a unix socket's path holds 107 bytes
+_MOST_CHARACTERS = 70
 
 
 @contextlib.contextmanager
 def run_directory(environ: Mapping[str, str]) -> Iterator[Path | None]:
-    """A private folder (0700) with a short path, since a unix socket's path holds 107 bytes; removed at the end.
+    """A private folder (0700) with a short path; removed at the end.
 
     It lies in $XDG_RUNTIME_DIR or the temporary directory, which are local and not shared with other nodes. None
     where neither can be written: then the job runs without the probe.
     """
-    path = _make(environ)
-    try:
+    with contextlib.ExitStack() as stack:
+        path = None
+        for parent in (environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):
+            if path is None and parent and len(parent) <= _MOST_CHARACTERS:
+                with contextlib.suppress(OSError):
+                    path = _make(Path(parent), stack)
         yield path
-    finally:
-        if path is not None:
-            shutil.rmtree(path, ignore_errors=True)
 
 
-def _make(environ: Mapping[str, str]) -> Path | None:
-    for parent in (environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir()):
-        if not parent or len(parent) > 70:
-            continue
-        with contextlib.suppress(OSError):
-            _remove_stale(Path(parent))
-            return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent))
-    return None
+def _make(parent: Path, stack: contextlib.ExitStack) -> Path:
+    _remove_stale(parent)
+    path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent))
+    stack.callback(shutil.rmtree, path, ignore_errors=True)
+    lock = stack.enter_context((path / LOCK).open("wb"))
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return path
 
 
 def _remove_stale(parent: Path) -> None:
-    """Folders of watches that were killed: their pid is in the name, and nobody has it any more."""
+    """Folders of watches that were killed: nobody here has the pid in the name, and nobody anywhere holds the lock.
+
+    The pid alone would not do: a container that shares this folder counts its pids anew.
+    """
     for folder in parent.glob(f"{PREFIX}[0-9]*-*"):
         pid = folder.name.removeprefix(PREFIX).partition("-")[0]
         with contextlib.suppress(OSError):
             if pid.isdigit() and not Path(f"/proc/{pid}").exists() and folder.stat().st_uid == os.getuid():
-                shutil.rmtree(folder, ignore_errors=True)
+                with (folder / LOCK).open("rb") as lock:
+                    if _unlocked(lock):
+                        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unlocked(lock: BinaryIO) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
