@@ -17,6 +17,7 @@ from tests.golden.reports import REPORTS
 ROOT = Path(__file__).parents[2]
 PROSE = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 HELP = re.compile(r"^\$ ddpdoctor ([a-z ]*)--help\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```$|^    .*?$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 #: argparse lays out help in its own way from 3.13 on; the documents hold the older one
 needs_older_argparse = pytest.mark.skipif(sys.version_info >= (3, 13), reason="argparse formats help differently")
 
@@ -74,7 +75,8 @@ def test_help_in_prose_is_what_the_program_prints(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_between_documents_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
+    prose = CODE.sub("", path.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", prose):
         assert (path.parent / target).exists(), target
 
 
