@@ -200,12 +200,28 @@ def condition_of(facts: Facts, site: Site, actors: RankSet, others: RankSet) -> 
     Callers are known while the actor still stands there; those that the other ranks stand in too decide nothing.
     """
     code = facts.evidence.code
-    stack = facts.stack(actors.members[0])
-    shared = set(facts.stack(others.members[0]))
+    stack = _frames(facts, actors.members[0])
+    shared = set(_frames(facts, others.members[0]))
     here = bool(stack) and frames.same_place(stack[0], site)
     path = [site, *(frame for frame in stack[1:] if frame not in shared)] if here else [site]
     found = ((place, source.rank_condition(code, place)) for place in path)
     return next(((place, span) for place, span in found if span), None)
+
+
+def _frames(facts: Facts, rank: Rank) -> tuple[Site, ...]:
+    """The main thread's frames without torch's, libraries included, innermost first."""
+    seen = facts.evidence.rank(rank)
+    main = frames.main_thread(seen) if seen else None
+    return tuple(frame for frame in main.frames if not frames.is_internal(frame.file)) if main else ()
+
+
+def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:
+    """Where the user's code made a call: the site itself, or, if that is in a library, the line that led there."""
+    if frames.is_library(site.file):
+        for rank in ranks:
+            if any(frames.same_place(frame, site) for frame in _frames(facts, rank)) and facts.stack(rank):
+                return facts.stack(rank)[0]
+    return site
 
 
 def made_by(facts: Facts, step: Step, ranks: RankSet) -> bool:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
@@ -51,13 +52,34 @@ def enclosing_loops(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, .
 
 
 def rank_condition(code: Mapping[str, SourceFile], site: Site) -> Span | None:
-    """The innermost `if` around the line that asks which rank this is, directly or through a name that holds it."""
+    """The innermost `if` that lets only some ranks come to the line, directly or through a name that holds a rank.
+
+    It stands around the line, or before it in the same function and sends the others away (`if rank != 0: return`).
+    """
     tree = _tree(code, site.file)
-    names = _rank_names(tree) if tree else frozenset()
-    for node in reversed(_chain(code, site)):
+    if tree is None:
+        return None
+    names = _rank_names(tree)
+    for node in (*reversed(_chain(code, site)), _function(tree, site.line)):
         if isinstance(node, ast.If) and _in_branch(node, site.line) and _asks_rank(node.test, names):
             return _span(code, site, node)
+        for before in reversed(getattr(node, "body", [])):
+            if _sends_away(before, site.line) and _asks_rank(before.test, names):
+                return _span(code, site, before)
     return None
+
+
+def _function(tree: ast.Module, line: int) -> ast.AST:
+    """The innermost function around a line, else the module."""
+    found = [node for node in _around(tree, line) if isinstance(node, _FUNCTIONS)]
+    return found[-1] if found else tree
+
+
+def _sends_away(node: ast.AST, line: int) -> TypeGuard[ast.If]:
+    """An `if` before the line whose body does not come to it."""
+    if not isinstance(node, ast.If) or node.orelse or (node.end_lineno or node.lineno) >= line:
+        return False
+    return isinstance(node.body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise))
 
 
 def _in_branch(node: ast.If, line: int) -> bool:

@@ -52,7 +52,8 @@ def stand(rank: RankEvidence | None, wait: Wait | None, now: float) -> Standing:
     if state == "T":
         return Standing(Activity.STOPPED, site, "stopped by a signal")
     if wait is not None:
-        return Standing(Activity.WAITING, wait.site or site, wait_label(wait))
+        inner = wait.site if wait.site and not (site and frames.is_library(wait.site.file)) else site
+        return Standing(Activity.WAITING, inner, wait_label(wait))
     silent = rank.page is not None and now - rank.page.heartbeat > HEARTBEAT_LOST_SECONDS
     if _moves(rank):
         what = "a call that holds the interpreter's lock" if silent else _activity_words(rank)

@@ -46,7 +46,7 @@ def waiting(facts: Facts, members: RankSet) -> str:
     wait = next((w for rank in members if (w := facts.wait(rank))), None)
     if wait is None:
         return "no wait that we know"
-    return f"{wait_label(wait)} at {place(wait.site or facts.standing(wait.rank).site)}"
+    return f"{wait_label(wait)} at {place(facts.standing(wait.rank).site or wait.site)}"
 
 
 def batches(count: int) -> str:

@@ -25,7 +25,7 @@ https://github.com/NVIDIA/nccl/issues/522 https://github.com/pytorch/pytorch/iss
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ddpdoctor.diagnose import shapes, wording
 from ddpdoctor.diagnose.facts import Facts
@@ -49,33 +49,110 @@ RULE = Rule(
     specificity=55,
 )
 
+#: Ranks in a cycle and paths followed at once; a cycle of more ranks stays without a name.
+LONGEST_CYCLE = 8
+MOST_PATHS = 4096
+
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    pair = _crossed(facts) or _crossed_threads(facts)
-    if pair and not any(s.shape not in (Shape.ORDER, Shape.UNCLEAR) for s in shapes.stories(facts)):
-        yield _diagnosis(facts, *pair)
+    if any(story.shape not in (Shape.ORDER, Shape.UNCLEAR) for story in shapes.stories(facts)):
+        return
+    cycle = _cycle(facts)
+    if len(cycle) > 2:
+        yield _long_cycle(facts, cycle)
+    elif cycle:
+        yield _diagnosis(facts, *cycle)
+    elif order := _threads_in_disorder(facts):
+        yield _threads(facts, order)
 
 
-def _crossed(facts: Facts) -> tuple[Wait, Wait] | None:
-    """Two ranks, each waiting for the other in another group that has both."""
-    waits = [wait for wait in facts.graph.all_waits() if wait.group]
-    for mine in waits:
-        for theirs in waits:
-            mutual = theirs.rank in mine.needs and mine.rank in theirs.needs
-            if mutual and mine.group and theirs.group and _key(mine.group) != _key(theirs.group):
-                return mine, theirs
-    return None
+def _cycle(facts: Facts) -> tuple[Wait, ...]:
+    """The shortest cycle of waits, each for the next one's rank, that passes through more than one group."""
+    waits = [wait for wait in facts.graph.all_waits() if wait.group and wait.needs]
+    paths: list[tuple[Wait, ...]] = [(wait,) for wait in waits]
+    for _ in range(min(len(waits), LONGEST_CYCLE)):
+        longer: list[tuple[Wait, ...]] = []
+        for path in paths:
+            for wait in waits:
+                if wait.rank not in path[-1].needs:
+                    continue
+                if wait is path[0] and len({_key(w.group) for w in path if w.group}) > 1:
+                    return path
+                if wait.rank > path[0].rank and all(wait.rank != step.rank for step in path):
+                    longer.append((*path, wait))
+        paths = longer[:MOST_PATHS]
+    return ()
 
 
-def _crossed_threads(facts: Facts) -> tuple[Wait, Wait] | None:
-    """Two threads of one rank in collectives, one of which meets another operation of another rank."""
-    for waits in facts.graph.waits.values():
-        if len(waits) > 1 and any(wait.mismatched for wait in waits):
-            mine = next(wait for wait in waits if wait.mismatched)
-            theirs = facts.wait(mine.mismatched.members[0])
-            if theirs:
-                return mine, theirs
-    return None
+def _long_cycle(facts: Facts, cycle: tuple[Wait, ...]) -> Diagnosis:
+    """Rank after rank waits in another group; who left the common order cannot be told from the cycle."""
+    world = facts.evidence.world_size
+    members = RankSet.of(wait.rank for wait in cycle)
+    links = [
+        f"rank {wait.rank} waits in {wait_label(wait)} of {wait.group.label(world) if wait.group else 'a group'} for "
+        f"rank {following.rank}"
+        for wait, following in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
+    ]
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.POSSIBLE,
+        RankSet(),
+        facts.waiting,
+        f"{wording.ranks(members)} wait for each other in a circle through "
+        f"{len({_key(wait.group) for wait in cycle if wait.group})} process groups",
+        f"{'; '.join(links)}. Each would enter the group that the one before it waits in only afterwards.",
+        "Use the groups in the same order on every rank, also where communication is overlapped with something else.",
+        facts.standing_locations(members),
+        tuple(links),
+    )
+
+
+def _threads_in_disorder(facts: Facts) -> Mapping[Rank, tuple[Wait, ...]]:
+    """Ranks' waits in one group, in the order in which they were issued, if threads of a rank share that group."""
+    shared = [w for waits in facts.graph.waits.values() if len(waits) > 1 for w in waits if w.mismatched]
+    if not shared or shared[0].group is None:
+        return {}
+    key = _key(shared[0].group)
+    found = {
+        rank: tuple(
+            sorted(
+                (w for w in waits if w.group and _key(w.group) == key and w.seq is not None), key=lambda w: w.seq or 0
+            )
+        )
+        for rank, waits in facts.graph.waits.items()
+    }
+    return {rank: waits for rank, waits in found.items() if waits}
+
+
+def _threads(facts: Facts, order: Mapping[Rank, tuple[Wait, ...]]) -> Diagnosis:
+    """Threads of a rank share a group: which of them comes first is chance, and differs between ranks."""
+    sides: dict[str, list[Rank]] = {}
+    for rank, waits in order.items():
+        sides.setdefault(waits[0].op, []).append(rank)
+    ranked = sorted((RankSet.of(members) for members in sides.values()), key=lambda side: (len(side), side.members))
+    odd, rest = ranked[0], ranked[-1]
+    issued = [" before ".join(wait.op for wait in order[side.members[0]]) for side in (odd, rest)]
+    shared = order[odd.members[0]][0].group
+    label = shared.label(facts.evidence.world_size) if shared else "one group"
+    sites = dict.fromkeys(wait.site for side in (odd, rest) for wait in order[side.members[0]] if wait.site)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.POSSIBLE,
+        odd if len(odd) < len(rest) else RankSet(),
+        facts.waiting - (odd if len(odd) < len(rest) else RankSet()),
+        f"threads share {label}: {wording.ranks(odd)} issued {issued[0]}, {wording.ranks(rest)} {issued[1]}",
+        "Collectives of a group are paired by their order, and which of two threads comes first is chance. Each thread "
+        "waits for a partner that waits in the other thread's operation.",
+        "Give the background thread a process group of its own (dist.new_group) and let nothing else use it.",
+        tuple(
+            facts.location([r for r, ws in order.items() if any(w.site == site for w in ws)], site) for site in sites
+        ),
+        tuple(f"rank {w.rank}, thread {w.thread}: {wait_label(w)}" for waits in order.values() for w in waits),
+    )
 
 
 def _key(group: Group) -> tuple[str, tuple[Rank, ...]]:
@@ -89,7 +166,7 @@ def _diagnosis(facts: Facts, mine: Wait, theirs: Wait) -> Diagnosis:
     second = theirs if first is mine else mine
     world = facts.evidence.world_size
     names = [wait.group.label(world) if wait.group else "a group" for wait in (first, second)]
-    both = _used_before(facts, mine, theirs) and mine.seq is not None and not mine.mismatched
+    both = _used_before(facts, mine, theirs)
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -114,10 +191,7 @@ def _diagnosis(facts: Facts, mine: Wait, theirs: Wait) -> Diagnosis:
 
 
 def _sides(facts: Facts, mine: Wait, theirs: Wait) -> tuple[RankSet, RankSet]:
-    """Ranks that wait as the one does and ranks that wait as the other does; two threads of a rank make it a side."""
-    double = RankSet.of(rank for rank, waits in facts.graph.waits.items() if len(waits) > 1)
-    if mine.group and theirs.group and _key(mine.group) == _key(theirs.group):
-        return double, facts.waiting - double
+    """Ranks that wait as the one does and ranks that wait as the other does."""
     return _in_group(facts, mine), _in_group(facts, theirs)
 
 

@@ -53,9 +53,10 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
             yield _diagnosis(facts, story, story.act.site)
 
 
-def _diagnosis(facts: Facts, story: Story, site: Site) -> Diagnosis:
+def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
+    site = shapes.users_line(facts, story.actors, called)
     never = story.act is not None and not shapes.made_by(facts, story.act, story.others)
-    condition = shapes.condition_of(facts, site, story.actors, story.others)
+    condition = shapes.condition_of(facts, called, story.actors, story.others)
     # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).
     paired_on = story.parting.inserted() and "barrier" in (story.act.op if story.act else "")
     sure = never and story.unique and condition is not None and not paired_on
@@ -100,4 +101,4 @@ def _evidence(
         yield f"{wording.ranks(story.actors)} made one more {op} at {where} than {others}"
     yield f"the histories part there: {wording.step(story.act)} against {wording.step(story.instead)}"
     if condition:
-        yield f"{wording.place(condition[0])} stands under `{condition[1].text}` (line {condition[1].first})"
+        yield f"{wording.place(condition[0])} is reached only past `{condition[1].text}` (line {condition[1].first})"
