@@ -1,0 +1,73 @@
+"""`ddpdoctor repro` as a person runs it: the verdict is shown and compared, and Ctrl-C leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.e2e
+REPRO = [sys.executable, "-m", "ddpdoctor", "repro"]
+
+
+def test_a_run_shows_its_verdict_and_passes() -> None:
+    done = subprocess.run(
+        [*REPRO, "run", "rank-finished-early", "--json"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)
+    assert result["passed"]
+    assert result["report"]["diagnoses"][0]["code"] == "DD252"
+    assert "ddpdoctor: HANG - " in done.stderr
+    assert "WRONG" not in done.stderr
+
+
+def test_ctrl_c_ends_the_job_and_leaves_no_process() -> None:
+    mark = f"{os.getpid()}-{time.monotonic_ns()}"
+    run = subprocess.Popen(
+        [*REPRO, "run", "stopped-process"],
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "DDPDOCTOR_TEST_MARK": mark},
+        start_new_session=True,
+    )
+    try:
+        _until(lambda: sum(_is_rank(process) for process in _marked(mark)) >= 3)
+        run.send_signal(signal.SIGINT)
+        assert run.wait(30) == 130
+        assert list(_marked(mark)) == []
+    finally:
+        for left in [*_marked(mark)]:
+            left.kill()
+        run.wait()
+
+
+def _is_rank(process: psutil.Process) -> bool:
+    try:
+        return "RANK" in process.environ()
+    except psutil.Error:
+        return False
+
+
+def _marked(mark: str) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("DDPDOCTOR_TEST_MARK") == mark and process.pid != os.getpid():
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def _until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.2)
