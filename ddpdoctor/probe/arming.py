@@ -18,10 +18,10 @@ PR_SET_PTRACER = 0x59616D61
 _fatal: TextIO | None = None
 
 
-def arm(rank: int, world_size: int, **identity: Any) -> None:
+def arm(rank: int, world_size: int, *, dying: bool = False, **identity: Any) -> None:
     """Make this process's page and what belongs to it; once a process. A rank that is not known yet is -1.
 
-    Raises OSError where the run directory does not take a page.
+    A process that is `dying` gets the page alone. Raises OSError where the run directory does not take a page.
     """
     import torch
 
@@ -32,6 +32,8 @@ def arm(rank: int, world_size: int, **identity: Any) -> None:
     facts = {"pid": os.getpid(), "started_ticks": started_ticks(), "torch_version": str(torch.__version__)}
     facts |= {"rank": rank, "world_size": world_size, "backend": "", "recorder_socket": "", "group_timeout": None}
     state.page = PageWriter(stem + ".page", facts | identity)
+    if dying:
+        return
     _allow_tracing()
     _catch_fatal(stem + ".fatal")
     state.page.identify(recorder_socket=recorder.serve(stem + ".sock"))
@@ -47,7 +49,7 @@ def arm_late() -> None:
         with open(f"/proc/{os.getppid()}/environ", "rb") as file:
             parent = file.read().split(b"\0")
         if not any(entry.startswith(b"RANK=") for entry in parent):
-            arm(int(environment["RANK"]), int(environment["WORLD_SIZE"]))
+            arm(int(environment["RANK"]), int(environment["WORLD_SIZE"]), dying=True)
     except (OSError, ValueError):
         return
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,6 +22,8 @@ GRACE, PAUSE = 2.0, 0.01
 
 #: pids of worker processes that this process started and has not seen end
 _living: set[int] = set()
+#: a failure was waited for since the last worker was started: the ones that follow are the launcher's own doing
+_waited = False
 
 
 def install() -> None:
@@ -47,9 +50,15 @@ def _started(function: Callable[..., None]) -> Callable[..., None]:
             drop_frame(error)
             raise
         if _is_rank(kwargs.get("env")):
-            _living.add(self.pid)
+            _begun(self.pid)
 
     return stand_in(__init__, function)
+
+
+def _begun(pid: int) -> None:
+    global _waited
+    _waited = False
+    _living.add(pid)
 
 
 def _is_rank(environment: object) -> bool:
@@ -64,7 +73,8 @@ def _exited(function: Callable[..., None]) -> Callable[..., None]:
         function(self, *args, **kwargs)
         if self.pid in _living and self.returncode is not None:
             _living.discard(self.pid)
-            _tell(self.pid, self.returncode)
+            # A launcher notices a failure by polling; where it waits, it has told the worker to end.
+            _tell(self.pid, self.returncode, noticed=sys._getframe(1).f_code.co_name == "_internal_poll")
 
     return stand_in(_handle_exitstatus, function)
 
@@ -80,7 +90,7 @@ def _process_started(function: Callable[..., None]) -> Callable[..., None]:
             raise
         if state.page is None and isinstance(self.pid, int):
             _watch_polls(type(self._popen))
-            _living.add(self.pid)
+            _begun(self.pid)
 
     return stand_in(start, function)
 
@@ -100,14 +110,15 @@ def _polled(function: Callable[..., Any]) -> Callable[..., Any]:
         status = function(self, *args, **kwargs)
         if status is not None and self.pid in _living:
             _living.discard(self.pid)
-            _tell(self.pid, status)
+            _tell(self.pid, status, noticed=True)
         return status
 
     return stand_in(poll, function)
 
 
-def _tell(pid: int, status: int) -> None:
-    """Append one exit; where others live on and the supervisor does too, wait until it has looked at them."""
+def _tell(pid: int, status: int, *, noticed: bool) -> None:
+    """Append one exit; at the first failure, while other workers live on, wait until the supervisor has looked."""
+    global _waited
     line = json.dumps({"pid": pid, "status": status, "time": time.monotonic()}) + "\n"
     try:
         descriptor = os.open(
@@ -121,7 +132,8 @@ def _tell(pid: int, status: int) -> None:
         return
     finally:
         os.close(descriptor)
-    if status != 0 and _living:
+    if noticed and status != 0 and _living and not _waited:
+        _waited = True
         _wait_for_look(os.path.join(state.run, f"looked.{pid}"))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from . import calls, endings, late, sites, state
+from . import calls, endings, groups, late, sites, state
 from . import page as layout
 from .unseen import drop_frame, skip_in_dynamo, stand_in
 from .writer import CALL_KIND, EVENT_KIND, Operation, PageWriter
@@ -17,13 +17,14 @@ NEXT, STOP = EVENT_KIND["next"], EVENT_KIND["stop_iteration"]
 FORWARD, FORWARD_NO_SYNC = EVENT_KIND["forward"], EVENT_KIND["forward_no_sync"]
 BACKWARD, STEP = EVENT_KIND["backward"], EVENT_KIND["optimizer_step"]
 
-IN_BACKWARD = CALL_KIND["backward"]
+IN_BACKWARD, FROM_ROOT = CALL_KIND["backward"], CALL_KIND["from_root"]
 #: attribute of a data iterator: where it was made
 MADE_AT = "_ddpdoctor_made_at"
 
 
 def install() -> None:
     """Patch what torch itself has; FSDP and DeepSpeed when the job has imported them."""
+    from torch import distributed
     from torch.nn.parallel import DistributedDataParallel
     from torch.optim.optimizer import register_optimizer_step_post_hook
     from torch.utils.data import dataloader
@@ -32,6 +33,8 @@ def install() -> None:
     iterator = dataloader._BaseDataLoaderIter
     iterator.__next__ = _loader_next(iterator.__next__)
     DistributedDataParallel.forward = _ddp_forward(DistributedDataParallel.forward)
+    reducer: Any = distributed.Reducer
+    reducer._rebuild_buckets = calls.around(reducer._rebuild_buckets, _read_rebuild, event=False)
     _watch_backward()
     skip_in_dynamo(_after_step.__code__)
     register_optimizer_step_post_hook(_after_step)
@@ -104,17 +107,33 @@ def _ddp_forward(function: Callable[..., Any]) -> Callable[..., Any]:
     is_tracing = calls.is_tracing()
 
     def forward(self: Any, *inputs: Any, **kwargs: Any) -> Any:
-        if is_tracing() or state.page is None:
+        page = state.page
+        if is_tracing() or page is None:
             return function(self, *inputs, **kwargs)
-        _count_forward(state.page, self.require_backward_grad_sync, sys._getframe(1))
+        _count_forward(page, self.require_backward_grad_sync, sys._getframe(1))
+        slot = page.slot()
+        before, slot.forward_group = slot.forward_group, self.process_group
         try:
             return function(self, *inputs, **kwargs)
         except BaseException as error:
             drop_frame(error)
             endings.seen(error)
             raise
+        finally:
+            slot.forward_group = before
 
     return stand_in(forward, function)
+
+
+def _read_rebuild(page: PageWriter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation | None:
+    """DDP's second forward agrees on the buckets' order: a broadcast in C++ from the first rank of its group."""
+    del args, kwargs
+    group = groups.find(page, page.slot().forward_group)
+    if group is None:
+        return None
+    return Operation(
+        FROM_ROOT, page.text("broadcast"), group.position, root=group.members[0], detail=b"order of DDP's buckets"
+    )
 
 
 def _count_forward(page: PageWriter | None, synchronises: object, frame: Any) -> None:

@@ -48,7 +48,7 @@ class Operation(NamedTuple):
 class Slot:
     """One thread's row. Only its own thread writes it, but for the reaper, which acts when the thread is gone."""
 
-    __slots__ = ("depth", "in_backward", "inside", "published", "row", "thread", "word")
+    __slots__ = ("depth", "forward_group", "in_backward", "inside", "published", "row", "thread", "word")
 
     def __init__(self, row: int, thread: int) -> None:
         self.row = page.THREADS + row * page.THREAD_SIZE
@@ -59,6 +59,8 @@ class Slot:
         #: inside a communication call: what c10d calls from there is its own business
         self.inside = False
         self.in_backward = False
+        #: process group of the DDP module whose forward runs, for as long as it runs
+        self.forward_group: Any = None
 
 
 class PageWriter:
