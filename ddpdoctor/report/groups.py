@@ -16,6 +16,8 @@ _TINTS = {
     "still": Tint.WARN,
     "unseen": Tint.WARN,
 }
+#: columns for the line of source, tried one after the other
+_SOURCE_ROOMS = (44, 36, 28, 20, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +52,21 @@ def merge(statuses: Iterable[RankStatus], culprits: RankSet) -> tuple[Row, ...]:
 
 
 def table(rows: tuple[Row, ...], culprits: RankSet, *, most: int, width: int, style: Style) -> list[str]:
-    """The rows as aligned columns; as the terminal narrows, first the source goes, then the label gets its own line.
+    """The rows as aligned columns; as the terminal narrows, the source shrinks, then the label is put below.
 
     Of more than `most` rows the largest innocent ones and the culprits' stay.
     """
     shown = _most_telling(rows, culprits, most)
     cells = [_cells(row, style) for row in shown]
-    for layout in (_wide, _without_source):
-        lines = layout(cells)
+    painted: list[str] = []
+    for room in _SOURCE_ROOMS:
+        lines = _columns([_fields(cell, room, style) for cell in cells])
         if all(columns(line) <= width for line in lines):
+            painted = [_mark(line, row, culprits, style) for line, row in zip(lines, shown, strict=True)]
             break
     else:
-        lines = []
-    painted = [_mark(line, row, culprits, style) for line, row in zip(lines, shown, strict=False)]
-    if not lines:
-        painted = [
-            line for row, cell in zip(shown, cells, strict=True) for line in _stacked(row, cell, culprits, width, style)
-        ]
+        for row, cell in zip(shown, cells, strict=True):
+            painted.extend(_stacked(row, cell, culprits, width, style))
     if len(shown) < len(rows):
         hidden = sum(len(row.ranks) for row in rows) - sum(len(row.ranks) for row in shown)
         painted.append(f"  {style.ellipsis} and {hidden} more ranks in {len(rows) - len(shown)} other places")
@@ -91,17 +91,14 @@ def _cells(row: Row, style: Style) -> _Cells:
         ranks=style.cut(str(row.ranks), 24),
         count=f"({len(row.ranks)})",
         place=style.line(row.place),
-        source=style.cut(style.line(row.source), 44),
+        source=style.line(row.source),
         label=style.line(row.label),
     )
 
 
-def _wide(cells: list[_Cells]) -> list[str]:
-    return _columns([[c.state, f"{c.word:<5} {c.ranks}", c.count, c.place, c.source, c.label] for c in cells])
-
-
-def _without_source(cells: list[_Cells]) -> list[str]:
-    return _columns([[c.state, f"{c.word:<5} {c.ranks}", c.count, c.place, c.label] for c in cells])
+def _fields(cell: _Cells, room: int, style: Style) -> list[str]:
+    source = style.cut(cell.source, room) if room else ""
+    return [cell.state, f"{cell.word:<5} {cell.ranks}", cell.count, cell.place, source, cell.label]
 
 
 def _columns(table: list[list[str]]) -> list[str]:
