@@ -6,6 +6,8 @@ import contextlib
 import os
 import shlex
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from ddpdoctor.config import OnHang, WatchConfig
 from ddpdoctor.errors import DoctorError, ExitCode
 from ddpdoctor.launch.supervisor import Job
 from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.processes import Exit
 from ddpdoctor.observe.looking import Looker, Verdict
 from ddpdoctor.observe.watcher import Watcher
 from ddpdoctor.report import json
@@ -26,14 +29,18 @@ KEPT = 20
 class Follower:
     """Follows one job from its start to its end."""
 
-    def __init__(self, job: Job, looker: Looker, config: WatchConfig, console: Console) -> None:
+    def __init__(self, job: Job, looker: Looker, config: WatchConfig, console: Console, *, probe: bool) -> None:
+        """`probe`: is it in the ranks' environment, rather than off or without a place for its pages?"""
         self._job = job
         self._config = config
         self._console = console
         self._started = looker.started
-        self._watcher: Watcher | None = Watcher(looker, job.pid, config.stall_after, self._tell, self._resumed)
+        self._watcher: Watcher | None = Watcher(
+            looker, job.pid, config.stall_after, self._tell, self._resumed, probe=probe
+        )
         self._stopped = False
-        self._told = 0
+        #: the last verdict that was shown
+        self._told: Verdict | None = None
 
     def tick(self) -> None:
         """Watch for a moment. An error of ours is said once, and then the job is left alone."""
@@ -58,19 +65,29 @@ class Follower:
     def _close(self, status: int) -> None:
         ended = f"exit status {status}" if status < 128 else f"signal {status - 128}"
         seconds = time.monotonic() - self._started
-        final = None if self._stopped or self._watcher is None else self._watcher.close()
-        if final is not None and status != 0 and not self._job.forwarded and final.report.diagnoses:
+        final = self._last_verdict(status)
+        if final is not None and status != 0 and not self._job.forwarded and self._is_news(final):
             self._print(final, job=f"job ended with {ended}")
         elif final is not None and self._config.json and not self._told:
             self._write_json(final)
         if not self._stopped:
             self._console.mention(f"the job ended with {ended} after {seconds:.0f} s")
 
+    def _is_news(self, verdict: Verdict) -> bool:
+        return bool(verdict.report.diagnoses) and (self._told is None or _gist(verdict) != _gist(self._told))
+
+    def _last_verdict(self, status: int) -> Verdict | None:
+        """None where nobody would read it: a healthy end is told by --json alone."""
+        if self._stopped or self._watcher is None or (status == 0 and (self._told or not self._config.json)):
+            return None
+        return self._watcher.close(Exit(self._job.pid, self._job.returncode or 0, time.monotonic()))
+
     def _tell(self, verdict: Verdict) -> None:
-        stop = self._config.on_hang is OnHang.STOP and verdict.report.outcome is Outcome.HANG
+        hang = verdict.report.outcome is Outcome.HANG
+        stop = self._config.on_hang is OnHang.STOP and hang
         folder = self._print(verdict, job="stopping the job (--on-hang=stop)" if stop else "")
-        if self._config.on_hang is OnHang.COMMAND:
-            self._run_command(folder)
+        if self._config.on_hang is OnHang.COMMAND and hang:
+            self._run_command(verdict, folder)
         if stop:
             self._stopped = True
             self._job.stop()
@@ -80,7 +97,7 @@ class Follower:
 
     def _print(self, verdict: Verdict, job: str = "") -> Path | None:
         """Show a verdict and keep its evidence; returns the bundle, None where it could not be written."""
-        self._told += 1
+        self._told = verdict
         self._write_json(verdict)
         folder = self._write_bundle(verdict)
         running = f"job left running (--on-hang={self._config.hang_command or 'report'})"
@@ -110,13 +127,31 @@ class Follower:
             _forget_old(folder.parent)
         return folder
 
-    def _run_command(self, folder: Path | None) -> None:
-        """The user's program gets the report's path; what becomes of it is its own business."""
-        path = self._config.json or (folder / "report.json" if folder else "")
+    def _run_command(self, verdict: Verdict, folder: Path | None) -> None:
+        """The user's program gets the report's path; what becomes of it is its own business. Its output is stderr's."""
         try:
-            subprocess.Popen([*shlex.split(self._config.hang_command), str(path)], stdin=subprocess.DEVNULL)
+            path = self._config.json or (folder / "report.json" if folder else _write_aside(verdict))
+            subprocess.Popen(
+                [*shlex.split(self._config.hang_command), str(path)],
+                stdin=subprocess.DEVNULL,
+                stdout=sys.stderr,
+                start_new_session=True,
+            )
         except (OSError, ValueError) as error:
             self._console.say(f"--on-hang command cannot be started: {error}")
+
+
+def _gist(verdict: Verdict) -> object:
+    report = verdict.report
+    return report.outcome, [(diagnosis.code, diagnosis.culprits) for diagnosis in report.diagnoses[:1]]
+
+
+def _write_aside(verdict: Verdict) -> Path:
+    """A report that has no other place: a file of its own in the temporary directory. Raises OSError."""
+    descriptor, name = tempfile.mkstemp(prefix="ddpdoctor-report-", suffix=".json")
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(json.render(verdict.report))
+    return Path(name)
 
 
 def _state_folder() -> Path:

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
                     started_wall=wall,
                     native=config.native,
                 )
-                follower = Follower(job, looker, config, console)
+                follower = Follower(job, looker, config, console, probe="DDPDOCTOR_RUN" in planned.set)
             except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
                 console.say(f"cannot watch ({type(error).__name__}: {error}); the job runs on")
             while job.poll() is None:

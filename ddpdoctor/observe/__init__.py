@@ -1,1 +1,1 @@
-"""Sampling (impure: signals) and judging progress (pure: stall)."""
+"""Following a running job (impure: signals, looking, watcher) and judging its progress (pure: stall)."""

@@ -14,6 +14,8 @@ PROOF_PAUSES = (2.0, 4.0, 8.0, 15.0, 30.0)
 FLOOR = 30.0
 FACTOR = 5.0
 FIRST_STEP = 600.0
+#: `auto` without pages: nothing tells movement but a look, so one is taken this often
+BLIND = 60.0
 
 
 class Decision(Enum):
@@ -32,6 +34,8 @@ class Pulse:
     moved: float
     #: the largest number of optimizer steps of a rank
     steps: int
+    #: ranks whose page could be read
+    pages: int
     #: the smallest group timeout, None where no page tells one
     group_timeout: float | None = None
 
@@ -42,12 +46,18 @@ class Progress:
 
     started: float
     moved: float
+    #: no pages will ever come: the probe is off
+    blind: bool = False
+    #: a page has been read: without any, no proof is possible
+    paged: bool = False
     longest_gap: float = 0.0
     stepped: bool = False
     group_timeout: float | None = None
     #: looks for a proof since the last movement, and when the last was
     looks: int = 0
     looked: float = 0.0
+    #: when a full look found nothing to report; the stall clock starts again there
+    cleared: float = 0.0
     #: a report was made at this movement, and how often since
     reported: float | None = None
     reports: int = 0
@@ -56,7 +66,8 @@ class Progress:
 
 def advance(progress: Progress, pulse: Pulse) -> Progress:
     """Take in a reading; movement resets the looks, and after the first step its gap is learned."""
-    progress = replace(progress, group_timeout=pulse.group_timeout or progress.group_timeout)
+    timeout = pulse.group_timeout or progress.group_timeout
+    progress = replace(progress, group_timeout=timeout, paged=progress.paged or pulse.pages > 0)
     if pulse.moved <= progress.moved:
         return progress
     gap = pulse.moved - progress.moved if progress.stepped else 0.0
@@ -73,7 +84,9 @@ def stall_after(progress: Progress, wanted: float | None) -> float:
     """Seconds of stillness that count as a stall; `wanted` is the user's figure, None for `auto`."""
     if wanted is not None:
         return wanted
-    learned = max(FLOOR, FACTOR * progress.longest_gap) if progress.stepped else FIRST_STEP
+    learned = BLIND if progress.blind else FIRST_STEP
+    if progress.stepped:
+        learned = max(FLOOR, FACTOR * progress.longest_gap)
     return min(learned, progress.group_timeout / 2) if progress.group_timeout else learned
 
 
@@ -81,20 +94,25 @@ def decide(progress: Progress, now: float, wanted: float | None) -> Decision:
     """What to do now."""
     if progress.reported is not None and progress.moved > progress.reported:
         return Decision.RESUMED
-    still = now - progress.moved
     if progress.reported is not None:
         # a verdict stands; look again ever more rarely whether it still holds
         pause = stall_after(progress, wanted) * 2**progress.reports
         return Decision.STALLED if now - progress.reported_at >= max(pause, FLOOR) else Decision.KEEP
-    if still >= stall_after(progress, wanted):
+    if now - max(progress.moved, progress.cleared) >= stall_after(progress, wanted):
         return Decision.STALLED
     pause = PROOF_PAUSES[min(progress.looks, len(PROOF_PAUSES)) - 1] if progress.looks else 0.0
-    return Decision.PROVE if still >= PROOF_AFTER and now - progress.looked >= pause else Decision.KEEP
+    due = progress.paged and now - progress.moved >= PROOF_AFTER and now - progress.looked >= pause
+    return Decision.PROVE if due else Decision.KEEP
 
 
 def looked(progress: Progress, now: float) -> Progress:
     """A look for a proof found none."""
     return replace(progress, looks=progress.looks + 1, looked=now)
+
+
+def cleared(progress: Progress, now: float) -> Progress:
+    """A full look found nothing to report; one that was reported before stands, and is looked at more rarely."""
+    return replace(progress, cleared=now) if progress.reported is None else reported(progress, now)
 
 
 def reported(progress: Progress, now: float) -> Progress:

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ddpdoctor.collect.capture import Sample
 from ddpdoctor.collect.gather import read_exits
 from ddpdoctor.launch.discovery import Discovery
 from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.observe import stall
 from ddpdoctor.observe.looking import Looker, Verdict
 from ddpdoctor.observe.signals import Pages
 from ddpdoctor.observe.stall import Decision, Progress
 
-#: seconds between readings of the pages, and between searches for new processes
+#: seconds between readings of the pages
 READING = 0.5
-SEARCHING = 3.0
+#: seconds between searches for processes: until ranks are there, while they have no pages, and afterwards, when
+#: only children and restarts can be new (a new page or a look start a search too)
+SEARCHING_FOR_RANKS, SEARCHING_FOR_PAGES, SEARCHING = 1.0, 3.0, 15.0
 #: seconds for looking at survivors while their launcher waits (it waits 2)
 LAST_LOOK = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class _LastSight:
+    """What was seen when a rank failed, before the launcher ended the others."""
+
+    sample: Sample
+    moved: float
+    #: seconds since the epoch: processes that started later belong to a restarted job
+    wall: float
 
 
 class Watcher:
@@ -33,6 +47,8 @@ class Watcher:
         stall_after: float | None,
         on_verdict: Callable[[Verdict], None],
         on_resume: Callable[[float], None],
+        *,
+        probe: bool = True,
     ) -> None:
         self._looker = looker
         self._pid = pid
@@ -41,88 +57,105 @@ class Watcher:
         self._on_resume = on_resume
         self._discovery = Discovery(looker.run)
         self._pages = Pages(looker.run)
-        self._progress = Progress(started=looker.started, moved=looker.started)
+        self._progress = Progress(started=looker.started, moved=looker.started, blind=not probe)
         self._known: dict[tuple[int, float], Worker] = {}
         self._searched = self._read = 0.0
         self._told: tuple[object, ...] = ()
         self._exits_seen = 0
-        #: what was seen when the first rank failed, before the launcher ended the others
-        self._last_sight: tuple[Sample, float] | None = None
+        self._last_sight: _LastSight | None = None
 
     @property
     def run(self) -> Path:
         return self._looker.run
 
-    def ranks(self) -> int:
-        """How many ranks have been seen so far."""
-        return sum(1 for worker in self._known.values() if worker.role is Role.RANK)
-
     def tick(self, now: float) -> None:
         """Do what is due at `now` (CLOCK_MONOTONIC)."""
         self._look_at_survivors()
-        if now - self._searched >= (SEARCHING if self.ranks() else 2 * READING):
-            self._search(now)
-        if now - self._read < READING or not self.ranks():
+        if now - self._read < READING:
             return
         self._read = now
+        if now - self._searched >= self._search_pause() or self._discovery.changed():
+            self._search()
+        if not self._has_ranks():
+            return
         self._progress = stall.advance(self._progress, self._pages.pulse(self._workers(), self._progress.moved))
         match stall.decide(self._progress, now, self._stall_after):
             case Decision.RESUMED:
                 self._on_resume(self._progress.moved)
                 self._progress, self._told = stall.resumed(self._progress), ()
             case Decision.PROVE:
-                self._search(now)
+                self._search()
                 found = self._looker.prove(self._workers(), self._progress.moved)
                 self._progress = stall.looked(self._progress, time.monotonic())
                 if found is not None:
                     self._tell(found)
             case Decision.STALLED:
-                self._search(now)
-                self._tell(self._looker.examine(self._workers(), self._progress.moved))
+                self._tell(self.look())
             case Decision.KEEP:
                 pass
 
     def look(self) -> Verdict:
         """Look now, whatever the clocks say."""
-        self._search(time.monotonic())
+        self._search()
         return self._looker.examine(self._workers(), self._progress.moved)
 
-    def close(self) -> Verdict | None:
-        """The verdict on a job that has ended: what was seen of its first failure, else its last pages."""
-        if not self._known:
+    def close(self, own: Exit) -> Verdict | None:
+        """The verdict on a job that has ended: what was seen of its last failure, else its last pages.
+
+        `own` is how the supervisor's child ended, which nobody else has recorded; it may be a rank itself.
+        """
+        self._search()
+        if not self._has_ranks():
             return None
+        exits = (own,) if any(w.pid == own.pid and w.role is Role.RANK for w in self._workers()) else ()
         if self._last_sight is not None:
-            sample, moved = self._last_sight
-            return self._looker.examine_samples((sample,), moved)
-        return self._looker.examine_samples((self._looker.sample(self._workers()),), self._progress.moved)
+            return self._looker.examine_samples((self._last_sight.sample,), self._last_sight.moved, exits)
+        return self._looker.examine_samples((self._looker.sample(self._workers()),), self._progress.moved, exits)
 
     def _workers(self) -> tuple[Worker, ...]:
         return tuple(self._known.values())
 
-    def _search(self, now: float) -> None:
+    def _has_ranks(self) -> bool:
+        return any(worker.role is Role.RANK for worker in self._known.values())
+
+    def _search_pause(self) -> float:
+        if not self._has_ranks():
+            return SEARCHING_FOR_RANKS
+        return SEARCHING if self._progress.paged else SEARCHING_FOR_PAGES
+
+    def _search(self) -> None:
         """Ranks stay known after they are gone: their pages outlive them. Children are only of interest alive."""
-        self._searched = now
-        kept = {key: worker for key, worker in self._known.items() if worker.role is Role.RANK}
+        self._searched = time.monotonic()
         found = {(w.pid, w.started): w for w in self._discovery.find(self._pid)}
-        self._known = kept | found
+        gone = {key: worker for key, worker in self._known.items() if worker.role is Role.RANK and key not in found}
+        self._known = gone | found
 
     def _look_at_survivors(self) -> None:
         """A rank has failed: see the others before their launcher ends them, then let it go on."""
         exits = read_exits(self.run)
         fresh, self._exits_seen = exits[self._exits_seen :], len(exits)
         for ended in fresh:
-            if ended.status != 0 and self._last_sight is None:
-                if not self._known:
-                    self._search(time.monotonic())
-                self._last_sight = (self._looker.sample(self._workers(), deadline=LAST_LOOK), self._progress.moved)
+            if ended.status != 0 and self._is_first_failure(ended):
+                self._search()
+                sample = self._looker.sample(self._workers(), deadline=LAST_LOOK)
+                self._last_sight = _LastSight(sample, self._progress.moved, time.time())
             (self.run / f"looked.{ended.pid}").touch()
+
+    def _is_first_failure(self, ended: Exit) -> bool:
+        """The first of the job, or of a job that its launcher has restarted since."""
+        if self._last_sight is None:
+            return True
+        self._search()
+        return any(w.pid == ended.pid and w.started > self._last_sight.wall for w in self._workers())
 
     def _tell(self, verdict: Verdict) -> None:
         """Hand a verdict on, once: the same answer at the next look is no news."""
-        now = time.monotonic()
+        now, report = time.monotonic(), verdict.report
+        if report.outcome is Outcome.HEALTHY:
+            self._progress = stall.cleared(self._progress, now)
+            return
         self._progress = stall.reported(self._progress, now)
-        report = verdict.report
         told = (report.outcome, report.deadlock, tuple((d.code, d.culprits) for d in report.diagnoses[:1]))
-        if report.outcome is not Outcome.HEALTHY and told != self._told:
+        if told != self._told:
             self._told = told
             self._on_verdict(verdict)

@@ -38,9 +38,10 @@ ALLOWED = {
     "lint": frozenset({"model", "errors"}),
     "report": frozenset({"model"}),
     "diagnose": frozenset({"model", "merge"}),
-    "observe": frozenset({"model", "collect", "probe"}),
     "collect": frozenset({"model", "probe", "errors"}),
     "launch": frozenset({"model", "collect", "probe", "errors"}),
+    # the loop of `watch`: find, sample, judge
+    "observe": frozenset({"model", "collect", "probe", "launch", "diagnose"}),
 }
 
 
