@@ -37,6 +37,7 @@ def entry() -> NoReturn:
 
 def main(argv: list[str]) -> int:
     """Run one command line and return its exit status; nothing is raised."""
+    _open_closed_streams()
     try:
         status = _run(argv)
         sys.stdout.flush()
@@ -117,6 +118,13 @@ def _check_command(argv: list[str], command: tuple[str, ...] | None) -> None:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _open_closed_streams() -> None:
+    """Started with a stream closed (`2>&-`), Python has None in its place: then nobody wants to read it."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the program
 
 
 def _say(text: str) -> None:
