@@ -273,6 +273,8 @@ def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> str:
     if motion.page_moved is not False or motion.lines_moved is True:
         return "the rank moved between two samples"
     kernel = next((t for t in rank.process.threads if t.os_id == os_id), None) if rank.process else None
+    if rank.process is not None and rank.process.state == "T":
+        return "the process is stopped and may go on"
     if kernel is None:
         return "the thread's state is not known"
     if kernel.state != "S":

@@ -38,6 +38,7 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Group, Rank, RankSet
+from ddpdoctor.model.stacks import Site
 
 RULE = Rule(
     code="DD220",
@@ -153,6 +154,10 @@ def _threads(facts: Facts, order: Mapping[Rank, tuple[Wait, ...]]) -> Diagnosis:
         ),
         tuple(f"rank {w.rank}, thread {w.thread}: {wait_label(w)}" for waits in order.values() for w in waits),
     )
+
+
+def _standing_at(order: Mapping[Rank, tuple[Wait, ...]], site: Site) -> list[Rank]:
+    return [rank for rank, waits in order.items() if any(wait.site == site for wait in waits)]
 
 
 def _key(group: Group) -> tuple[str, tuple[Rank, ...]]:

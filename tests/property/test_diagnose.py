@@ -1,0 +1,172 @@
+"""What must hold of every verdict: ranks have no names, less evidence is never more certain, words do not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Outcome
+from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.report import Report
+from tests.unit.diagnose import stories
+from tests.unit.diagnose.builders import Act, At, Doing, job
+
+#: what the odd rank did -> the codes that may be named with any certainty
+TRUTHS: dict[str, tuple[Callable[[], Doing], frozenset[str]]] = {
+    "ran_out": (stories.ran_out, frozenset({"DD201"})),
+    "left_early": (stories.left_early, frozenset({"DD206"})),
+    "skipped": (stories.skipped, frozenset({"DD207"})),
+    "skipped_forward": (stories.skipped_forward, frozenset({"DD207"})),
+    "without_sync": (stories.without_sync, frozenset({"DD217"})),
+    "saves_alone": (stories.saves_alone, frozenset({"DD203"})),
+}
+#: takes one source away from a rank
+STRIPS: dict[str, Callable[[RankEvidence], RankEvidence]] = {
+    "pages": lambda seen: replace(seen, page=None),
+    "recorder": lambda seen: replace(seen, recorder=None),
+    "stacks": lambda seen: replace(seen, stacks=None),
+    "processes": lambda seen: replace(seen, process=None),
+    "motion": lambda seen: replace(seen, motion=None),
+    "history": lambda seen: replace(
+        seen, page=replace(seen.page, events=(), events_lost=len(seen.page.events)) if seen.page else None
+    ),
+}
+ORDER = [Confidence.POSSIBLE, Confidence.LIKELY, Confidence.CERTAIN]
+
+truths = st.sampled_from(sorted(TRUTHS))
+sizes = st.integers(2, 6)
+
+
+def places(size: int, odd: int) -> list[bool]:
+    return [rank == odd % size for rank in range(size)]
+
+
+def examined(name: str, size: int, odd: int) -> tuple[Evidence, Report]:
+    evidence = stories.among(size, odd % size, TRUTHS[name][0])
+    return evidence, examine(evidence)
+
+
+def shape(diagnosis: Diagnosis) -> tuple[object, ...]:
+    return diagnosis.code, diagnosis.confidence, diagnosis.culprit_confidence
+
+
+@given(name=truths, size=sizes, one=st.integers(0, 5), other=st.integers(0, 5))
+@settings(deadline=None)
+def test_permuting_ranks_permutes_culprits(name: str, size: int, one: int, other: int) -> None:
+    (_, first), (_, second) = examined(name, size, one), examined(name, size, other)
+    assert [shape(d) for d in first.diagnoses] == [shape(d) for d in second.diagnoses]
+    swap = {one % size: other % size, other % size: one % size}
+    for before, after in zip(first.diagnoses, second.diagnoses, strict=True):
+        assert {swap.get(r, r) for r in before.culprits} == set(after.culprits)
+        assert {swap.get(r, r) for r in before.waiting} == set(after.waiting)
+
+
+@given(
+    name=truths,
+    size=sizes,
+    odd=st.integers(0, 5),
+    strip=st.sampled_from(sorted(STRIPS)),
+    from_all=st.booleans(),
+    whom=st.integers(0, 5),
+    code=st.booleans(),
+)
+@settings(deadline=None)
+def test_less_evidence_is_never_more_certain(
+    name: str, size: int, odd: int, strip: str, from_all: bool, whom: int, code: bool
+) -> None:
+    # GIVEN a verdict WHEN a source is taken from one rank or from all
+    evidence, full = examined(name, size, odd)
+    ranks = tuple(STRIPS[strip](r) if from_all or r.rank == whom % size else r for r in evidence.ranks)
+    poorer = examine(replace(evidence, ranks=ranks, code=evidence.code if code else {}))
+    # THEN nothing wrong is ever said with certainty, and nothing true with more certainty than before
+    known = {d.code: ORDER.index(d.confidence) for d in full.diagnoses}
+    for diagnosis in poorer.diagnoses:
+        if diagnosis.confidence is Confidence.CERTAIN:
+            assert diagnosis.code in TRUTHS[name][1]
+            assert diagnosis.culprits.members == (odd % size,)
+        if diagnosis.code in known:
+            assert ORDER.index(diagnosis.confidence) <= known[diagnosis.code]
+    if full.deadlock is not Deadlock.PROVEN:
+        assert poorer.deadlock is not Deadlock.PROVEN
+
+
+@given(name=truths, size=sizes, odd=st.integers(0, 5), file=st.sampled_from(["/x/a.py", "/y/rank_zero/uneven.py"]))
+@settings(deadline=None)
+def test_names_of_files_do_not_change_the_verdict(name: str, size: int, odd: int, file: str) -> None:
+    evidence, report = examined(name, size, odd)
+    renamed = job(
+        [_moved(stories_doing, file) for stories_doing in _doings(name, size, odd)],
+        code={file: stories.PROGRAM},
+    )
+    assert evidence.world_size == renamed.world_size
+    assert [shape(d) for d in examine(renamed).diagnoses] == [shape(d) for d in report.diagnoses]
+
+
+def _doings(name: str, size: int, odd: int) -> list[Doing]:
+    return [TRUTHS[name][0]() if here else stories.in_backward(4) for here in places(size, odd)]
+
+
+def _moved(doing: Doing, file: str) -> Doing:
+    acts = [replace(act, site=replace(act.site, file=file)) for act in doing.acts]
+    return replace(doing, acts=acts, callers=tuple(replace(site, file=file) for site in doing.callers))
+
+
+AT = At()
+acts = st.sampled_from(
+    [
+        AT.next(10),
+        AT.stop(10),
+        AT.forward(11),
+        AT.backward(12),
+        AT.update(13),
+        AT.all("barrier", 21),
+        AT.all("all_reduce", 22),
+        AT.all("all_reduce", 23, group="pair"),
+        AT.broadcast(24, 0),
+        AT.recv(25, 0),
+        AT.recv(26, None),
+    ]
+)
+conditions = st.sampled_from(["blocked", "working", "still", "stopped", "exited", "died"])
+
+
+@st.composite
+def doings(draw: st.DrawFn) -> Doing:
+    """Anything that a rank may have done, in any condition."""
+    done: list[Act] = draw(st.lists(acts, max_size=12))
+    match draw(conditions):
+        case "blocked":
+            blocking = bool(done) and done[-1].kind in (EventKind.CALL, EventKind.BACKWARD)
+            return Doing(done, blocked=blocking, stands=AT.line(5))
+        case "working":
+            return Doing(done, blocked=False, stands=AT.line(5), state="R", cpu_share=1.0, moves=True)
+        case "stopped":
+            return Doing(done, blocked=False, stands=AT.line(5), state="T")
+        case "exited":
+            return Doing(done, blocked=False, exit_status=0)
+        case "died":
+            return Doing(done, blocked=False, exit_status=-9)
+    return Doing(done, blocked=False, stands=AT.line(5))
+
+
+@given(ranks=st.lists(doings(), min_size=2, max_size=4))
+@settings(deadline=None, max_examples=300)
+def test_any_evidence_gives_a_report_that_agrees_with_itself(ranks: list[Doing]) -> None:
+    evidence = job(ranks, groups={"pair": range(len(ranks))}, code=stories.CODE)
+    report = examine(evidence)
+    assert [status.rank for status in report.ranks] == list(range(len(ranks)))
+    assert (report.outcome is Outcome.HEALTHY) <= (not report.diagnoses)
+    assert (report.deadlock is Deadlock.NO) or report.outcome is Outcome.HANG
+    order = [ORDER.index(diagnosis.confidence) for diagnosis in report.diagnoses]
+    assert order == sorted(order, reverse=True)
+    for diagnosis in report.diagnoses:
+        assert "\n" not in diagnosis.summary
+        assert set(diagnosis.culprits).isdisjoint(diagnosis.waiting)
+    if any(doing.state == "R" for doing in ranks) and report.deadlock is Deadlock.PROVEN:
+        # only ranks that do not need the working one may be proven stuck
+        assert report.outcome is Outcome.HANG
