@@ -12,6 +12,9 @@ from ddpdoctor.cli import options
 from ddpdoctor.config import WatchConfig
 from ddpdoctor.model.report import Report
 
+#: set for the probe, and told by "probe on"
+_UNSAID = frozenset({"PYTHONPATH", "DDPDOCTOR_RUN", "DDPDOCTOR_WATCH_PID", "DDPDOCTOR_GROUP_TIMEOUT"})
+
 
 class Console:
     """Our side of the terminal that the job also writes to; one write a message, so that lines stay whole."""
@@ -34,10 +37,23 @@ class Console:
     def started(self, config: WatchConfig, torch: str | None, planned: Mapping[str, str]) -> None:
         """The start line: what was set, and which timeout holds."""
         version = f"torch {torch}" if torch else "torch of unknown version"
-        probe = "probe on" if "DDPDOCTOR_RUN" in planned else "no probe"
-        timeout = f"{config.group_timeout:g} s by --nccl-timeout" if config.group_timeout else "torch's own"
+        if config.group_timeout:
+            timeout = f"{config.group_timeout:g} s where the script gives none (--nccl-timeout)"
+        else:
+            timeout = "torch's own (NCCL 10 min, others 30 min)"
         stall = f"{config.stall_after:g} s" if config.stall_after else "auto"
-        self.mention(f"watching ({version}, {probe}, stall after {stall}, group timeout {timeout})")
+        extra = [f"{name}={value}" for name, value in planned.items() if name not in _UNSAID]
+        said = [version, self._probe(torch, planned), f"stall after {stall}", f"group timeout {timeout}"]
+        self.mention(f"watching ({', '.join(said)})" + (f"; set {' '.join(extra)}" if extra else ""))
+
+    def _probe(self, torch: str | None, planned: Mapping[str, str]) -> str:
+        """Is the probe on? torch loads it from 2.5 on, unless its plug-ins are turned off."""
+        if "DDPDOCTOR_RUN" not in planned:
+            return "no probe"
+        if self._environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0":
+            return "no probe: TORCH_DEVICE_BACKEND_AUTOLOAD=0 turns it off"
+        release = [int(part) for part in (torch or "").split(".")[:2] if part.isdigit()]
+        return "no probe: it needs torch 2.5" if release and release < [2, 5] else "probe on"
 
     def report(self, report: Report, *, job: str, bundle: Path | None) -> None:
         """The verdict's screen."""
