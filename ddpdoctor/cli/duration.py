@@ -6,14 +6,16 @@ import re
 
 from ddpdoctor.errors import UsageError
 
-_FORM = re.compile(r"^(\d+(?:\.\d+)?)(s|m|h|)$")
+_FORM = re.compile(r"^([0-9]+(?:\.[0-9]+)?)(s|m|h|)$")
+#: thirty years: longer ones overflow a timedelta somewhere
+_LONGEST = 1e9
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def parse(text: str, option: str) -> float:
-    """Seconds, above zero; raises UsageError that names `option`."""
+    """Seconds, above zero and below thirty years; raises UsageError that names `option`."""
     found = _FORM.match(text.strip())
     seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
-    if seconds <= 0:
+    if not 0 < seconds <= _LONGEST:
         raise UsageError(f"{option}: {text!r} is no duration", hint="type seconds or a unit: 90, 90s, 10m, 1h")
     return seconds

@@ -1,0 +1,145 @@
+"""The two clocks, with a clock of our own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ddpdoctor.observe import stall
+from ddpdoctor.observe.stall import Decision, Progress, Pulse
+
+
+def fresh(**changes: object) -> Progress:
+    return replace(Progress(started=0.0, moved=0.0), **changes)  # type: ignore[arg-type]
+
+
+def run_until(
+    progress: Progress, now: float, until: float, wanted: float | None = None
+) -> tuple[Progress, list[tuple[float, Decision]]]:
+    """Half-second ticks of a job that does not move; looks for a proof find none, the first stall is reported."""
+    decisions: list[tuple[float, Decision]] = []
+    while now < until:
+        decision = stall.decide(progress, now, wanted)
+        if decision is Decision.PROVE:
+            progress = stall.looked(progress, now)
+        elif decision is Decision.STALLED:
+            progress = stall.reported(progress, now)
+        if decision is not Decision.KEEP:
+            decisions.append((now, decision))
+        now += 0.5
+    return progress, decisions
+
+
+def moving(times: list[float], steps: int = 1) -> Progress:
+    progress = fresh()
+    for time in times:
+        progress = stall.advance(progress, Pulse(time, time, steps, pages=1))
+    return progress
+
+
+def test_a_proof_is_looked_for_after_three_seconds_and_then_ever_more_rarely() -> None:
+    _, decisions = run_until(moving([10.0]), 10.0, 39.0)
+    assert [time for time, _ in decisions] == [13.0, 15.0, 19.0, 27.0]
+    assert {decision for _, decision in decisions} == {Decision.PROVE}
+
+
+def test_movement_starts_the_looks_again() -> None:
+    progress, _ = run_until(moving([10.0]), 10.0, 20.0)
+    progress = stall.advance(progress, Pulse(20.0, 20.0, 1, pages=1))
+    assert stall.decide(progress, 22.5, None) is Decision.KEEP
+    assert stall.decide(progress, 23.0, None) is Decision.PROVE
+
+
+def test_without_a_page_no_proof_is_looked_for() -> None:
+    _, decisions = run_until(fresh(), 0.0, 599.0)
+    assert decisions == []
+
+
+@pytest.mark.parametrize(
+    ("progress", "seconds"),
+    [
+        (fresh(), 600.0),
+        (moving([1.0]), 30.0),
+        (moving([1.0, 2.0, 3.0]), 30.0),
+        (moving([1.0, 13.0, 14.0]), 60.0),
+        (replace(moving([1.0, 13.0]), group_timeout=90.0), 45.0),
+        (fresh(group_timeout=600.0), 300.0),
+        (fresh(blind=True), 60.0),
+    ],
+)
+def test_auto_learns_from_the_run(progress: Progress, seconds: float) -> None:
+    assert stall.stall_after(progress, None) == seconds
+    assert stall.stall_after(progress, 10.0) == 10.0
+
+
+def test_the_gap_before_the_first_step_teaches_nothing() -> None:
+    progress = moving([200.0], steps=0)
+    assert stall.stall_after(progress, None) == 600.0
+    assert stall.stall_after(stall.advance(progress, Pulse(400.0, 400.0, 1, pages=1)), None) == 30.0
+
+
+def test_a_stall_is_reported_once_and_looked_at_again_with_growing_pauses() -> None:
+    _, decisions = run_until(moving([10.0]), 10.0, 600.0, wanted=10.0)
+    stalls = [time for time, decision in decisions if decision is Decision.STALLED]
+    assert stalls == [20.0, 50.0, 90.0, 170.0, 330.0]
+
+
+def test_a_look_that_finds_nothing_starts_the_stall_clock_again() -> None:
+    progress = stall.cleared(moving([10.0]), 20.0)
+    assert stall.decide(progress, 29.5, 10.0) is not Decision.STALLED
+    assert stall.decide(progress, 30.0, 10.0) is Decision.STALLED
+    moved = stall.advance(progress, Pulse(31.0, 31.0, 1, pages=1))
+    assert stall.decide(moved, 31.0, 10.0) is Decision.KEEP
+
+
+def test_movement_after_a_report_is_told_once() -> None:
+    progress = stall.reported(moving([10.0]), 20.0)
+    assert stall.decide(progress, 21.0, 10.0) is Decision.KEEP
+    progress = stall.advance(progress, Pulse(25.0, 24.8, 1, pages=1))
+    assert stall.decide(progress, 25.0, 10.0) is Decision.RESUMED
+    progress = stall.resumed(progress)
+    assert stall.decide(progress, 25.5, 10.0) is Decision.KEEP
+    assert stall.decide(progress, 35.0, 10.0) is Decision.STALLED
+
+
+def test_a_timeout_that_is_known_stays_known() -> None:
+    progress = stall.advance(fresh(), Pulse(1.0, 1.0, 0, pages=1, group_timeout=120.0))
+    progress = stall.advance(progress, Pulse(2.0, 2.0, 0, pages=1, group_timeout=None))
+    assert stall.stall_after(progress, None) == 60.0
+
+
+GAPS = st.lists(st.floats(0.1, 1000.0), min_size=1, max_size=20)
+
+
+@given(GAPS, st.none() | st.floats(1.0, 4000.0))
+def test_auto_lies_between_its_floor_and_half_the_group_timeout(gaps: list[float], timeout: float | None) -> None:
+    now, progress = 0.0, fresh()
+    for gap in gaps:
+        now += gap
+        progress = stall.advance(progress, Pulse(now, now, 1, pages=1, group_timeout=timeout))
+    limit = stall.stall_after(progress, None)
+    if timeout is None:
+        assert limit >= stall.FLOOR
+        assert limit >= stall.FACTOR * max(gaps[1:], default=0.0) * (1 - 1e-9)
+    else:
+        assert limit <= timeout / 2
+
+
+@given(GAPS, st.none() | st.floats(5.0, 100.0))
+def test_a_job_that_moves_often_enough_is_never_a_stall(gaps: list[float], wanted: float | None) -> None:
+    now, progress = 0.0, moving([0.0])
+    for gap in gaps:
+        limit = stall.stall_after(progress, wanted)
+        tick = now + min(gap, limit * 0.99)
+        assert stall.decide(progress, tick, wanted) in (Decision.KEEP, Decision.PROVE)
+        now = tick + 1e-3
+        progress = stall.advance(progress, Pulse(now, now, 1, pages=1))
+
+
+@given(st.floats(0.0, 1e6), st.floats(0.0, 1e6))
+def test_an_older_reading_changes_nothing(moved: float, older: float) -> None:
+    progress = moving([max(moved, older) + 1.0])
+    assert stall.advance(progress, Pulse(0.0, min(moved, older), 1, pages=1)).moved == progress.moved
