@@ -21,6 +21,8 @@ _PEER_LOSS = re.compile(
 _PEER_LOSS_TYPES = frozenset({"DistBackendError", "DistNetworkError", "DistStoreError", "RuntimeError", "ValueError"})
 #: What launchers send to the survivors of a first death.
 _LAUNCHER_SIGNALS = frozenset({-15, -9, -2})
+#: SIGABRT: how gloo ends a process where operations of unequal size meet
+ABORTED = -6
 _FATAL_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
 
 
@@ -47,6 +49,9 @@ def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
     failures = [failure for rank in evidence.ranks if (failure := _failure(rank))]
     first_exit = min((f.time for f in failures if f.status is not None and not f.victim), default=None)
     judged = [_ended_by_launcher(failure, first_exit) for failure in failures]
+    if judged and all(failure.victim for failure in judged):
+        known = {failure.rank for failure in judged}
+        judged += [hidden for rank in evidence.ranks if rank.rank not in known and (hidden := _hidden(rank))]
     return tuple(sorted(judged, key=lambda failure: (failure.victim, failure.time, failure.rank)))
 
 
@@ -58,6 +63,13 @@ def _failure(rank: RankEvidence) -> Failure | None:
     if rank.exit is not None and rank.exit.status != 0:
         return Failure(rank.rank, rank.exit.time, None, rank.exit.status, False)
     return None
+
+
+def _hidden(rank: RankEvidence) -> Failure | None:
+    """An exception that the rank is still handling while its peers have already lost it: a `finally` takes its time."""
+    own = [raised for raised in rank.page.pending if not is_peer_loss(raised)] if rank.page else []
+    first = min(own, key=lambda raised: raised.time, default=None)
+    return Failure(rank.rank, first.time, first, None, False) if first else None
 
 
 def _raised(rank: RankEvidence) -> Raised | None:

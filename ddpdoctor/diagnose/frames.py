@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 from ddpdoctor.model.evidence import RankEvidence
@@ -76,6 +77,13 @@ def waits_implicitly(thread: Thread) -> bool:
         return True
     below_dispatch = next((frame for frame in thread.frames if not _is_dispatch(frame)), thread.frames[-1])
     return _name(below_dispatch) == "wait_tensor" and "/torch/distributed/" in _slashes(below_dispatch.file)
+
+
+def torch_call(thread: Thread) -> str:
+    """The function of torch that the user's code called: the outermost of the innermost torch frames."""
+    called = list(itertools.takewhile(lambda frame: is_internal(frame.file), thread.frames))
+    names = [_name(frame) for frame in reversed(called) if is_torch(frame.file)]
+    return next((name for name in names if name not in ("wrapper", "inner", "__call__")), "a torch call")
 
 
 def _is_dispatch(frame: Site) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping
 
-from ddpdoctor.diagnose.failure import Failure
+from ddpdoctor.diagnose.failure import ABORTED, Failure
 from ddpdoctor.diagnose.standing import Activity, Standing
 from ddpdoctor.diagnose.waitgraph import WaitGraph
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
@@ -54,7 +53,7 @@ def cap_of_histories(
     """
     if outcome is Outcome.CRASH:
         own = [failure for failure in failures if not failure.victim]
-        fits = not own or (own[0].raised is None and own[0].status == -signal.SIGABRT)
+        fits = not own or (own[0].raised is None and own[0].status == ABORTED)
         return Confidence.CERTAIN if fits else None
     if outcome is not Outcome.HANG:
         return None

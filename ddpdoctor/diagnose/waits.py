@@ -10,7 +10,7 @@ from ddpdoctor.model.collectives import Call, Kind, RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Group, Rank, RankSet
-from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.stacks import Site, Thread
 
 _NOBODY = RankSet()
 #: Cores that a process with a sleeping main thread may use (heartbeat, sampling) and still count as blocked.
@@ -51,9 +51,25 @@ def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
     waits = [_wait_in_call(evidence, rank, call) for call in _blocking_calls(rank)]
     seen = {wait.thread for wait in waits}
     main = frames.main_thread(rank)
-    if main and main.os_id not in seen and frames.waits_implicitly(main) and _open_entries(rank):
-        waits.append(_implicit_wait(evidence, rank, main.os_id, main.frames))
+    if main and main.os_id not in seen:
+        waits.extend(_wait_in_stack(evidence, rank, main))
     return tuple(waits)
+
+
+def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> Iterable[Wait]:
+    """A wait that no page names: torch's C++ issued the operation, or the rank has no page."""
+    site = frames.innermost_user_frame(thread.frames)
+    entries = _open_entries(rank)
+    if frames.waits_implicitly(thread) and entries:
+        doubt = _doubt_of_thread(rank, thread.os_id, backward=True)
+        yield _entry_wait(evidence, rank, thread.os_id, site, None, doubt, entries[0])
+    elif rank.page is None and frames.waits_in_torch(thread, backward=False) and not _moves(rank):
+        yield Wait(rank.rank, thread.os_id, frames.torch_call(thread), Kind.ALL, site, None, doubt="no page")
+
+
+def _moves(rank: RankEvidence) -> bool:
+    motion = rank.motion
+    return motion is not None and (motion.cpu_share >= IDLE_CORES or motion.lines_moved is True)
 
 
 def _blocking_calls(rank: RankEvidence) -> Iterable[Call]:
@@ -234,13 +250,6 @@ def _wait(rank: RankEvidence, call: Call, doubt: str, *, needs: RankSet = _NOBOD
         any_of=any_of,
         doubt=doubt,
     )
-
-
-def _implicit_wait(evidence: Evidence, rank: RankEvidence, thread: int, stack: tuple[Site, ...]) -> Wait:
-    """A wait that no page names: torch's C++ issued the operation, the stack and the recorder show it."""
-    doubt = _doubt_of_thread(rank, thread, backward=True)
-    site = frames.innermost_user_frame(stack)
-    return _entry_wait(evidence, rank, thread, site, None, doubt, _open_entries(rank)[0])
 
 
 def _open_entries(rank: RankEvidence) -> tuple[RecorderEntry, ...]:

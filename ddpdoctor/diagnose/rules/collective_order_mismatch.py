@@ -39,7 +39,7 @@ RULE = Rule(
     name="collective-order-mismatch",
     requires=frozenset({Source.PAGES}),
     excludes=("DD203", "DD211"),
-    lint=(),
+    lint=("DD115",),
     fixture="collective-order-mismatch",
     specificity=40,
 )

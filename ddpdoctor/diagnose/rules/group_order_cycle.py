@@ -45,7 +45,6 @@ RULE = Rule(
     name="group-order-cycle",
     requires=frozenset({Source.PAGES}),
     excludes=("DD203", "DD213"),
-    lint=(),
     fixture="group-order-cycle",
     specificity=55,
 )

@@ -41,7 +41,7 @@ RULE = Rule(
     name="rank-conditional-collective",
     requires=frozenset({Source.PAGES}),
     excludes=("DD206", "DD212", "DD213"),
-    lint=("DD111",),
+    lint=("DD111", "DD112", "DD114", "DD117"),
     fixture="rank-conditional-collective",
     specificity=50,
 )

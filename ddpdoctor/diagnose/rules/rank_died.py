@@ -41,7 +41,6 @@ RULE = Rule(
     name="rank-died",
     requires=frozenset({Source.EXITS}),
     excludes=("DD252", "DD253"),
-    lint=(),
     fixture="rank-died",
     specificity=90,
 )
@@ -59,10 +58,8 @@ def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
     culprit = RankSet.of([first.rank])
     others = RankSet.of(facts.standings) - culprit
     victims = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
-    alone = reasons == 1 and (first.raised is not None or first.status is not None)
-    # gloo aborts where operations of unequal size meet: then the death is only how a mismatch shows.
-    aborted = first.raised is None and first.status == -signal.SIGABRT
-    confidence = Confidence.CERTAIN if alone and not aborted and not _unseen(facts) else Confidence.LIKELY
+    sure = reasons == 1 and not facts.evidence.unseen() and _has_its_own_reason(first) and _raised_known(facts)
+    confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
     locations = (facts.location(culprit, site),) if site else ()
     return Diagnosis(
         RULE.code,
@@ -80,8 +77,21 @@ def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
     )
 
 
-def _unseen(facts: Facts) -> bool:
-    return len(facts.evidence.unseen()) > 0
+def _has_its_own_reason(first: Failure) -> bool:
+    """An exception, or a signal that nothing in the job sends.
+
+    An exit status alone may be a victim's. gloo aborts where operations of unequal size meet: then the death is only
+    how a mismatch shows. SIGTERM and SIGINT come from launchers and people.
+    """
+    if first.raised is not None:
+        return True
+    status = first.status or 0
+    return status < 0 and -status not in (signal.SIGABRT, signal.SIGTERM, signal.SIGINT)
+
+
+def _raised_known(facts: Facts) -> bool:
+    """Every rank that failed has left its page, so that none can have raised earlier without our knowing."""
+    return all(facts.rank(failure.rank).page is not None for failure in facts.failures)
 
 
 def _summary(first: Failure, site: Site | None) -> str:

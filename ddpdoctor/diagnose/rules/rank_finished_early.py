@@ -40,6 +40,7 @@ RULE = Rule(
     name="rank-finished-early",
     requires=frozenset({Source.EXITS}),
     excludes=("DD201", "DD206", "DD251"),
+    lint=("DD112",),
     fixture="rank-finished-early",
     specificity=35,
 )

@@ -45,7 +45,7 @@ RULE = Rule(
     name="skipped-batch",
     requires=frozenset({Source.PAGES}),
     excludes=("DD201", "DD206", "DD208", "DD209", "DD217"),
-    lint=("DD113",),
+    lint=("DD113", "DD114"),
     fixture="skipped-batch",
     specificity=60,
 )

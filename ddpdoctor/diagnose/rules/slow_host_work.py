@@ -40,7 +40,6 @@ RULE = Rule(
     name="slow-host-work",
     requires=frozenset({Source.PROCESSES}),
     excludes=("DD232", "DD233", "DD238", "DD242"),
-    lint=(),
     fixture="slow-host-work",
     specificity=30,
 )

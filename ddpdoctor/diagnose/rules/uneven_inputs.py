@@ -46,7 +46,7 @@ RULE = Rule(
     name="uneven-inputs",
     requires=frozenset({Source.PAGES}),
     excludes=("DD206", "DD207", "DD208", "DD209", "DD217"),
-    lint=("DD105",),
+    lint=("DD105", "DD113"),
     fixture="uneven-inputs",
     specificity=60,
 )
