@@ -103,11 +103,12 @@ class Discovery:
         self._names = self._page_names()
         for name in sorted(self._names):
             assert self._run is not None
-            with contextlib.suppress(OSError, ValueError), (self._run / name).open("rb") as file:
-                inode = os.fstat(file.fileno()).st_ino
-                known = self._identities.get(name)
-                if known is None or known[0] != inode or known[1].rank < 0:
-                    known = self._identities[name] = inode, decode_identity(file.read(IDENTITY_BYTES))
+            with contextlib.suppress(OSError, ValueError):
+                with (self._run / name).open("rb") as file:
+                    inode = os.fstat(file.fileno()).st_ino
+                    known = self._identities.get(name)
+                    if known is None or known[0] != inode or known[1].rank < 0:
+                        known = self._identities[name] = inode, decode_identity(file.read(IDENTITY_BYTES))
                 yield known[1]
 
 
