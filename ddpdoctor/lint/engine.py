@@ -66,7 +66,7 @@ def discover(paths: Iterable[str], settings: Settings) -> Iterator[tuple[str, bo
     """
     seen: set[str] = set()
     for given in paths:
-        path = Path(given)
+        path = Path(os.path.normpath(given))
         if path.is_dir():
             candidates: Iterable[tuple[str, bool]] = ((p, False) for p in _folder(str(path), settings))
         elif path.exists() or path.is_symlink():
@@ -83,7 +83,7 @@ def _folder(root: str, settings: Settings) -> Iterator[str]:
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(d for d in folders if not _excluded(f"{folder}/{d}", settings))
         for name in sorted(files):
-            path = f"{folder}/{name}"
+            path = os.path.normpath(f"{folder}/{name}")
             if name.endswith((".py", ".pyw", ".ipynb")) and not _excluded(path, settings):
                 yield path
 

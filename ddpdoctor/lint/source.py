@@ -69,6 +69,8 @@ def encode(text: str, source: Source, raw: bytes) -> bytes:
 
 def parse(text: str) -> ast.Module | Unreadable:
     """Parse; whatever the parser cannot take is an Unreadable with its line."""
+    if "\x00" in text:
+        return Unreadable("does not parse: there is a NUL byte", text.count("\n", 0, text.index("\x00")) + 1)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -77,8 +79,7 @@ def parse(text: str) -> ast.Module | Unreadable:
         column = error.offset if error.offset is not None and error.offset > 0 else 1
         return Unreadable(f"does not parse: {error.msg}", max(error.lineno or 1, 1), column)
     except ValueError as error:
-        line = text.count("\n", 0, max(text.find("\x00"), 0)) + 1
-        return Unreadable(f"does not parse: {error}", line)
+        return Unreadable(f"does not parse: {error}")
     except (RecursionError, MemoryError):
         return Unreadable("does not parse: nested too deeply")
 

@@ -18,7 +18,7 @@ from ddpdoctor.lint.facts.values import EVERY_RANK, NONE, Atom, Symbol, Value, o
 #: how deep calls are followed
 DEPTH = 12
 #: statements simulated for one file; beyond it, calls are no longer followed
-BUDGET = 60_000
+BUDGET = 12_000
 
 
 @dataclass(eq=False, slots=True)

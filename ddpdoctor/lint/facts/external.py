@@ -125,6 +125,8 @@ def _made(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, no
     pure = path.startswith(vocabulary.PURE_PREFIXES)
     taint = Taint.RANK_LOCAL if pure and any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
     kept = tags & _DATA if pure else tags & frozenset({"ddp"})
+    if path in ("torch.initial_seed", "torch.seed"):
+        kept |= {"seeded"}
     if path in ("math.ceil", "numpy.ceil"):
         kept |= {"ceil"}
     if path in vocabulary.UNIQUE_CALLS:

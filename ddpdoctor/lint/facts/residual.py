@@ -43,6 +43,8 @@ class Builder:
     chosen: tuple[Alt, bool] | None = None
     #: branches on the rank through which this rank left early
     left: list[tuple[Alt, Exit]] = field(default_factory=list)
+    #: the branch that each open call was entered under: a return from that call does not leave that branch
+    entered: list[Alt | None] = field(default_factory=lambda: [None])
 
     def build(self, trace: Trace, rank: int, other: int, chosen: tuple[Alt, bool] | None = None) -> Cell | None:
         """The residual of `rank` beside `other`; `left` then holds how it left early."""
@@ -80,7 +82,10 @@ class Builder:
             return rest if node.kind == "yield" else self._exit(node, targets, chain, guard)
         if isinstance(node, Scope):
             inner = {**targets, "return": rest}
-            return self._sequence(node.body, rest, inner, (*chain, node.site), guard, assumed)
+            self.entered.append(guard)
+            cell = self._sequence(node.body, rest, inner, (*chain, node.site), guard, assumed)
+            self.entered.pop()
+            return cell
         if isinstance(node, Loop):
             return self._loop(node, rest, chain, guard, assumed)
         return self._alt(node, rest, targets, chain, guard, assumed)
@@ -88,7 +93,7 @@ class Builder:
     def _exit(
         self, node: Exit, targets: Mapping[str, Cell | None], chain: tuple[Site, ...], guard: Alt | None
     ) -> Cell | None:
-        if guard is not None:
+        if guard is not None and guard is not self.entered[-1]:
             self.left.append((guard, node))
         if node.kind in targets:
             return targets[node.kind]

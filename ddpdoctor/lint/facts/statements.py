@@ -52,12 +52,17 @@ def apply_decorators(analysis: Analysis, frame: Frame, info: modules.FunctionInf
         name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
         if name in ("no_grad", "inference_mode"):
             frame.no_grad = True
-        elif name in vocabulary.FIRST_RANK_DECORATORS:
+        elif name in vocabulary.FIRST_RANK_DECORATORS and not _is_local(analysis, frame, target):
             site = analysis.site(frame, decorator)
             truths = (True, False, False, False)
             leave: tuple[Node, ...] = (Exit("return", site),)
             frame.out.append(Alt(truths, (), leave, site, f"@{name}", NO_TAGS))
             frame.mask &= 1
+
+
+def _is_local(analysis: Analysis, frame: Frame, target: ast.expr) -> bool:
+    """A decorator of the project's own may do more than its name says, switch barriers off for example."""
+    return isinstance(evaluate(analysis, Frame(frame.module), target).thing, Function)
 
 
 def _branch(
@@ -144,7 +149,7 @@ def _loop(
     for name in assigned:
         if name in carried:
             carried[name] = _widened(carried[name], None, name, id(node))
-    if depth < _LOOP_TRIES and analysis.steps < 30_000:
+    if depth < _LOOP_TRIES and analysis.steps < 6_000:
         analysis.silent += 1
         frame.env, frame.out = dict(carried), []
         start()

@@ -103,7 +103,7 @@ FALSE = const(False)
 NONE = const(None)
 
 #: tags that outlive arithmetic
-STICKY = frozenset({"rank", "local_rank", "ddp", "batch", "time", "file", "shard", "block", "world", "ceil"})
+STICKY = frozenset({"rank", "local_rank", "ddp", "batch", "time", "file", "shard", "block", "world", "ceil", "seeded"})
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,

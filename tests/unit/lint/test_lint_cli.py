@@ -1,0 +1,197 @@
+"""`ddpdoctor lint` as people call it: options, formats, configuration, fixes, exit statuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+BROKEN = """import torch.distributed as dist
+
+def main():
+    if dist.get_rank() == 0:
+        dist.barrier()
+"""
+LOADER = """from torch.utils.data import DataLoader, DistributedSampler
+
+def main(data):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler, shuffle=True)
+    for epoch in range(3):
+        for batch in loader:
+            step(batch)
+"""
+
+
+def lint(folder: Path, *argv: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    program = "import sys; from ddpdoctor.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    return subprocess.run(
+        [sys.executable, "-c", program, "lint", *argv],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "broken.py").write_text(BROKEN)
+    (tmp_path / "clean.py").write_text("import torch.distributed as dist\n\ndist.barrier()\n")
+    return tmp_path
+
+
+def test_findings_exit_1_and_show_the_line_with_a_caret(folder: Path) -> None:
+    result = lint(folder, ".")
+    assert result.returncode == 1
+    assert "DD111 collective-under-rank-branch (error)" in result.stdout
+    assert "rank 0 runs: barrier; rank 1 runs: nothing" in result.stdout
+    assert "^^^^^^^^^^^^^^" in result.stdout
+    assert "broken.py:4: the branch: dist.get_rank() == 0" in result.stdout
+
+
+def test_clean_exits_0_and_says_nothing(folder: Path) -> None:
+    result = lint(folder, "clean.py")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "argv", [("nowhere.py",), (), ("--select", "DD999", "."), ("-o", "pdf", "."), ("--jobs", "-1", ".")]
+)
+def test_unusable_arguments_exit_2_with_one_line(folder: Path, argv: tuple[str, ...]) -> None:
+    result = lint(folder, *argv)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert len(result.stderr.strip().split("\n")) == 1
+
+
+def test_exit_zero_and_statistics(folder: Path) -> None:
+    result = lint(folder, "--exit-zero", "--statistics", ".")
+    assert result.returncode == 0
+    assert result.stdout.split() == ["1", "DD111", "error", "collective-under-rank-branch"]
+
+
+def test_json_and_jsonl_have_the_documented_keys(folder: Path) -> None:
+    (finding,) = json.loads(lint(folder, "-o", "json", ".").stdout)
+    assert set(finding) == {
+        "code", "name", "severity", "file", "line", "column", "end_line", "end_column", "message", "related", "fix",
+        "url",
+    }  # fmt: skip
+    assert (finding["line"], finding["column"], finding["end_column"]) == (5, 9, 23)
+    assert json.loads(lint(folder, "-o", "jsonl", ".").stdout) == finding
+    assert lint(folder, "-o", "json", "clean.py").stdout == "[]\n"
+
+
+def test_sarif_names_the_rule_and_its_page(folder: Path) -> None:
+    document = json.loads(lint(folder, "-o", "sarif", ".").stdout)
+    (run,) = document["runs"]
+    (rule,) = run["tool"]["driver"]["rules"]
+    assert rule["id"] == "DD111"
+    assert "## Why it hangs" in rule["help"]["markdown"]
+    region = run["results"][0]["locations"][0]["physicalLocation"]["region"]
+    assert region == {"startLine": 5, "startColumn": 9, "endLine": 5, "endColumn": 23}
+
+
+def test_github_gitlab_junit(folder: Path) -> None:
+    line = lint(folder, "-o", "github", ".").stdout
+    assert line.startswith("::error file=broken.py,line=5,endLine=5,col=9,endColumn=23,title=DD111 ")
+    (entry,) = json.loads(lint(folder, "-o", "gitlab", ".").stdout)
+    assert entry["location"]["path"] == "broken.py"
+    assert entry["severity"] == "major"
+    suites = ET.fromstring(lint(folder, "-o", "junit", ".").stdout)
+    assert suites.get("failures") == "1"
+    assert ET.fromstring(lint(folder, "-o", "junit", "clean.py").stdout).get("failures") == "0"
+
+
+def test_concise(folder: Path) -> None:
+    first = lint(folder, "-o", "concise", ".").stdout.split("\n")[0]
+    assert first.startswith("broken.py:5:9: DD111 collective-under-rank-branch: ")
+
+
+def test_stdin(folder: Path) -> None:
+    result = lint(folder, "-", "--stdin-filename", "train.py", "-o", "concise", stdin=BROKEN)
+    assert result.returncode == 1
+    assert result.stdout.startswith("train.py:5:9: DD111")
+
+
+def test_select_ignore_and_extend(folder: Path) -> None:
+    assert lint(folder, "--ignore", "DD111", ".").returncode == 0
+    assert lint(folder, "--select", "DD10", ".").returncode == 0
+    assert lint(folder, "--select", "collective-under-rank-branch", ".").returncode == 1
+    assert lint(folder, "--select", "DD101", "--extend-select", "DD11", ".").returncode == 1
+
+
+def test_suppressions_and_unused_ones(folder: Path) -> None:
+    silenced = BROKEN.replace("dist.barrier()", "dist.barrier()  # ddpdoctor: ignore[DD111] only rank 0 is left")
+    (folder / "broken.py").write_text(silenced)
+    assert lint(folder, ".").returncode == 0
+    (folder / "broken.py").write_text(BROKEN.replace("dist.barrier()", "dist.barrier()  # noqa: DD111"))
+    assert lint(folder, ".").returncode == 0
+    (folder / "clean.py").write_text("import torch.distributed as dist\n\ndist.barrier()  # ddpdoctor: ignore[DD111]\n")
+    result = lint(folder, "-o", "concise", ".")
+    assert "clean.py:3:17: DD198 unused-suppression" in result.stdout
+
+
+def test_a_string_is_no_suppression(folder: Path) -> None:
+    (folder / "broken.py").write_text(BROKEN.replace("dist.barrier()", 'dist.barrier(); x = "# noqa: DD111"'))
+    assert lint(folder, ".").returncode == 1
+
+
+def test_pyproject(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text('[tool.ddpdoctor.lint]\nper-file-ignores = {"broken.py" = ["DD111"]}\n')
+    assert lint(folder, ".").returncode == 0
+    (folder / "pyproject.toml").write_text("[tool.ddpdoctor.lint]\nselct = []\n")
+    result = lint(folder, ".")
+    assert result.returncode == 2
+    assert "selct" in result.stderr
+
+
+def test_baseline(folder: Path) -> None:
+    assert lint(folder, "--baseline", "known.json", ".").returncode == 0
+    assert lint(folder, "--baseline", "known.json", ".").returncode == 0
+    (folder / "broken.py").write_text(BROKEN + "\n" + BROKEN.replace("main", "other").split("\n", 2)[2])
+    assert lint(folder, "--baseline", "known.json", ".").returncode == 1
+    (folder / "known.json").write_text("{}")
+    assert lint(folder, "--baseline", "known.json", ".").returncode == 2
+
+
+def test_diff_changes_nothing_and_fix_applies_only_safe_ones(tmp_path: Path) -> None:
+    target = tmp_path / "train.py"
+    target.write_text(LOADER)
+    shown = lint(tmp_path, "--diff", "train.py")
+    assert shown.returncode == 1
+    assert "-    loader = DataLoader(data, sampler=sampler, shuffle=True)" in shown.stdout
+    assert "set_epoch" not in shown.stdout
+    assert target.read_text() == LOADER
+    lint(tmp_path, "--fix", "train.py")
+    assert "shuffle" not in target.read_text()
+    assert "set_epoch" not in target.read_text()
+    done = lint(tmp_path, "--fix", "--unsafe-fixes", "train.py")
+    assert done.returncode == 0
+    assert "        sampler.set_epoch(epoch)\n        for batch in loader:" in target.read_text()
+
+
+def test_notebooks(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# title"]},
+        {"cell_type": "code", "source": ["%pip install torch\n", "import torch.distributed as dist\n"]},
+        {"cell_type": "code", "source": "if dist.get_rank() == 0:\n    dist.barrier()"},
+    ]
+    (tmp_path / "book.ipynb").write_text(json.dumps({"cells": cells}))
+    result = lint(tmp_path, "-o", "concise", ".")
+    assert result.returncode == 1
+    assert "DD111" in result.stdout
+
+
+def test_the_same_order_whatever_the_number_of_jobs(tmp_path: Path) -> None:
+    for index in range(40):
+        (tmp_path / f"m{index}.py").write_text(BROKEN)
+    one = lint(tmp_path, "--jobs", "1", "-o", "concise", ".").stdout
+    assert one == lint(tmp_path, "--jobs", "4", "-o", "concise", ".").stdout
+    assert one.count("DD111") == 40
