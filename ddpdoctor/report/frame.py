@@ -21,7 +21,7 @@ def code_frame(
     named = f"{place}  in {style.line(location.function)}" if location.function else place
     header = style.paint(named if columns(named) <= width else place, Tint.FAINT)
     if source is not None and source.changed:
-        return [header, f"{'':>5}{style.bar} {style.paint(CHANGED, Tint.WARN)}"]
+        return [header, f"{'':>5}{style.bar} {style.paint(style.cut(CHANGED, width - 7), Tint.WARN)}"]
     lines = _numbered(location, source, before)
     if not lines:
         return [header]

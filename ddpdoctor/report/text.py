@@ -45,12 +45,13 @@ class Style:
         return "│" if self.unicode else "|"
 
     def clean(self, text: str) -> str:
-        """Without escape sequences, control and direction-changing characters; tabs become spaces.
+        """Without escape sequences, control and direction-changing characters; tabs and odd blanks become spaces.
 
         What a job printed, named or raised reaches the reader's terminal only through here.
         """
         text = _ESCAPES.sub("", text).expandtabs(_TAB)
-        text = "".join(c for c in text if c == "\n" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
+        if not text.isprintable():
+            text = "".join(_harmless(c) for c in text)
         return text if self.unicode else text.encode("ascii", "backslashreplace").decode("ascii")
 
     def line(self, text: str) -> str:
@@ -94,6 +95,12 @@ def columns(text: str) -> int:
 def pad(text: str, width: int) -> str:
     """The text filled with blanks to `width` columns."""
     return text + " " * (width - columns(text))
+
+
+def _harmless(character: str) -> str:
+    if character == "\n" or character.isprintable():
+        return character
+    return " " if unicodedata.category(character).startswith("Z") else ""
 
 
 def _pieces(word: str, width: int) -> list[str]:
