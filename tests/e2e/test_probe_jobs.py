@@ -220,7 +220,7 @@ def assert_raised(raised: Raised) -> None:
     assert (raised.type, raised.message) == ("KeyError", "'the reason'")
     assert raised.frames[0].line == line("dies.py", "# raised here")
     assert "KeyError: 'the reason'" in raised.traceback
-    assert "ddpdoctor" not in raised.traceback
+    assert "ddpdoctor/probe/" not in raised.traceback
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
@@ -245,7 +245,7 @@ def test_an_exception_in_a_spawned_rank(run: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
     assert "in a child" in done.stderr
-    assert "ddpdoctor" not in done.stderr
+    assert "ddpdoctor/probe/" not in done.stderr
     ending = pages(run)[1].ending
     assert ending is not None
     assert ending.kind is EndKind.EXCEPTION
