@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import os
 import platform
 import sys
 import time
 from pathlib import Path
 
+import ddpdoctor
 from ddpdoctor.cli import duration
 from ddpdoctor.cli.console import Console
 from ddpdoctor.config import OnHang, WatchConfig
@@ -131,7 +131,7 @@ def _config(args: argparse.Namespace) -> WatchConfig:
 
 
 def _versions(torch: str | None) -> dict[str, str]:
-    found = {"ddpdoctor": importlib.metadata.version("ddpdoctor"), "python": platform.python_version()}
+    found = {"ddpdoctor": ddpdoctor.__version__, "python": platform.python_version()}
     if torch is not None:
         found["torch"] = torch
     return found

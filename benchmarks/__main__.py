@@ -1,0 +1,21 @@
+"""All of them, one after the other: `python -m benchmarks`. Status 1 where one misses its limit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+#: cheapest first
+BENCHMARKS = ("launch_delay", "hook_cost", "supervisor_cost", "watch_overhead")
+
+
+def main() -> int:
+    worst = 0
+    for name in BENCHMARKS:
+        print(f"== {name}", flush=True)
+        worst = max(worst, subprocess.run([sys.executable, "-m", f"benchmarks.{name}"]).returncode)
+    return min(worst, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
