@@ -1,0 +1,124 @@
+"""`watch` in an interactive shell: Ctrl-Z, fg, bg and a job that reads, as if nobody stood in between."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+WATCH = f"{sys.executable} -m ddpdoctor watch --quiet --"
+#: counts while it runs, so that its silence shows that it is stopped
+COUNTER = "'import time\nfor i in range(600): print(\"at\", i, flush=True); time.sleep(0.1)'"
+READER = '\'print(input("na" + "me? ") + " it is"); print(input("a" + "ge? ") + " years")\''
+
+
+class Shell:
+    """bash in a terminal of its own."""
+
+    def __init__(self) -> None:
+        self.pid, self._file = pty.fork()
+        if self.pid == 0:
+            os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], {**os.environ, "PS1": "$ "})
+        self.text = ""
+
+    def type(self, text: str) -> None:
+        self.text = ""
+        os.write(self._file, text.encode())
+
+    def read(self, seconds: float) -> str:
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            if select.select([self._file], [], [], left)[0]:
+                self.text += os.read(self._file, 4096).decode(errors="replace")
+        return self.text
+
+    def wait_for(self, pattern: str, seconds: float = 20) -> None:
+        deadline = time.monotonic() + seconds
+        while not re.search(pattern, self.text):
+            assert time.monotonic() < deadline, f"no {pattern!r} in:\n{self.text}"
+            self.read(0.1)
+
+    def foreground(self) -> int:
+        return os.tcgetpgrp(self._file)
+
+    def close(self) -> None:
+        for group in {self.foreground(), self.pid}:
+            os.killpg(group, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self._file)
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    shell = Shell()
+    shell.wait_for(r"\$ ")
+    yield shell
+    shell.close()
+
+
+def is_silent(shell: Shell) -> bool:
+    shell.read(0.5)
+    shell.text = ""
+    return "at " not in shell.read(1.0)
+
+
+def test_ctrl_z_stops_the_job_and_fg_continues_it(shell: Shell) -> None:
+    shell.type(f"{WATCH} {sys.executable} -c {COUNTER}\n")
+    shell.wait_for(r"\bat 5\b")
+    shell.type("\x1a")
+    shell.wait_for("Stopped")
+    assert is_silent(shell), shell.text
+    shell.type("fg\n")
+    shell.wait_for(r"\bat \d\d\b")
+    shell.type("\x03")
+    shell.wait_for(r"KeyboardInterrupt[\s\S]*\$ $")
+
+
+def test_bg_continues_the_job_behind_the_prompt(shell: Shell) -> None:
+    shell.type(f"{WATCH} {sys.executable} -c {COUNTER}\n")
+    shell.wait_for(r"\bat 5\b")
+    shell.type("\x1a")
+    shell.wait_for("Stopped")
+    shell.type("bg\n")
+    shell.wait_for(r"\bat \d\d\b")
+    assert shell.foreground() == shell.pid
+    shell.type("kill %1; wait %1; echo status $?\n")
+    shell.wait_for("status 143")
+
+
+def test_ctrl_z_while_the_job_has_the_terminal(shell: Shell) -> None:
+    shell.type(f"{WATCH} {sys.executable} -c {READER}\n")
+    shell.wait_for("name[?] ")
+    time.sleep(0.5)
+    shell.type("Ann\n")
+    shell.wait_for("Ann it is")
+    shell.wait_for("age[?] ")
+    shell.type("\x1a")
+    shell.wait_for("Stopped")
+    assert shell.foreground() == shell.pid
+    shell.type("fg\n")
+    shell.wait_for("fg[\\s\\S]*watch")
+    time.sleep(0.7)
+    shell.type("44\n")
+    shell.wait_for("44 years")
+    shell.wait_for(r"\$ $")
+
+
+def test_a_background_job_that_reads_does_not_take_the_terminal(shell: Shell) -> None:
+    shell.type(f"{WATCH} {sys.executable} -c {READER} &\n")
+    shell.wait_for("name[?] ")
+    time.sleep(0.7)
+    shell.type("echo still' 'mine\n")
+    shell.wait_for("still mine")
+    shell.wait_for("Stopped")
+    shell.type("fg\n")
+    time.sleep(0.7)
+    shell.type("Bob\n")
+    shell.wait_for("Bob it is")
