@@ -70,7 +70,12 @@ class Follower:
             self._print(final, job=f"job ended with {ended}")
         elif final is not None and self._config.json and not self._told:
             self._write_json(final)
-        if not self._stopped:
+        if self._stopped:
+            # the launcher's own last words stand between this and the screen
+            first = next(iter(self._told.report.diagnoses), None) if self._told else None
+            named = f" for {first.code}: {first.summary}" if first else ""
+            self._console.mention(f"the job was stopped after {seconds:.0f} s{named}")
+        else:
             self._console.mention(f"the job ended with {ended} after {seconds:.0f} s")
 
     def _is_news(self, verdict: Verdict) -> bool:
