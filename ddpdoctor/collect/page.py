@@ -46,8 +46,9 @@ def decode_identity(data: bytes) -> Identity:
 def decode_page(data: bytes) -> Page:
     """Decode a copy of a page (see `read_file`).
 
-    `calls` holds, per thread and outermost first, the backward pass if the thread is inside one and the outermost
-    communication call; calls that c10d makes inside its own calls are left out. A rank that is not known yet
+    `calls` holds, per thread and outermost first, the backward pass if the thread is inside one and its communication
+    call, then a wait if that call is asynchronous and waits all the same; what c10d calls inside its own calls was
+    never recorded. A rank that is not known yet
     (inside a rendezvous that assigns it) is -1. Raises ValueError for damage.
     """
     raw = layout.read(data)
@@ -72,7 +73,7 @@ def decode_page(data: bytes) -> Page:
             optimizer_steps=steps,
         ),
         groups=tuple(_group(group) for group in raw.groups),
-        calls=_outermost(raw.calls),
+        calls=tuple(_call(call) for call in raw.calls if call.kind != layout.KINDS[0]),
         events=tuple(_event(event) for event in raw.events),
         events_lost=raw.events_lost,
         communicating_threads=raw.communicating,
@@ -81,18 +82,6 @@ def decode_page(data: bytes) -> Page:
         recorder_socket=_text(identity, "recorder_socket"),
         group_timeout=_seconds(identity.get("group_timeout")),
     )
-
-
-def _outermost(calls: tuple[RawCall, ...]) -> tuple[Call, ...]:
-    kept: list[Call] = []
-    inside: set[int] = set()
-    for raw in calls:
-        if raw.kind == Kind.BACKWARD.value:
-            kept.append(_call(raw))
-        elif raw.thread not in inside and raw.kind != layout.KINDS[0]:
-            inside.add(raw.thread)
-            kept.append(_call(raw))
-    return tuple(kept)
 
 
 def _call(raw: RawCall) -> Call:

@@ -64,7 +64,6 @@ def around(function: Callable[..., Any], read: Read, *, event: bool = True) -> C
                 slot = None
         try:
             if page is not None and slot is not None:
-                slot.inside = True
                 operation = _begin(page, slot, read, args, kwargs, event)
             result = function(*args, **kwargs)
         except BaseException as error:
@@ -93,6 +92,8 @@ def _begin(
         if operation is None:
             return None
         site = sites.position(page, sys._getframe(2))
+        # An asynchronous call that waits all the same says so by the wait inside it.
+        slot.inside = not operation.flags & layout.ASYNCHRONOUS
         page.enter(slot, operation, site)
         if sys.exc_info()[1] is not None:
             endings.handled(page)
@@ -167,11 +168,13 @@ def waiting(page: PageWriter, handle: Any) -> Operation:
     entry = _handles.get(id(handle))
     if entry is None or entry[0]() is not handle:
         return Operation(kind=WAIT, op=page.text("wait"))
-    return entry[1]._replace(kind=WAIT)
+    return entry[1]._replace(kind=WAIT, flags=entry[1].flags & ~layout.ASYNCHRONOUS)
 
 
 def _remember(handle: Any, operation: Operation) -> None:
     try:
+        # A functional collective returns a tensor around the one that is waited for.
+        handle = getattr(handle, "elem", handle)
         key = id(handle)
         while len(_handles) >= MOST_HANDLES:
             _handles.pop(next(iter(_handles)), None)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from . import sites, state
-from .unseen import drop_frame
+from .unseen import drop_frame, without_hooks
 from .writer import PageWriter
 
 MOST_FRAMES = 64
@@ -122,7 +122,7 @@ def install(arm_late: Callable[[], None]) -> None:
     @functools.wraps(previous)
     def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
         _note(arm_late, error, trace)
-        return previous(kind, error, trace)
+        return previous(kind, error, without_hooks(trace))
 
     sys.excepthook = excepthook
     atexit.register(_at_exit)

@@ -20,6 +20,9 @@ class Known(NamedTuple):
     members: tuple[int, ...]
 
 
+#: given for a group that cannot be told; a number, as torch itself keeps for a group that a rank is not in
+NO_GROUP = -1
+
 #: by id of the group object; the weak reference tells a new group at an old address
 _known: dict[int, Known] = {}
 

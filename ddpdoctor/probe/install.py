@@ -7,12 +7,11 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import timedelta
-from types import ModuleType
 from typing import Any
 
-from . import arming, calls, endings, exits, groups, sites, state, training
+from . import arming, calls, endings, exits, functional, groups, sites, state, training
 from .operations import C10D, NATIVE, NATIVE_NAMES
-from .unseen import drop_frame, skip_module_in_dynamo, stand_in
+from .unseen import drop_frame, replace_in_torch, skip_module_in_dynamo, stand_in
 from .waits import patch_waits
 from .writer import CALL_KIND, Operation
 
@@ -35,6 +34,7 @@ def install(run: str) -> None:
     _patch_c10d()
     patch_waits()
     training.install()
+    functional.install()
 
 
 def _forked() -> None:
@@ -47,33 +47,20 @@ def _patch_c10d() -> None:
     from torch.distributed import distributed_c10d as c10d
 
     groups.know_torch(c10d)
-    replaced: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}
-
-    def replace(function: Callable[..., Any], hook: Callable[..., Any]) -> None:
-        replaced[id(function)] = (function, hook)
-
+    hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
     for name, spec in C10D.items():
         function = getattr(c10d, name, None)
         if function is not None and name != "new_group":
-            replace(function, calls.wrap(function, spec))
+            hooks.append((function, calls.wrap(function, spec)))
     native = sys.modules["torch.distributed"]
     for name, spec in NATIVE.items():
         function = getattr(native, name, None)
         if function is not None:
-            replace(function, calls.wrap(function, spec, NATIVE_NAMES))
-    replace(c10d.new_group, _new_group(c10d.new_group))
-    replace(c10d.init_process_group, _init_process_group(c10d.init_process_group))
-    replace(c10d.destroy_process_group, _destroy(c10d.destroy_process_group))
-    for module in tuple(sys.modules.values()):
-        if getattr(module, "__name__", "").startswith(("torch.distributed", "torch.nn.parallel")):
-            _replace_in(module, replaced)
-
-
-def _replace_in(module: ModuleType, replaced: dict[int, tuple[Callable[..., Any], Callable[..., Any]]]) -> None:
-    for name, value in tuple(vars(module).items()):
-        entry = replaced.get(id(value))
-        if entry is not None and entry[0] is value:
-            setattr(module, name, entry[1])
+            hooks.append((function, calls.wrap(function, spec, NATIVE_NAMES)))
+    hooks.append((c10d.new_group, _new_group(c10d.new_group)))
+    hooks.append((c10d.init_process_group, _init_process_group(c10d.init_process_group)))
+    hooks.append((c10d.destroy_process_group, _destroy(c10d.destroy_process_group)))
+    replace_in_torch(hooks)
 
 
 def _default_timeout() -> timedelta | None:
@@ -149,7 +136,8 @@ def _arm_after() -> None:
         return
     try:
         backend = c10d.get_backend()
-        facts: dict[str, Any] = {"backend": str(backend)}
+        # "undefined" is torch's word for one backend a device: "cpu:gloo,cuda:nccl" says more.
+        facts: dict[str, Any] = {"backend": c10d.get_backend_config() if backend == "undefined" else str(backend)}
         if state.page.identity.get("group_timeout") is None:
             facts["group_timeout"] = c10d._get_default_timeout(backend).total_seconds()
         state.page.identify(rank=c10d.get_rank(), world_size=c10d.get_world_size(), **facts)

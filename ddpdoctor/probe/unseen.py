@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 import functools
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -29,10 +30,38 @@ def stand_in(hook: Function, original: Callable[..., Any]) -> Function:
     return hook
 
 
+def replace_in_torch(hooks: Iterable[tuple[Callable[..., Any], Callable[..., Any]]]) -> None:
+    """Put hooks in the place of functions, (function, hook), wherever torch's modules have imported them by name."""
+    replaced = {id(function): (function, hook) for function, hook in hooks}
+    for module in tuple(sys.modules.values()):
+        if not getattr(module, "__name__", "").startswith(("torch.distributed", "torch.nn.parallel")):
+            continue
+        for name, value in tuple(vars(module).items()):
+            entry = replaced.get(id(value))
+            if entry is not None and entry[0] is value:
+                setattr(module, name, entry[1])
+
+
 def drop_frame(error: BaseException) -> None:
     """Take the calling hook's own entry off the traceback of an exception that it is about to raise again."""
     if error.__traceback__ is not None:
         error.__traceback__ = error.__traceback__.tb_next
+
+
+def without_hooks(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback without the hooks' entries: what `drop_frame` cannot do before Python 3.11."""
+    while trace is not None and _is_hook(trace):
+        trace = trace.tb_next
+    entry = trace
+    while entry is not None:
+        while entry.tb_next is not None and _is_hook(entry.tb_next):
+            entry.tb_next = entry.tb_next.tb_next
+        entry = entry.tb_next
+    return trace
+
+
+def _is_hook(entry: types.TracebackType) -> bool:
+    return entry.tb_frame.f_code.co_filename.endswith(MARK)
 
 
 def skip_in_dynamo(code: types.CodeType) -> None:

@@ -156,6 +156,12 @@ def assert_spoken(both: dict[int, Page]) -> None:
     assert len(find(0, "all_gather_object")) == 1
     assert not any(call.op == "all_gather" for call in calls[0]), "c10d's own calls inside its calls are left out"
     assert len(find(0, "new_group")) == 2
+    functional = next(call for call in find(0, "all_reduce") if call.numel == 6)
+    assert functional.asynchronous
+    assert functional.site is not None
+    assert functional.site.line == line("everything.py", "# functional")
+    full = [call for call in find(0, "all_gather_into_tensor") if call.numel == 8]
+    assert [call.site.line for call in full if call.site] == [line("everything.py", "# full tensor")]
     alone = [call for call in find(1, "barrier") if call.group and call.group.members == (Rank(1),)]
     assert len(alone) == 1
     assert len(find(0, "barrier")) == len(find(1, "barrier")) - 1
@@ -167,7 +173,7 @@ def test_ranks_that_hang_are_read_from_outside(run: Path) -> None:
         wait_for(lambda: len(pages(run)) == 3 and pages(run)[0].heartbeat > pages(run)[2].heartbeat + 2.5)
         stuck = pages(run)
         call = only_call(stuck[0])
-        assert (call.kind, call.op, call.numel) == (Kind.ALL, "all_reduce", 7)
+        assert (call.kind, call.op, call.numel, call.asynchronous) == (Kind.WAIT, "all_reduce", 7, False)
         assert call.group is not None
         assert call.group.members == (0, 1, 2)
         assert call.site is not None

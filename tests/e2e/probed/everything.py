@@ -8,8 +8,11 @@ import warnings
 
 import torch
 import torch.distributed as dist
+from torch.distributed import _functional_collectives as functional_collectives
 from torch.distributed import all_reduce
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Shard, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
@@ -38,6 +41,14 @@ def train_sharded() -> None:
     fully_shard(model)
     for _ in range(2):
         model(torch.ones(2, 4)).sum().backward()
+
+
+def distribute() -> None:
+    mesh = init_device_mesh("cpu", (2,))
+    sharded = distribute_tensor(torch.ones(4, 4), mesh, [Shard(0)])
+    assert sharded.full_tensor().sum() == 16  # full tensor
+    tripled = functional_collectives.all_reduce(torch.ones(6), "sum", mesh)  # functional
+    assert (tripled + 1).sum() == 18
 
 
 def megatron_backward() -> None:
@@ -102,6 +113,7 @@ dist.init_process_group("gloo")
 rank = dist.get_rank()
 train(rank)
 train_sharded()
+distribute()
 megatron_backward()
 talk(rank)
 warn_and_raise(rank)

@@ -11,7 +11,7 @@ def fail() -> None:
 
 
 def rank_0() -> None:
-    dist.all_reduce(torch.ones(7))  # rank 0 waits here
+    dist.all_reduce(torch.ones(7), async_op=True).wait()  # rank 0 waits here
 
 
 def rank_1() -> None:
