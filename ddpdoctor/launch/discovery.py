@@ -81,7 +81,7 @@ class Discovery:
         if known is None:
             environ = {name: value for name, value in _environ(process).items() if name in _WANTED}
             known = environ, tuple(process.cmdline()), _is_python(process)
-            if time.time() - _started(ticks) > _SETTLED:
+            if now() - _started(ticks) > _SETTLED:
                 self._facts[pid, ticks] = known
         environ, command, python = known
         page = pages.get(pid)
@@ -194,6 +194,11 @@ def _parent_and_ticks(pid: int) -> tuple[int, int]:
     if len(fields) < 20:
         raise ValueError(f"/proc/{pid}/stat is cut off")
     return int(fields[1]), int(fields[19])
+
+
+def now() -> float:
+    """This moment on the clock of Worker.started, whose zero (the boot) is known to the second only."""
+    return _boot_time() + time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _started(ticks: int) -> float:

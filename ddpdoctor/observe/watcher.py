@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ddpdoctor.collect.capture import Sample
 from ddpdoctor.collect.gather import read_exits
-from ddpdoctor.launch.discovery import Discovery
+from ddpdoctor.launch import discovery
 from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.ranks import Role, Worker
@@ -33,8 +33,8 @@ class _LastSight:
 
     sample: Sample
     moved: float
-    #: seconds since the epoch: processes that started later belong to a restarted job
-    wall: float
+    #: on the clock of Worker.started: processes that started later belong to a restarted job
+    started_before: float
 
 
 class Watcher:
@@ -55,7 +55,7 @@ class Watcher:
         self._stall_after = stall_after
         self._on_verdict = on_verdict
         self._on_resume = on_resume
-        self._discovery = Discovery(looker.run)
+        self._discovery = discovery.Discovery(looker.run)
         self._pages = Pages(looker.run)
         self._progress = Progress(started=looker.started, moved=looker.started, blind=not probe)
         self._known: dict[tuple[int, float], Worker] = {}
@@ -78,7 +78,7 @@ class Watcher:
             self._search()
         if not self._has_ranks():
             return
-        self._progress = stall.advance(self._progress, self._pages.pulse(self._workers(), self._progress.moved))
+        self._take_pulse()
         match stall.decide(self._progress, now, self._stall_after):
             case Decision.RESUMED:
                 self._on_resume(self._progress.moved)
@@ -105,6 +105,7 @@ class Watcher:
         `own` is how the supervisor's child ended, which nobody else has recorded; it may be a rank itself.
         """
         self._search()
+        self._take_pulse()
         if not self._has_ranks():
             return None
         exits = (own,) if any(w.pid == own.pid and w.role is Role.RANK for w in self._workers()) else ()
@@ -130,6 +131,9 @@ class Watcher:
         gone = {key: worker for key, worker in self._known.items() if worker.role is Role.RANK and key not in found}
         self._known = gone | found
 
+    def _take_pulse(self) -> None:
+        self._progress = stall.advance(self._progress, self._pages.pulse(self._workers(), self._progress.moved))
+
     def _look_at_survivors(self) -> None:
         """A rank has failed: see the others before their launcher ends them, then let it go on."""
         exits = read_exits(self.run)
@@ -137,8 +141,9 @@ class Watcher:
         for ended in fresh:
             if ended.status != 0 and self._is_first_failure(ended):
                 self._search()
+                self._take_pulse()
                 sample = self._looker.sample(self._workers(), deadline=LAST_LOOK)
-                self._last_sight = _LastSight(sample, self._progress.moved, time.time())
+                self._last_sight = _LastSight(sample, self._progress.moved, discovery.now())
             (self.run / f"looked.{ended.pid}").touch()
 
     def _is_first_failure(self, ended: Exit) -> bool:
@@ -146,7 +151,7 @@ class Watcher:
         if self._last_sight is None:
             return True
         self._search()
-        return any(w.pid == ended.pid and w.started > self._last_sight.wall for w in self._workers())
+        return any(w.pid == ended.pid and w.started > self._last_sight.started_before for w in self._workers())
 
     def _tell(self, verdict: Verdict) -> None:
         """Hand a verdict on, once: the same answer at the next look is no news."""

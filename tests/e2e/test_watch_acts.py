@@ -1,0 +1,158 @@
+"""What `watch` does with a verdict: stop, run a command, say that the job resumed; and how it tells deaths."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.e2e.job import STARTUP, torchrun, watch
+
+PROGRAMS = Path(__file__).parent / "programs"
+HANGING = Path(__file__).parents[2] / "fixtures" / "uneven-inputs" / "broken.py"
+PATIENCE = STARTUP + 45
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("localhost", 0))
+        port: int = listener.getsockname()[1]
+    return port
+
+
+def comes(condition: Callable[[], bool], seconds: float = 15) -> bool:
+    """Wait for what follows a report; true in any case, since the assertions say what is missing."""
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(0.5)
+    return True
+
+
+def test_stop_ends_every_process_of_the_job(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    program = tmp_path / "train.py"
+    program.write_text(f"import os\nopen({str(pids)!r}, 'a').write(f'{{os.getpid()}}\\n')\n" + HANGING.read_text())
+    run = watch(torchrun(program, 2), tmp_path / "run", "--on-hang", "stop", timeout=PATIENCE)
+    assert run.status == 124, run.explain()
+    assert run.report["deadlock"] == "proven"
+    assert len(pids.read_text().split()) == 2
+    for pid in map(int, pids.read_text().split()):
+        with suppress(psutil.NoSuchProcess):
+            assert str(program) not in psutil.Process(pid).cmdline()
+
+
+def test_the_hang_command_gets_the_report_once_and_its_failure_matters_to_nobody(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    command = tmp_path / "tell.sh"
+    command.write_text(f'#!/bin/sh\necho "said by the command"\ncp "$2" {notes}.$$\nexit 9\n')
+    command.chmod(0o755)
+    run = watch(
+        torchrun(HANGING, 2),
+        tmp_path / "run",
+        "--on-hang",
+        f"{command} --urgent",
+        timeout=PATIENCE,
+        until=lambda report: comes(lambda: any(tmp_path.glob("notes.*"))),
+    )
+    assert run.report["outcome"] == "hang", run.explain()
+    (note,) = tmp_path.glob("notes.*")
+    assert json.loads(note.read_text())["diagnoses"][0]["code"] == "DD201"
+    assert "said by the command" in run.stderr
+    assert "said by the command" not in run.stdout
+
+
+def test_a_hang_command_that_cannot_be_started_is_one_line(tmp_path: Path) -> None:
+    run = watch(
+        torchrun(HANGING, 2),
+        tmp_path / "run",
+        "--on-hang",
+        "/no/such/program",
+        timeout=PATIENCE,
+        until=lambda report: comes(lambda: "cannot be started" in (tmp_path / "run" / "stderr").read_text()),
+    )
+    assert run.stderr.count("ddpdoctor: --on-hang command cannot be started") == 1
+
+
+def test_a_job_that_moves_on_after_a_report_is_said_to_have_resumed(tmp_path: Path) -> None:
+    def cure(_report: object) -> bool:
+        found = re.search(r"stopping (\d+)", (tmp_path / "run" / "stdout").read_text())
+        assert found
+        with suppress(ProcessLookupError):
+            os.kill(int(found[1]), signal.SIGCONT)
+        return False
+
+    command = torchrun(PROGRAMS / "pauses.py", 2)
+    run = watch(command, tmp_path / "run", "--stall-after", "5", timeout=PATIENCE, until=cure)
+    assert run.status == 0, run.explain()
+    assert run.reports[0]["outcome"] == "hang"
+    assert run.reports[0]["diagnoses"][0]["code"] == "DD244"
+    assert run.stderr.count("ddpdoctor: resumed") == 1
+
+
+def test_a_rank_that_is_watchs_own_child_and_is_killed(tmp_path: Path) -> None:
+    """Nobody but the supervisor sees how it ended."""
+    environ = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": str(free_port())}
+    command = ["env", *(f"{name}={value}" for name, value in environ.items())]
+    run = watch([*command, sys.executable, str(PROGRAMS / "last_words.py"), "kill"], tmp_path, timeout=PATIENCE)
+    assert run.status == 128 + signal.SIGKILL
+    assert run.report["outcome"] == "crash", run.explain()
+    assert run.first["code"] == "DD251"
+    assert run.first["culprits"] == [0]
+    assert "SIGKILL" in run.first["summary"]
+
+
+def test_after_a_restart_the_last_failure_is_told(tmp_path: Path) -> None:
+    command = torchrun(PROGRAMS / "last_words.py", 2, "raise-again", "--culprit", "1")
+    command[1:1] = ["--max-restarts", "1"]
+    run = watch(command, tmp_path, timeout=PATIENCE + 30)
+    assert run.status == 1
+    assert run.first["code"] == "DD251", run.explain()
+    assert run.first["culprits"] == [1]
+    assert "KeyError" in run.first["summary"], run.explain()
+
+
+def test_a_healthy_report_is_written_at_the_end(tmp_path: Path) -> None:
+    run = watch(torchrun(PROGRAMS / "small_job.py", 2), tmp_path, timeout=PATIENCE)
+    assert run.status == 0
+    assert [report["outcome"] for report in run.reports] == ["healthy"]
+    assert len(run.report["ranks"]) == 2
+
+
+def test_torchrun_in_a_pod_that_sets_rank_for_the_node(tmp_path: Path) -> None:
+    """Kubernetes' PyTorchJob: RANK is the node's number there."""
+    command = ["env", "RANK=0", "WORLD_SIZE=1", *torchrun(HANGING, 2)]
+    run = watch(command, tmp_path, "--on-hang", "stop", timeout=PATIENCE)
+    assert run.status == 124, run.explain()
+    assert run.report["deadlock"] == "proven", run.explain()
+    assert sorted(rank["rank"] for rank in run.report["ranks"]) == [0, 1]
+
+
+@pytest.mark.parametrize("where", ["tick", "look", "close"])
+def test_our_own_failure_is_one_line_and_the_jobs_status_stays(where: str, tmp_path: Path) -> None:
+    """A defect of ours, put there on purpose, in the middle of the loop, of a look, and at the end."""
+    inner = (
+        "import sys\nfrom ddpdoctor.observe import watcher\n"
+        f"def broken(*_, **__): raise RuntimeError('on purpose')\nwatcher.Watcher.{where} = broken\n"
+        f"from ddpdoctor.cli.main import main\n"
+        f"sys.exit(main(['watch', '--', {sys.executable!r}, '-c', 'import time, sys; time.sleep(2); sys.exit(3)']))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", inner], stderr=subprocess.PIPE, text=True)
+    if where == "look":
+        time.sleep(1.2)
+        process.send_signal(signal.SIGQUIT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 3, said
+    assert said.count("on purpose") == 1, said
+    assert "Traceback" not in said
