@@ -14,6 +14,8 @@ from typing import BinaryIO
 PREFIX = "ddpdoctor-"
 #: held locked by the watch that made the folder
 LOCK = "lock"
+#: where a folder is made when the temporary directory is too deep for sockets
+LAST_RESORT = "/tmp"
 #: longest folder that is used: a unix socket's path holds 107 bytes
 _MOST_CHARACTERS = 70
 
@@ -27,7 +29,7 @@ def run_directory(environ: Mapping[str, str]) -> Iterator[Path | None]:
     """
     with contextlib.ExitStack() as stack:
         path = None
-        for parent in (environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):
+        for parent in (environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), LAST_RESORT):
             if path is None and parent and len(parent) <= _MOST_CHARACTERS:
                 with contextlib.suppress(OSError):
                     path = _make(Path(parent), stack)
