@@ -6,7 +6,8 @@ import inspect
 import sys
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any
+from types import FrameType
+from typing import Any, TypeVar
 
 from . import endings, groups, late, sites, state
 from . import page as layout
@@ -23,6 +24,9 @@ _is_tracing: Callable[[], bool] = bool
 _plain_tensors: tuple[type, ...] = ()
 _handles: dict[int, tuple[weakref.ref[Any], Operation]] = {}
 _dtypes: dict[Any, str] = {}
+#: ids of the code of hooks that put calls in flight; they are never freed
+_entering: set[int] = set()
+Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 Read = Callable[[PageWriter, tuple[Any, ...], dict[str, Any]], Operation | None]
 
@@ -54,33 +58,60 @@ def around(function: Callable[..., Any], read: Read, *, event: bool = True) -> C
     is_tracing = _is_tracing
 
     def hook(*args: Any, **kwargs: Any) -> Any:
+        if is_tracing():
+            return function(*args, **kwargs)
         page = state.page
-        operation = slot = None
-        depth = 0
-        if not is_tracing() and page is not None:
-            slot = page.slot()
-            depth = slot.depth
-            if slot.inside:
-                slot = None
+        slot = None if page is None else outermost(page, sys._getframe(1))
+        if page is None or slot is None:
+            try:
+                return function(*args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+        depth, operation = slot.depth, None
         try:
-            if page is not None and slot is not None:
-                operation = _begin(page, slot, read, args, kwargs, event)
+            operation = _begin(page, slot, read, args, kwargs, event)
             result = function(*args, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            if slot is not None:
-                endings.seen(error)
+            endings.seen(error)
             raise
         finally:
-            if page is not None and slot is not None:
-                slot.inside = False
-                if slot.depth != depth:
-                    page.leave(slot, depth)
+            close(page, slot, depth)
         if operation is not None and operation.flags & layout.ASYNCHRONOUS and result is not None:
             _remember(result, operation)
         return result
 
-    return stand_in(hook, function)
+    return entering(stand_in(hook, function))
+
+
+def entering(hook: Hook) -> Hook:
+    """Know the frames of a hook that puts calls in flight (see `outermost`)."""
+    _entering.add(id(hook.__code__))
+    return hook
+
+
+def outermost(page: PageWriter, frame: FrameType | None) -> Slot | None:
+    """This thread's row, or None inside a communication call: what c10d calls from there is its own business.
+
+    A row may say more than is true: a signal handler of the job can raise inside a hook before it has taken back what
+    it wrote. So whenever a row says that something is in flight, a hook must stand on the stack.
+    """
+    slot = page.slot()
+    if slot.depth or slot.inside or slot.in_backward:
+        while frame is not None and id(frame.f_code) not in _entering:
+            frame = frame.f_back
+        if frame is None:
+            slot.in_backward = False
+            close(page, slot, 0)
+    return None if slot.inside else slot
+
+
+def close(page: PageWriter, slot: Slot, depth: int) -> None:
+    """Take this thread's calls in flight back to `depth`."""
+    slot.inside = False
+    if slot.depth != depth:
+        page.leave(slot, depth)
 
 
 def _begin(

@@ -70,7 +70,11 @@ def _is_rank(environment: object) -> bool:
 
 def _exited(function: Callable[..., None]) -> Callable[..., None]:
     def _handle_exitstatus(self: Any, *args: Any, **kwargs: Any) -> None:
-        function(self, *args, **kwargs)
+        try:
+            function(self, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         if self.pid in _living and self.returncode is not None:
             _living.discard(self.pid)
             # A launcher notices a failure by polling; where it waits, it has told the worker to end.
@@ -107,7 +111,11 @@ def _watch_polls(start_method: Any) -> None:
 
 def _polled(function: Callable[..., Any]) -> Callable[..., Any]:
     def poll(self: Any, *args: Any, **kwargs: Any) -> Any:
-        status = function(self, *args, **kwargs)
+        try:
+            status = function(self, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
         if status is not None and self.pid in _living:
             _living.discard(self.pid)
             _tell(self.pid, status, noticed=True)

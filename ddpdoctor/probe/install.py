@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from . import arming, calls, endings, exits, functional, groups, sites, state, training
+from . import arming, calls, endings, exits, functional, groups, sharded, sites, state, training
 from .operations import C10D, NATIVE, NATIVE_NAMES
 from .unseen import drop_frame, replace_in_torch, skip_module_in_dynamo, stand_in
 from .waits import patch_waits
@@ -34,6 +34,7 @@ def install(run: str) -> None:
     _patch_c10d()
     patch_waits()
     training.install()
+    sharded.install()
     functional.install()
 
 

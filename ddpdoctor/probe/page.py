@@ -22,6 +22,8 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .texts import Texts
+
 MAGIC = b"ddpdpage"
 VERSION = 1
 HEAD = struct.Struct("=8sIIQ")
@@ -53,7 +55,6 @@ EVENTS, EVENT_ROWS = THREADS + THREAD_ROWS * THREAD_SIZE, 4096
 EVENT = struct.Struct("@QdqIIIIIiiiBB2xQ")
 
 TEXTS, TEXTS_SIZE = EVENTS + EVENT_ROWS * EVENT.size, 512 * 1024
-TEXT_HEAD = struct.Struct("=I")
 SIZE = TEXTS + TEXTS_SIZE
 
 #: what a call waits for; the values of the model's Kind, position is the code
@@ -73,8 +74,6 @@ EVENT_KINDS = (
 ASYNCHRONOUS, TAGGED, KIND_SHIFT = 1, 2, 4
 #: numel, peer or root is not known
 NONE = -1
-#: a fuzzed page must not make the reader build a group of a billion ranks
-MOST_MEMBERS = 1 << 18
 
 
 class RawCall(NamedTuple):
@@ -153,7 +152,8 @@ def read(data: bytes) -> RawPage:
     identity = _note(data, IDENTITY, IDENTITY_SIZE)
     if not isinstance(identity, dict):
         raise ValueError("page has no identity")
-    texts = _Texts(data)
+    used = int.from_bytes(data[TEXT_USED * 8 : TEXT_USED * 8 + 8], sys.byteorder)
+    texts = Texts(data[TEXTS : TEXTS + min(used, TEXTS_SIZE)])
     events, lost = _events(data, texts)
     calls, communicating = _threads(data, texts)
     pending = _note(data, PENDING, PENDING_SIZE)
@@ -189,17 +189,6 @@ def read_file(path: Path, attempts: int = 3) -> bytes:
     raise ValueError("a page needs at least one attempt")
 
 
-def encode_members(members: list[int]) -> list[list[int]]:
-    """Ranks as runs [first, count]: a group of thousands takes a few bytes, and its order is kept."""
-    runs: list[list[int]] = []
-    for member in members:
-        if runs and member == runs[-1][0] + runs[-1][1]:
-            runs[-1][1] += 1
-        else:
-            runs.append([member, 1])
-    return runs
-
-
 def _clock(value: float) -> float:
     return value if 0.0 <= value < 1e15 else 0.0
 
@@ -219,70 +208,7 @@ def _note(data: bytes, offset: int, size: int) -> Any:
         return None
 
 
-class _Texts:
-    """The log of texts, decoded once; positions that make no sense give None."""
-
-    def __init__(self, data: bytes) -> None:
-        self._values: dict[int, Any] = {}
-        self._budget = MOST_MEMBERS
-        used = min(int.from_bytes(data[TEXT_USED * 8 : TEXT_USED * 8 + 8], sys.byteorder), TEXTS_SIZE)
-        at = 0
-        while at + TEXT_HEAD.size <= used:
-            (length,) = TEXT_HEAD.unpack_from(data, TEXTS + at)
-            start = at + TEXT_HEAD.size
-            if length == 0 or start + length > used:
-                break
-            self._values[at + 1] = self._decode(data[TEXTS + start : TEXTS + start + length])
-            at = start + length
-
-    def _decode(self, payload: bytes) -> Any:
-        try:
-            value = json.loads(payload)
-        except (ValueError, RecursionError):
-            return None
-        match value:
-            case [str(file), int(line), str(function)]:
-                return (file, line, function)
-            case [str(name), str(description), list(runs)]:
-                members = self._members(runs)
-                return None if members is None else (name, description, members)
-            case str():
-                return value
-        return None
-
-    def _members(self, runs: list[Any]) -> tuple[int, ...] | None:
-        members: list[int] = []
-        for run in runs:
-            match run:
-                case [int(first), int(count)] if 0 <= first < 1 << 31 and 0 < count <= self._budget:
-                    self._budget -= count
-                    members.extend(range(first, first + count))
-                case _:
-                    return None
-        return tuple(members)
-
-    def name(self, position: int) -> str | None:
-        value = self._values.get(position)
-        return value if isinstance(value, str) else None
-
-    def site(self, position: int) -> tuple[str, int, str] | None:
-        match self._values.get(position):
-            case (str(file), int(line), str(function)):
-                return (file, line, function)
-        return None
-
-    def group(self, position: int) -> tuple[str, str, tuple[int, ...]] | None:
-        match self._values.get(position):
-            case (str(name), str(description), tuple(members)):
-                return (name, description, members)
-        return None
-
-    def groups(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
-        found = dict.fromkeys(self.group(position) for position in self._values)
-        return tuple(group for group in found if group is not None)
-
-
-def _record(fields: tuple[Any, ...], detail: str, texts: _Texts, event: str, kind: int, depth: int) -> RawCall:
+def _record(fields: tuple[Any, ...], detail: str, texts: Texts, event: str, kind: int, depth: int) -> RawCall:
     number, time, numel, thread, site, group, op, dtype, peer, root, tag, _, flags = fields
     return RawCall(
         number=number,
@@ -304,7 +230,7 @@ def _record(fields: tuple[Any, ...], detail: str, texts: _Texts, event: str, kin
     )
 
 
-def _events(data: bytes, texts: _Texts) -> tuple[tuple[RawCall, ...], int]:
+def _events(data: bytes, texts: Texts) -> tuple[tuple[RawCall, ...], int]:
     """The ring, oldest first, and how many events before or inside it are lost."""
     found: list[RawCall] = []
     region = memoryview(data)[EVENTS : EVENTS + EVENT_ROWS * EVENT.size]
@@ -320,7 +246,7 @@ def _events(data: bytes, texts: _Texts) -> tuple[tuple[RawCall, ...], int]:
     return kept, newest - len(kept)
 
 
-def _threads(data: bytes, texts: _Texts) -> tuple[tuple[RawCall, ...], tuple[int, ...]]:
+def _threads(data: bytes, texts: Texts) -> tuple[tuple[RawCall, ...], tuple[int, ...]]:
     """Calls in flight, each thread's outermost first, and the threads that ever communicated."""
     calls: list[RawCall] = []
     communicating: list[int] = []
@@ -339,7 +265,7 @@ def _threads(data: bytes, texts: _Texts) -> tuple[tuple[RawCall, ...], tuple[int
     return tuple(calls), tuple(communicating)
 
 
-def _loaders(data: bytes, texts: _Texts) -> list[tuple[tuple[str, int, str], int, int]]:
+def _loaders(data: bytes, texts: Texts) -> list[tuple[tuple[str, int, str], int, int]]:
     rows: list[tuple[tuple[str, int, str], int, int]] = []
     for row in range(LOADER_ROWS):
         position, delivered, stops = struct.unpack_from("@3Q", data, LOADERS + row * LOADER_WORDS * 8)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 from . import calls, endings, groups, late, sites, state
@@ -23,7 +22,7 @@ MADE_AT = "_ddpdoctor_made_at"
 
 
 def install() -> None:
-    """Patch what torch itself has; FSDP and DeepSpeed when the job has imported them."""
+    """Patch what is in torch from its import on."""
     from torch import distributed
     from torch.nn.parallel import DistributedDataParallel
     from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -38,8 +37,6 @@ def install() -> None:
     _watch_backward()
     skip_in_dynamo(_after_step.__code__)
     register_optimizer_step_post_hook(_after_step)
-    late.when_imported("torch.distributed.fsdp", _patch_fsdp)
-    late.when_imported("deepspeed.runtime.engine", _patch_deepspeed)
 
 
 def _record(page: PageWriter, code: int, word: int, frame: Any) -> None:
@@ -72,26 +69,27 @@ def _loader_next(function: Callable[..., Any]) -> Callable[..., Any]:
     is_tracing = calls.is_tracing()
 
     def __next__(self: Any) -> Any:  # noqa: N807 - stands in for that method
-        if is_tracing() or state.page is None:
+        if is_tracing():
             return function(self)
         try:
             batch = function(self)
         except StopIteration as error:
             drop_frame(error)
-            _count_batch(state.page, self, 2, STOP)
+            _count_batch(self, 2, STOP)
             raise
         except BaseException as error:
             drop_frame(error)
             endings.seen(error)
             raise
-        _count_batch(state.page, self, 1, NEXT)
+        _count_batch(self, 1, NEXT)
         return batch
 
     return stand_in(__next__, function)
 
 
-def _count_batch(page: PageWriter | None, iterator: Any, column: int, code: int) -> None:
+def _count_batch(iterator: Any, column: int, code: int) -> None:
     """Count in the row of the line that made the iterator: column 1 delivered, 2 stops."""
+    page = state.page
     if page is None:
         return
     try:
@@ -107,20 +105,23 @@ def _ddp_forward(function: Callable[..., Any]) -> Callable[..., Any]:
     is_tracing = calls.is_tracing()
 
     def forward(self: Any, *inputs: Any, **kwargs: Any) -> Any:
-        page = state.page
-        if is_tracing() or page is None:
+        if is_tracing():
             return function(self, *inputs, **kwargs)
-        _count_forward(page, self.require_backward_grad_sync, sys._getframe(1))
-        slot = page.slot()
-        before, slot.forward_group = slot.forward_group, self.process_group
+        page = state.page
+        slot = None if page is None else page.slot()
+        before = None
         try:
+            if slot is not None:
+                count_forward(page, getattr(self, "require_backward_grad_sync", True), sys._getframe(1))
+                before, slot.forward_group = slot.forward_group, getattr(self, "process_group", None)
             return function(self, *inputs, **kwargs)
         except BaseException as error:
             drop_frame(error)
             endings.seen(error)
             raise
         finally:
-            slot.forward_group = before
+            if slot is not None:
+                slot.forward_group = before
 
     return stand_in(forward, function)
 
@@ -136,7 +137,7 @@ def _read_rebuild(page: PageWriter, args: tuple[Any, ...], kwargs: dict[str, Any
     )
 
 
-def _count_forward(page: PageWriter | None, synchronises: object, frame: Any) -> None:
+def count_forward(page: PageWriter | None, synchronises: object, frame: Any) -> None:
     if page is None:
         return
     if synchronises:
@@ -177,10 +178,17 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
     is_tracing = calls.is_tracing()
 
     def backward(*args: Any, **kwargs: Any) -> Any:
+        if is_tracing():
+            return function(*args, **kwargs)
         page = state.page
         # autograd.grad runs the engine too, but accumulates nothing, so that no reducer hook fires.
-        if is_tracing() or page is None or (direct and not kwargs.get("accumulate_grad")):
-            return function(*args, **kwargs)
+        if page is None or (direct and not kwargs.get("accumulate_grad")):
+            try:
+                return function(*args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+        calls.outermost(page, sys._getframe(1))
         slot = page.slot()
         depth, nested = slot.depth, slot.in_backward
         slot.in_backward = True
@@ -197,7 +205,7 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
             if not nested:
                 page.leave(slot, depth, layout.BACKWARD_LEFT)
 
-    return stand_in(backward, function)
+    return calls.entering(stand_in(backward, function))
 
 
 def _enter_backward(page: PageWriter, frame: Any) -> None:
@@ -216,68 +224,3 @@ def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG001
     if page is not None and not calls.is_tracing()():
         late.look()
         _record(page, STEP, layout.OPTIMIZER_STEPS, sys._getframe(1))
-
-
-def _patch_fsdp(fsdp: ModuleType) -> None:
-    """Count forwards of FSDP roots, of either generation, at the point where the root knows that it is the root."""
-    from torch.distributed.fsdp import fully_sharded_data_parallel as first
-
-    del fsdp
-    first._root_pre_forward = _fsdp1_root(first._root_pre_forward)
-    try:
-        from torch.distributed.fsdp._fully_shard._fsdp_state import FSDPState
-    except ImportError:  # before 2.6
-        from torch.distributed._composable.fsdp._fsdp_state import FSDPState
-    FSDPState._root_pre_forward = _fsdp2_root(FSDPState._root_pre_forward)
-
-
-def _fsdp1_root(function: Callable[..., Any]) -> Callable[..., Any]:
-    is_tracing = calls.is_tracing()
-
-    def _root_pre_forward(fsdp: Any, *args: Any, **kwargs: Any) -> Any:
-        result = function(fsdp, *args, **kwargs)
-        if not is_tracing() and getattr(fsdp, "_is_root", False):
-            _count_forward(state.page, getattr(fsdp, "_sync_gradients", True), sys._getframe(1))
-        return result
-
-    return stand_in(_root_pre_forward, function)
-
-
-def _fsdp2_root(function: Callable[..., Any]) -> Callable[..., Any]:
-    is_tracing = calls.is_tracing()
-
-    def _root_pre_forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_tracing():
-            return function(self, *args, **kwargs)
-        context = getattr(self, "_state_ctx", None)
-        before = getattr(context, "iter_forward_root", None)
-        result = function(self, *args, **kwargs)
-        if before is None and getattr(getattr(self, "_state_ctx", None), "iter_forward_root", None) is self:
-            _count_forward(state.page, _fsdp2_synchronises(self), sys._getframe(1))
-        return result
-
-    return stand_in(_root_pre_forward, function)
-
-
-def _fsdp2_synchronises(fsdp: Any) -> bool:
-    """False after `set_requires_gradient_sync(False)`; the root itself may have no parameters of its own."""
-    found = getattr(fsdp, "_fsdp_param_groups", None) or [getattr(fsdp, "_fsdp_param_group", None)]
-    return any(getattr(one, "reduce_grads", True) for one in found)
-
-
-def _patch_deepspeed(engine: ModuleType) -> None:
-    """Count DeepSpeed's forwards; between accumulation boundaries it synchronises nothing."""
-    is_tracing = calls.is_tracing()
-    function = engine.DeepSpeedEngine.forward
-
-    def forward(self: Any, *inputs: Any, **kwargs: Any) -> Any:
-        if is_tracing() or state.page is None:
-            return function(self, *inputs, **kwargs)
-        _count_forward(state.page, self.is_gradient_accumulation_boundary(), sys._getframe(1))
-        try:
-            return function(self, *inputs, **kwargs)
-        except BaseException as error:
-            drop_frame(error)
-            raise
-
-    engine.DeepSpeedEngine.forward = stand_in(forward, function)

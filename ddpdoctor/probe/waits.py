@@ -35,35 +35,33 @@ def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
     # pybind11 asks for a Python override of a C++ method by name and looks for `self` as the first local of a
     # calling frame of that name; without both a Work implemented in Python would be called for ever.
     def wait(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_tracing():
+            return function(self, *args, **kwargs)
         page = state.page
-        slot = None
-        depth = 0
-        if not is_tracing() and page is not None:
-            slot = page.slot()
-            depth = slot.depth
-            if slot.inside:
-                slot = None
+        slot = None if page is None else calls.outermost(page, sys._getframe(1))
+        if page is None or slot is None:
+            try:
+                return function(self, *args, **kwargs)
+            except BaseException as error:
+                drop_frame(error)
+                raise
+        depth = slot.depth
         try:
-            if page is not None and slot is not None:
-                slot.inside = True
-                _begin(page, slot, self, sys._getframe(1))
+            _begin(page, slot, self, sys._getframe(1))
             return function(self, *args, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            if slot is not None:
-                endings.seen(error)
+            endings.seen(error)
             raise
         finally:
-            if page is not None and slot is not None:
-                slot.inside = False
-                if slot.depth != depth:
-                    page.leave(slot, depth)
+            calls.close(page, slot, depth)
 
-    return stand_in(wait, function)
+    return calls.entering(stand_in(wait, function))
 
 
 def _begin(page: PageWriter, slot: Slot, handle: Any, frame: Any) -> None:
     try:
+        slot.inside = True
         page.enter(slot, calls.waiting(page, handle), sites.position(page, frame))
         if sys.exc_info()[1] is not None:
             endings.handled(page)

@@ -12,11 +12,10 @@ import mmap
 import os
 import threading
 import zlib
-from json.encoder import encode_basestring_ascii
 from time import monotonic
 from typing import Any, NamedTuple
 
-from . import page
+from . import page, texts
 
 CALL_KIND = {name: code for code, name in enumerate(page.KINDS)}
 EVENT_KIND = {name: code for code, name in enumerate(page.EVENT_KINDS)}
@@ -114,16 +113,16 @@ class PageWriter:
         return position
 
     def _append(self, value: Any) -> int:
-        payload = _json(value).encode()
-        size = page.TEXT_HEAD.size + len(payload)
+        payload = texts.encode(value).encode()
+        size = texts.HEAD.size + len(payload)
         # Room is taken before it is filled: a signal handler or another thread may append between these lines.
         start = self._text_end
         if start + size > page.TEXTS_SIZE:
             return 0
         self._text_end = start + size
         at = page.TEXTS + start
-        self._map[at + page.TEXT_HEAD.size : at + size] = payload
-        page.TEXT_HEAD.pack_into(self._map, at, len(payload))
+        self._map[at + texts.HEAD.size : at + size] = payload
+        texts.HEAD.pack_into(self._map, at, len(payload))
         self._words[page.TEXT_USED] = self._text_end
         position = self._texts[value] = start + 1
         return position
@@ -277,15 +276,6 @@ class PageWriter:
         start = offset + page.NOTE.size
         self._map[start : start + len(payload)] = payload
         page.NOTE.pack_into(self._map, offset, len(payload), zlib.crc32(payload))
-
-
-def _json(value: Any) -> str:
-    """JSON of strings, numbers and tuples by C functions alone: `json.dumps` has frames that dynamo would look at."""
-    if isinstance(value, str):
-        return encode_basestring_ascii(value)
-    if isinstance(value, tuple):
-        return "[" + ",".join([_json(item) for item in value]) + "]"
-    return str(value)
 
 
 def _reserve(path: str) -> mmap.mmap:

@@ -1,0 +1,97 @@
+"""The page's texts: an append-only log of JSON values, each behind its length, referred to by offset plus one.
+
+A text is a name, a site [file, line, function], or a group [name, description, runs of members].
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from json.encoder import encode_basestring_ascii
+from typing import Any
+
+HEAD = struct.Struct("=I")
+#: a fuzzed page must not make the reader build a group of a billion ranks
+MOST_MEMBERS = 1 << 18
+
+
+def encode(value: Any) -> str:
+    """JSON of strings, numbers and tuples by C functions alone: `json.dumps` has frames that dynamo would look at."""
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    if isinstance(value, tuple):
+        return "[" + ",".join([encode(item) for item in value]) + "]"
+    return str(value)
+
+
+def encode_members(members: list[int]) -> list[list[int]]:
+    """Ranks as runs [first, count]: a group of thousands takes a few bytes, and its order is kept."""
+    runs: list[list[int]] = []
+    for member in members:
+        if runs and member == runs[-1][0] + runs[-1][1]:
+            runs[-1][1] += 1
+        else:
+            runs.append([member, 1])
+    return runs
+
+
+class Texts:
+    """The log of texts, decoded once; positions that make no sense give None."""
+
+    def __init__(self, log: bytes) -> None:
+        self._values: dict[int, Any] = {}
+        self._budget = MOST_MEMBERS
+        at = 0
+        while at + HEAD.size <= len(log):
+            (length,) = HEAD.unpack_from(log, at)
+            start = at + HEAD.size
+            if length == 0 or start + length > len(log):
+                break
+            self._values[at + 1] = self._decode(log[start : start + length])
+            at = start + length
+
+    def _decode(self, payload: bytes) -> Any:
+        try:
+            value = json.loads(payload)
+        except (ValueError, RecursionError):
+            return None
+        match value:
+            case [str(file), int(line), str(function)]:
+                return (file, line, function)
+            case [str(name), str(description), list(runs)]:
+                members = self._members(runs)
+                return None if members is None else (name, description, members)
+            case str():
+                return value
+        return None
+
+    def _members(self, runs: list[Any]) -> tuple[int, ...] | None:
+        members: list[int] = []
+        for run in runs:
+            match run:
+                case [int(first), int(count)] if 0 <= first < 1 << 31 and 0 < count <= self._budget:
+                    self._budget -= count
+                    members.extend(range(first, first + count))
+                case _:
+                    return None
+        return tuple(members)
+
+    def name(self, position: int) -> str | None:
+        value = self._values.get(position)
+        return value if isinstance(value, str) else None
+
+    def site(self, position: int) -> tuple[str, int, str] | None:
+        match self._values.get(position):
+            case (str(file), int(line), str(function)):
+                return (file, line, function)
+        return None
+
+    def group(self, position: int) -> tuple[str, str, tuple[int, ...]] | None:
+        match self._values.get(position):
+            case (str(name), str(description), tuple(members)):
+                return (name, description, members)
+        return None
+
+    def groups(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
+        found = dict.fromkeys(self.group(position) for position in self._values)
+        return tuple(group for group in found if group is not None)
