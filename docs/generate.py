@@ -9,7 +9,7 @@ import json
 import os
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,22 @@ def pages() -> dict[Path, str]:
 
 def help_of(*argv: str) -> str:
     """What `ddpdoctor ... --help` prints on a terminal of 80 columns."""
-    os.environ["COLUMNS"] = "80"
-    with contextlib.redirect_stdout(io.StringIO()) as said:
+    with _columns("80"), contextlib.redirect_stdout(io.StringIO()) as said:
         main.main([*argv, "--help"])
     return said.getvalue()
+
+
+@contextlib.contextmanager
+def _columns(width: str) -> Iterator[None]:
+    """The width that argparse takes the terminal to have."""
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = width
+    try:
+        yield
+    finally:
+        os.environ.pop("COLUMNS")
+        if before is not None:
+            os.environ["COLUMNS"] = before
 
 
 def _commands() -> str:

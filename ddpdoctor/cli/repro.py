@@ -64,10 +64,11 @@ def run(args: argparse.Namespace) -> ExitCode:
         case = _case(args.name)
         sys.stdout.write((case.fixed if args.fixed else case.broken).read_text(encoding="utf-8"))
         return ExitCode.OK
+    case = _case(args.name) if args.action == "run" else None
     _require_torch()
     stop = threading.Event()
     signal.signal(signal.SIGTERM, _interrupt)
-    results = _run_all(args.jobs, stop) if args.action == "all" else [_run_one(args, stop)]
+    results = [_run_one(case, args.ranks, args.fixed, stop)] if case else _run_all(args.jobs, stop)
     if args.json:
         print(json.dumps([_as_json(result) for result in results], indent=2))
     return ExitCode.OK if all(result.passed or result.skipped for result in results) else ExitCode.FOUND
@@ -109,18 +110,17 @@ def _interrupt(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _run_one(args: argparse.Namespace, stop: threading.Event) -> Result:
+def _run_one(case: Case, ranks: int | None, fixed: bool, stop: threading.Event) -> Result:
     from ddpdoctor.repro import runner
 
-    case = _case(args.name)
-    ranks = args.ranks or case.ranks
-    program = case.fixed if args.fixed else case.broken
+    ranks = ranks or case.ranks
+    program = case.fixed if fixed else case.broken
     folder = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-")) / case.name
     command = runner.launch_command(case.launcher, program, ranks)
     _say(f"{case.name}: {case.summary}")
     _say(f"starting {ranks} ranks: ddpdoctor watch --on-hang stop -- {' '.join(_short(word) for word in command)}")
     live = _Live(folder)
-    result = runner.run(case, ranks=ranks, fixed=args.fixed, folder=folder, stop=stop, tick=live)
+    result = runner.run(case, ranks=ranks, fixed=fixed, folder=folder, stop=stop, tick=live)
     if result.report is not None and not live.told:
         live.tell(result.report)
     _say(f"expected and found, {result.seconds:.0f} s in all; what the job printed: {folder / runner.OUTPUT}")
