@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose import frames
 from ddpdoctor.model.evidence import Evidence, RankEvidence
@@ -15,12 +15,14 @@ from ddpdoctor.model.stacks import Site
 _PEER_LOSS = re.compile(
     r"connection closed by peer|connection reset|connection refused|broken pipe|gloo/transport|"
     r"remote process exited|remote error|ncclremoteerror|ncclsystemerror|socket timeout|"
-    r"wait timeout|timed out waiting|recv(value)? failed|failed to (recv|send)|store.*(closed|shut ?down)",
+    r"wait timeout|timed out (waiting|connecting)|connectfullmesh|"
+    r"recv(value)? failed|failed to (recv|send)|store.*(closed|shut ?down)",
     re.IGNORECASE,
 )
 _PEER_LOSS_TYPES = frozenset({"DistBackendError", "DistNetworkError", "DistStoreError", "RuntimeError", "ValueError"})
-#: What launchers send to the survivors of a first death.
-_LAUNCHER_SIGNALS = frozenset({-15, -9, -2})
+#: What launchers send to the survivors of a first death, and how many seconds after it at the soonest. torchrun gives
+#: 30 s between SIGTERM and SIGKILL; other launchers less.
+_LAUNCHER_DELAY = {-15: 0.0, -2: 0.0, -9: 2.0}
 #: SIGABRT: how gloo ends a process where operations of unequal size meet
 ABORTED = -6
 _FATAL_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
@@ -46,13 +48,21 @@ class Failure:
 
 def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
     """Every rank that failed, the first failure first; victims after those that have a reason of their own."""
-    failures = [failure for rank in evidence.ranks if (failure := _failure(rank))]
-    first_exit = min((f.time for f in failures if f.status is not None and not f.victim), default=None)
-    judged = [_ended_by_launcher(failure, first_exit) for failure in failures]
+    found = [failure for rank in evidence.ranks if (failure := _failure(rank))]
+    judged = [replace(failure, victim=failure.victim or _ended_by_launcher(failure, found)) for failure in found]
     if judged and all(failure.victim for failure in judged):
         known = {failure.rank for failure in judged}
         judged += [hidden for rank in evidence.ranks if rank.rank not in known and (hidden := _hidden(rank))]
+    if judged and all(failure.victim for failure in judged) and not _somebody_left(evidence):
+        # Nobody else failed or left: whoever lost a connection first has no excuse.
+        first = min((f for f in judged if f.raised), key=lambda failure: failure.time, default=None)
+        judged = [replace(failure, victim=failure is not first) for failure in judged]
     return tuple(sorted(judged, key=lambda failure: (failure.victim, failure.time, failure.rank)))
+
+
+def _somebody_left(evidence: Evidence) -> bool:
+    """A rank ended with status 0, or is not seen at all: the others may have lost that one."""
+    return len(evidence.unseen()) > 0 or any(rank.exit and rank.exit.status == 0 for rank in evidence.ranks)
 
 
 def _failure(rank: RankEvidence) -> Failure | None:
@@ -78,11 +88,12 @@ def _raised(rank: RankEvidence) -> Raised | None:
     return ending.raised if ending and ending.kind is EndKind.EXCEPTION else None
 
 
-def _ended_by_launcher(failure: Failure, first_exit: float | None) -> Failure:
-    ended = failure.raised is None and failure.status in _LAUNCHER_SIGNALS
-    if ended and first_exit is not None and failure.time > first_exit:
-        return Failure(failure.rank, failure.time, None, failure.status, victim=True)
-    return failure
+def _ended_by_launcher(failure: Failure, failures: list[Failure]) -> bool:
+    """Launchers send SIGTERM to the rest as soon as one rank has failed, and SIGKILL to those that stay."""
+    if failure.raised is not None or failure.status not in _LAUNCHER_DELAY:
+        return False
+    exits = [other.time for other in failures if other.rank != failure.rank and other.status is not None]
+    return any(failure.time > time + _LAUNCHER_DELAY[failure.status] for time in exits)
 
 
 def is_peer_loss(raised: Raised) -> bool:

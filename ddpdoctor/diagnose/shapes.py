@@ -39,8 +39,19 @@ class Shape(Enum):
 
 class Whereabouts(Enum):
     INSIDE = "inside"
+    #: behind a loop of a function that both are in
     OUTSIDE = "outside"
+    #: not in the function whose loop the other is in
+    RETURNED = "returned"
     UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop in the source."""
+
+    file: str
+    span: source.Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,23 +165,29 @@ def _call_against_round(
     known = made_by(facts, act, others)
     if not known and act.site is not None and condition_of(facts, act.site, actors, others):
         return Shape.EXTRA_CALL, True
-    if parting.before is not None and parting.before.kind is EventKind.STOP_ITERATION:
-        return (Shape.UNCLEAR if known else Shape.EXTRA_CALL), False
-    where = _left_behind(facts, parting, actors, others)
-    if where is Whereabouts.OUTSIDE or (where is Whereabouts.UNKNOWN and known):
-        return Shape.LEFT_LOOP, where is Whereabouts.OUTSIDE
+    where = left_loop(facts, parting, actors, others)[0]
+    if where is Whereabouts.OUTSIDE:
+        return Shape.LEFT_LOOP, True
     if where is Whereabouts.INSIDE and not known:
         return Shape.EXTRA_CALL, True
-    return Shape.UNCLEAR, False
+    return (Shape.LEFT_LOOP if known else Shape.UNCLEAR), False
 
 
-def _left_behind(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> Whereabouts:
-    """Whether the actors have left the loop that the others go on with; it counts only if they were in it."""
-    instead = parting.right_next
-    if instead is None or not made_by(facts, instead, actors):
-        inside = whereabouts(facts, actors.members[0], others.members[0]) is Whereabouts.INSIDE
-        return Whereabouts.INSIDE if inside else Whereabouts.UNKNOWN
-    return whereabouts(facts, actors.members[0], others.members[0])
+def left_loop(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> tuple[Whereabouts, Loop | None]:
+    """Whether the actors have left a loop that the others go on with, and which.
+
+    Having returned from the others' function means that only if the actors were in that loop just before: not after
+    their data ended, and not if they never did what the others do there.
+    """
+    where, loop = whereabouts(facts, actors.members[0], others.members[0])
+    instead, before = parting.right_next, parting.before
+    was_in = instead is not None and made_by(facts, instead, actors)
+    if where is Whereabouts.OUTSIDE and not was_in:
+        return Whereabouts.UNKNOWN, None
+    if where is Whereabouts.RETURNED:
+        ended = before is not None and before.kind is EventKind.STOP_ITERATION
+        return (Whereabouts.OUTSIDE, loop) if was_in and not ended else (Whereabouts.UNKNOWN, None)
+    return where, loop
 
 
 def _call_against_call(
@@ -184,7 +201,7 @@ def _call_against_call(
         return Shape.UNCLEAR, False
     conditional = condition_of(facts, act.site, actors, others)
     if theirs:
-        if not conditional and _left_behind(facts, parting, actors, others) is Whereabouts.OUTSIDE:
+        if not conditional and left_loop(facts, parting, actors, others)[0] is Whereabouts.OUTSIDE:
             return Shape.LEFT_LOOP, True
         return Shape.EXTRA_CALL, conditional is not None
     if _both_ways(facts, act, instead) or shares_loop(facts, actors.members[0], others.members[0]):
@@ -253,27 +270,31 @@ def shares_loop(facts: Facts, left: Rank, right: Rank) -> bool:
     return loop is not None and ours[length].function != theirs[length].function
 
 
-def whereabouts(facts: Facts, actor: Rank, other: Rank) -> Whereabouts:
-    """Whether the actor's stack is still inside the loop that the other rank is in."""
-    actor_stack = facts.stack(actor)
+def whereabouts(facts: Facts, actor: Rank, other: Rank) -> tuple[Whereabouts, Loop | None]:
+    """Whether the actor is still inside the loops that the other rank is in, and which one it has left.
+
+    Both stacks are followed from the outside to the innermost function that they share; there the lines are compared.
+    Loops of functions that only the other is in were left by returning from them.
+    """
+    ours, theirs = facts.stack(actor)[::-1], facts.stack(other)[::-1]
+    shared = 0
+    for mine, its in zip(ours, theirs, strict=False):
+        if (mine.file, mine.function) != (its.file, its.function):
+            break
+        shared += 1
+        if mine.line != its.line:
+            break
+    if shared == 0:
+        return Whereabouts.UNKNOWN, None
+    mine, its = ours[shared - 1], theirs[shared - 1]
     code = facts.evidence.code
-    if not actor_stack:
-        return Whereabouts.UNKNOWN
-    for frame in facts.stack(other):
-        loops = source.enclosing_loops(code, frame)
-        if not loops:
-            continue
-        same = [own for own in actor_stack if (own.file, own.function) == (frame.file, frame.function)]
-        if not same:
-            return Whereabouts.OUTSIDE
-        return Whereabouts.INSIDE if same[-1].line in loops[0] else Whereabouts.OUTSIDE
-    return Whereabouts.UNKNOWN
-
-
-def loop_site(facts: Facts, story: Story) -> Site | None:
-    """The loop that the others are in, as a place: its first line in their innermost looping frame."""
-    for frame in facts.stack(story.others.members[0]):
-        loops = source.enclosing_loops(facts.evidence.code, frame)
-        if loops:
-            return Site(frame.file, loops[0].first, frame.function)
-    return None
+    loops = source.enclosing_loops(code, its)
+    for span in reversed(loops):
+        if mine.line not in span:
+            behind = mine.line > span.last
+            return (Whereabouts.OUTSIDE if behind else Whereabouts.UNKNOWN), Loop(its.file, span)
+    for frame in theirs[shared:]:
+        inner = source.enclosing_loops(code, frame)
+        if inner:
+            return Whereabouts.RETURNED, Loop(frame.file, inner[0])
+    return (Whereabouts.INSIDE if loops else Whereabouts.UNKNOWN), None

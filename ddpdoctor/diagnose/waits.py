@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose import frames, operations
 from ddpdoctor.model.collectives import Call, Kind, RecorderEntry
@@ -13,6 +13,8 @@ from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.stacks import Site, Thread
 
 _NOBODY = RankSet()
+#: point-to-point operations whose handle one can wait for
+_PAIRS = {"irecv": Kind.RECV, "isend": Kind.SEND}
 #: Cores that a process with a sleeping main thread may use (heartbeat, sampling) and still count as blocked.
 IDLE_CORES = 0.1
 
@@ -93,6 +95,8 @@ def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
     doubt = _doubt_of_thread(rank, call.thread, backward=call.kind is Kind.BACKWARD)
     if call.kind is Kind.BACKWARD:
         return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, _open_entries(rank)[0])
+    if call.kind is Kind.WAIT and call.op in _PAIRS:
+        call = replace(call, kind=_PAIRS[call.op], asynchronous=False)
     if call.kind in (Kind.RECV, Kind.SEND):
         return _peer_wait(evidence, rank, call, doubt)
     if call.kind is Kind.STORE:

@@ -84,7 +84,7 @@ def _has_its_own_reason(first: Failure) -> bool:
     how a mismatch shows. SIGTERM and SIGINT come from launchers and people.
     """
     if first.raised is not None:
-        return True
+        return not failures.is_peer_loss(first.raised)
     status = first.status or 0
     return status < 0 and -status not in (signal.SIGABRT, signal.SIGTERM, signal.SIGINT)
 
@@ -118,9 +118,11 @@ def _ended(first: Failure) -> str:
 def _why(first: Failure, victims: RankSet, waiting: RankSet) -> str:
     parts = [f"Rank {first.rank} failed first."]
     if victims:
-        parts.append(f"{wording.ranks(victims).capitalize()} only lost it: their errors are its consequence.")
+        what = wording.verb(victims, "its end is", "their ends are")
+        parts.append(f"{wording.ranks(victims).capitalize()} only lost it: {what} a consequence.")
     if waiting:
-        parts.append(f"{wording.ranks(waiting).capitalize()} still wait for it and would wait in vain.")
+        verb = wording.verb(waiting, "waits", "wait")
+        parts.append(f"{wording.ranks(waiting).capitalize()} still {verb} for it, in vain.")
     return " ".join(parts)
 
 

@@ -31,7 +31,7 @@ from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.diagnose.standing import Activity, wait_label
 from ddpdoctor.diagnose.waits import Wait
-from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
 
 RULE = Rule(
@@ -44,6 +44,9 @@ RULE = Rule(
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    if facts.outcome is Outcome.CRASH:
+        yield from _lost(facts)
+        return
     if not facts.waiting and not facts.blockers:
         return
     story = next(shapes.stories(facts), None)
@@ -54,6 +57,29 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         yield _still(facts, blockers)
     elif facts.waiting:
         yield _by_waits(facts)
+
+
+def _lost(facts: Facts) -> Iterator[Diagnosis]:
+    """Ranks failed because they lost others, and of these nothing is known."""
+    failed = RankSet.of(failure.rank for failure in facts.failures)
+    unseen = facts.evidence.unseen()
+    if not failed:
+        return
+    missing = f"; nothing is known of {wording.ranks(unseen)}" if unseen else ""
+    yield Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        unseen,
+        facts.waiting - unseen,
+        f"{wording.ranks(failed)} {wording.verb(failed, 'was', 'were')} ended or lost a peer{missing}",
+        "Only consequences were seen: a lost connection, or the launcher's signal after another rank had failed. The "
+        "first failure itself left no trace that could be read.",
+        "Read the output of the ranks that are not seen here, or run the job again: the look may come in time.",
+        facts.standing_locations(failed),
+        tuple(f"rank {f.rank}: {f.raised.type if f.raised else f'exit status {f.status}'}" for f in facts.failures),
+    )
 
 
 def _two_stories(facts: Facts, story: Story) -> Diagnosis:

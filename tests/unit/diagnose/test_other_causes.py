@@ -100,6 +100,38 @@ def test_killed_rank_is_named_with_its_signal() -> None:
     assert "out-of-memory" in found.fix
 
 
+def test_sigterm_after_another_exit_is_the_launchers_doing() -> None:
+    # GIVEN a rank whose connection failed, which ended first, and one that torchrun then ended
+    lost = raised("RuntimeError", "Gloo connectFullMesh failed: timed out", 40.0, AT.line(3))
+    first = Doing([], blocked=False, raised=lost, exit_status=1)
+    second = Doing([], blocked=False, exit_status=-15)
+    found = examine(job([first, second])).diagnoses[0]
+    assert (found.code, found.culprits.members, found.confidence) == ("DD251", (0,), Confidence.LIKELY)
+
+
+def test_only_consequences_of_a_rank_that_is_not_seen() -> None:
+    evidence = job([Doing([], blocked=False, exit_status=-15), Doing([], blocked=False)])
+    lost = raised("RuntimeError", "Connection closed by peer", 10.0, AT.line(3))
+    victim = job([Doing([], blocked=False, raised=lost, exit_status=1)])
+    ranks = (replace(victim.ranks[0], rank=Rank(1)),)
+    report = examine(replace(evidence, ranks=ranks, world_size=3))
+    found = report.diagnoses[0]
+    assert report.outcome is Outcome.CRASH
+    assert (found.code, found.culprits.members) == ("DD299", (0, 2))
+
+
+def test_exception_that_a_finally_still_hides_comes_before_its_victims() -> None:
+    peer = raised("RuntimeError", "Connection closed by peer", 10.5, AT.line(3))
+    victim = Doing([AT.all("all_reduce", 3)], raised=peer, exit_status=1)
+    evidence = job([victim, Doing([], blocked=False, stands=AT.line(9))])
+    page = evidence.ranks[1].page
+    assert page
+    pending = replace(page, pending=(raised("ValueError", "no label", 10.0, AT.line(7)),))
+    report = examine(replace(evidence, ranks=(evidence.ranks[0], replace(evidence.ranks[1], page=pending))))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD251", (1,), 7)
+
+
 def test_abort_of_gloo_is_not_certain_to_be_the_cause() -> None:
     report = examine(job([Doing([AT.all("all_reduce", 3)]), Doing([AT.all("all_reduce", 3)], exit_status=-6)]))
     assert report.diagnoses[0].code == "DD251"
