@@ -20,7 +20,7 @@ from typing import IO
 
 from benchmarks.paired import interval, median
 
-RANKS, PAIRS, STEPS, LIMIT = 2, 20, 300, 1.02
+RANKS, PAIRS, STEPS, LIMIT = 2, 120, 50, 1.02
 
 
 class JobInTurns:

@@ -68,7 +68,7 @@ class Console:
                 unicode=screen.unicode,
                 job=job,
                 bundle=str(bundle) if bundle else "",
-                directory=str(Path.cwd()),
+                directory=_here(),
             )
         )
 
@@ -77,3 +77,11 @@ class Console:
         with self._lock, contextlib.suppress(OSError, ValueError):
             self._stream.write(text)
             self._stream.flush()
+
+
+def _here() -> str:
+    """The working directory, "" where it has been removed under us."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""

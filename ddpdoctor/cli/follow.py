@@ -58,6 +58,8 @@ class Follower:
         """The job has ended: say how, and return the exit status of `watch`."""
         try:
             self._close(status)
+        except KeyboardInterrupt:
+            self._console.say("interrupted; no final report")
         except Exception as error:  # noqa: BLE001 - boundary: the job's status is passed through whatever happens
             self._console.say(f"no final report ({type(error).__name__}: {error})")
         return int(ExitCode.HANG_STOPPED) if self._stopped else status
@@ -106,7 +108,10 @@ class Follower:
         self._write_json(verdict)
         folder = self._write_bundle(verdict)
         running = f"job left running (--on-hang={self._config.hang_command or 'report'})"
-        self._console.report(verdict.report, job=job or running, bundle=folder)
+        try:
+            self._console.report(verdict.report, job=job or running, bundle=folder)
+        except Exception as error:  # noqa: BLE001 - boundary: --on-hang acts on a verdict that cannot be drawn, too
+            self._console.say(f"the report cannot be shown ({type(error).__name__}: {error}); evidence: {folder}")
         return folder
 
     def _write_json(self, verdict: Verdict) -> None:
@@ -122,11 +127,14 @@ class Follower:
                 partial.unlink()
 
     def _write_bundle(self, verdict: Verdict) -> Path | None:
-        folder = self._config.bundle or _state_folder() / time.strftime(f"%Y%m%d-%H%M%S-{os.getpid()}")
         try:
+            folder = self._config.bundle or _state_folder() / time.strftime(f"%Y%m%d-%H%M%S-{os.getpid()}")
             bundle.write(folder, verdict.capture, json.render(verdict.report))
         except DoctorError as error:
             self._console.say(error.message)
+            return None
+        except RuntimeError as error:  # Path.home() for a user without a home
+            self._console.say(f"no place for the bundle: {error}")
             return None
         if self._config.bundle is None:
             _forget_old(folder.parent)

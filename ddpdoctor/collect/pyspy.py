@@ -45,6 +45,7 @@ def fetch(worker: Worker, *, native: bool = False, deadline: float = DEADLINE) -
                 capture_output=True,
                 timeout=deadline,
                 check=False,
+                start_new_session=True,  # Ctrl-C and Ctrl-\\ in our terminal are not meant for it
             )
         except subprocess.TimeoutExpired:
             return _gap(worker, f"py-spy gave no answer within {deadline:g} s")

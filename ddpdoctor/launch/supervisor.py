@@ -2,7 +2,8 @@
 
 The child is not bound to us: if the supervisor is killed, the job runs on. We keep the terminal's foreground, so
 that Ctrl-C and Ctrl-\\ come to us and not to torchrun, whose death Ctrl-\\ would be; a child that wants to read the
-terminal is stopped by the kernel (SIGTTIN), and is then given it. Ctrl-Z stops both, `fg` and `bg` continue both.
+terminal is stopped by the kernel (SIGTTIN), and is then given it, keys included. Ctrl-Z stops both, `fg` and `bg`
+continue both.
 """
 
 from __future__ import annotations
@@ -54,10 +55,8 @@ class Job:
         self._previous_wakeup = signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         # before the child is there, so that no signal can end us and leave it behind
         for number in (*FORWARDED, signal.SIGQUIT, signal.SIGTSTP, signal.SIGCHLD):
-            ignored = signal.getsignal(number) is signal.SIG_IGN
-            if (
-                number == signal.SIGCHLD or not ignored
-            ):  # nohup stays in force; an ignored SIGCHLD would lose the status
+            # what is ignored stays so (nohup), but for SIGCHLD: the kernel would reap the child and lose its status
+            if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
                 self._previous[number] = signal.signal(number, self._on_signal)
         try:
             self._start()
@@ -102,7 +101,9 @@ class Job:
             self._looks_wanted += 1
         elif number == signal.SIGTSTP:
             self._suspension_wanted = True
-        elif number in FORWARDED and self._status is None:
+        elif number in FORWARDED:
+            if self._status is not None:
+                raise KeyboardInterrupt  # the job is over: what is interrupted is our own last report
             self.forwarded.append(number)
             if self.pid:
                 self._forward(number)
