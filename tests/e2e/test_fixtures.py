@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,19 @@ def test_fixed_ends_and_is_left_alone(case: Case, tmp_path: Path) -> None:
     assert run.status == 0, run.explain()
     assert all(report["outcome"] == "healthy" for report in run.reports), run.explain()
     assert not any(report["diagnoses"] for report in run.reports), run.explain()
+
+
+@by_name
+def test_lint_sees_it_coming(case: Case) -> None:
+    """What fixture.toml says of lint holds, and the cure leaves nothing to find."""
+    assert _linted(case.broken) == ({case.lint} if case.lint else set())
+    assert _linted(case.fixed) == set()
+
+
+def _linted(program: Path) -> set[str]:
+    command = [sys.executable, "-m", "ddpdoctor", "lint", "-o", "json", str(program)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return {finding["code"] for finding in json.loads(result.stdout)}
 
 
 def _lines_to_look_at(run: Run, case: Case) -> set[int]:
