@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> ExitCode:
     if args.action == "list":
         return _list(args.json)
     if args.action == "show":
-        case = _case(args.name)
-        sys.stdout.write((case.fixed if args.fixed else case.broken).read_text(encoding="utf-8"))
+        shown = _case(args.name)
+        sys.stdout.write((shown.fixed if args.fixed else shown.broken).read_text(encoding="utf-8"))
         return ExitCode.OK
     case = _case(args.name) if args.action == "run" else None
     _require_torch()
