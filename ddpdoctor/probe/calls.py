@@ -13,9 +13,8 @@ from . import endings, groups, late, sites, state
 from . import page as layout
 from .operations import Spec
 from .unseen import drop_frame, stand_in
-from .writer import CALL_KIND, EVENT_KIND, Operation, PageWriter, Slot
+from .writer import CALL_EVENT, CALL_KIND, Operation, PageWriter, Slot
 
-CALL = EVENT_KIND["call"]
 WAIT = CALL_KIND["wait"]
 #: handles whose `wait` has not been called; the oldest are dropped first
 MOST_HANDLES = 4096
@@ -86,25 +85,30 @@ def around(function: Callable[..., Any], read: Read, *, event: bool = True) -> C
 
 
 def entering(hook: Hook) -> Hook:
-    """Know the frames of a hook that puts calls in flight (see `outermost`)."""
+    """Know the frames of a hook that puts calls in flight (see `settle`)."""
     _entering.add(id(hook.__code__))
     return hook
 
 
 def outermost(page: PageWriter, frame: FrameType | None) -> Slot | None:
-    """This thread's row, or None inside a communication call: what c10d calls from there is its own business.
-
-    A row may say more than is true: a signal handler of the job can raise inside a hook before it has taken back what
-    it wrote. So whenever a row says that something is in flight, a hook must stand on the stack.
-    """
+    """This thread's row, or None inside a communication call: what c10d calls from there is its own business."""
     slot = page.slot()
+    settle(page, slot, frame)
+    return None if slot.inside else slot
+
+
+def settle(page: PageWriter, slot: Slot, frame: FrameType | None) -> None:
+    """Make this thread's row say no more than is true.
+
+    A signal handler of the job can raise inside a hook before it has taken back what it wrote. So whenever a row says
+    that something is in flight, a hook must stand on the stack.
+    """
     if slot.depth or slot.inside or slot.in_backward:
         while frame is not None and id(frame.f_code) not in _entering:
             frame = frame.f_back
         if frame is None:
             slot.in_backward = False
             close(page, slot, 0)
-    return None if slot.inside else slot
 
 
 def close(page: PageWriter, slot: Slot, depth: int) -> None:
@@ -125,12 +129,9 @@ def _begin(
         site = sites.position(page, sys._getframe(2))
         # An asynchronous call that waits all the same says so by the wait inside it.
         slot.inside = not operation.flags & layout.ASYNCHRONOUS
-        page.enter(slot, operation, site)
+        page.enter(slot, operation, site, CALL_EVENT if event else 0)
         if sys.exc_info()[1] is not None:
             endings.handled(page)
-        if event:
-            page.communicated(slot)
-            page.event(CALL, slot.thread, site, operation)
         return operation
     except state.FAULTS:
         return None
@@ -209,15 +210,17 @@ def _remember(handle: Any, operation: Operation) -> None:
         key = id(handle)
         while len(_handles) >= MOST_HANDLES:
             _handles.pop(next(iter(_handles)), None)
-        # Bound here, not looked up: when the interpreter ends, module globals go before the last handles do.
-        _handles[key] = (weakref.ref(handle, _forgetter(_handles, key)), operation)
+        _handles[key] = (weakref.ref(handle, forgetter(key, _handles)), operation)
     except (TypeError, RuntimeError, StopIteration, KeyError):
         return
 
 
-def _forgetter(handles: dict[int, Any], key: int) -> Callable[[object], None]:
+def forgetter(key: int, *tables: dict[int, Any]) -> Callable[[object], None]:
+    """A weak reference's callback that drops a key. It looks no global up: at exit those go before the last objects."""
+
     def forget(_: object) -> None:
-        handles.pop(key, None)
+        for table in tables:
+            table.pop(key, None)
 
     return forget
 

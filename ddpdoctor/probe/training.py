@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 from . import calls, endings, groups, late, sites, state
 from . import page as layout
 from .unseen import drop_frame, skip_in_dynamo, stand_in
-from .writer import CALL_KIND, EVENT_KIND, Operation, PageWriter
+from .writer import CALL_KIND, EVENT_KIND, Operation, PageWriter, Slot
 
 NEXT, STOP = EVENT_KIND["next"], EVENT_KIND["stop_iteration"]
 FORWARD, FORWARD_NO_SYNC = EVENT_KIND["forward"], EVENT_KIND["forward_no_sync"]
 BACKWARD, STEP = EVENT_KIND["backward"], EVENT_KIND["optimizer_step"]
 
 IN_BACKWARD, FROM_ROOT = CALL_KIND["backward"], CALL_KIND["from_root"]
+#: a reducer's calls for a rebuild that are recorded: it rebuilds once, after its first synchronised backward
+MOST_REBUILDS = 64
 #: attribute of a data iterator: where it was made
 MADE_AT = "_ddpdoctor_made_at"
 
@@ -33,7 +36,7 @@ def install() -> None:
     iterator.__next__ = _loader_next(iterator.__next__)
     DistributedDataParallel.forward = _ddp_forward(DistributedDataParallel.forward)
     reducer: Any = distributed.Reducer
-    reducer._rebuild_buckets = calls.around(reducer._rebuild_buckets, _read_rebuild, event=False)
+    reducer._rebuild_buckets = _first_rebuilds(reducer._rebuild_buckets)
     _watch_backward()
     skip_in_dynamo(_after_step.__code__)
     register_optimizer_step_post_hook(_after_step)
@@ -126,6 +129,32 @@ def _ddp_forward(function: Callable[..., Any]) -> Callable[..., Any]:
     return stand_in(forward, function)
 
 
+def _first_rebuilds(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Every forward of DDP asks for a rebuild; the only one that communicates is among a reducer's first."""
+    is_tracing = calls.is_tracing()
+    recorded = calls.around(function, _read_rebuild, event=False)
+    asked: dict[int, int] = {}
+    alive: dict[int, weakref.ref[Any]] = {}
+
+    def _rebuild_buckets(self: Any) -> Any:
+        if is_tracing():
+            return function(self)
+        key = id(self)
+        times = asked.get(key, 0)
+        try:
+            if times == MOST_REBUILDS or state.page is None:
+                return function(self)
+            if not times:
+                alive[key] = weakref.ref(self, calls.forgetter(key, asked, alive))
+            asked[key] = times + 1
+            return recorded(self)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+
+    return stand_in(_rebuild_buckets, function)
+
+
 def _read_rebuild(page: PageWriter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation | None:
     """DDP's second forward agrees on the buckets' order: a broadcast in C++ from the first rank of its group."""
     del args, kwargs
@@ -188,13 +217,13 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
             except BaseException as error:
                 drop_frame(error)
                 raise
-        calls.outermost(page, sys._getframe(1))
         slot = page.slot()
+        calls.settle(page, slot, sys._getframe(1))
         depth, nested = slot.depth, slot.in_backward
         slot.in_backward = True
         try:
             if not nested:
-                _enter_backward(page, sys._getframe(1))
+                _enter_backward(page, slot, sys._getframe(1))
             return function(*args, **kwargs)
         except BaseException as error:
             drop_frame(error)
@@ -208,13 +237,11 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
     return calls.entering(stand_in(backward, function))
 
 
-def _enter_backward(page: PageWriter, frame: Any) -> None:
+def _enter_backward(page: PageWriter, slot: Slot, frame: Any) -> None:
     try:
         late.look()
-        slot = page.slot()
-        site = sites.position(page, frame)
-        page.mark(layout.BACKWARD_ENTERED, BACKWARD, slot.thread, site)
-        page.enter(slot, Operation(IN_BACKWARD, page.text("backward")), site)
+        operation = Operation(IN_BACKWARD, page.text("backward"))
+        page.enter(slot, operation, sites.position(page, frame), BACKWARD, layout.BACKWARD_ENTERED)
     except state.FAULTS:
         return
 

@@ -20,6 +20,7 @@ from . import page, texts
 CALL_KIND = {name: code for code, name in enumerate(page.KINDS)}
 EVENT_KIND = {name: code for code, name in enumerate(page.EVENT_KINDS)}
 
+CALL_EVENT = EVENT_KIND["call"]
 _CALL, _EVENT = page.CALL.pack_into, page.EVENT.pack_into
 
 
@@ -154,36 +155,35 @@ class PageWriter:
                 self._words[slot.word] = 0
                 del self._slots[row]
 
-    def enter(self, slot: Slot, operation: Operation, site: int) -> None:
-        """Put a call in flight on top of this thread's stack; `leave` with the depth before it takes it off."""
-        depth = slot.depth
+    def enter(self, slot: Slot, operation: Operation, site: int, code: int = 0, word: int = 0) -> None:
+        """Put a call in flight on top of this thread's stack; `leave` with the depth before it takes it off.
+
+        `code` of EVENT_KINDS also adds it to the history (0: does not), and `word` is a counter to add one to.
+        """
+        words, depth, now = self._words, slot.depth, monotonic()
         # Taken before it is written: a signal handler that communicates in between uses the next level.
         slot.depth = depth + 1
+        kind, op, group, numel, dtype, peer, root, tag, flags, detail = operation
+        thread = slot.thread
         if depth < page.CALL_DEPTH and slot.published:
-            number, now = self._words[page.REVISION] + 1, monotonic()
-            kind, op, group, numel, dtype, peer, root, tag, flags, detail = operation
-            _CALL(
-                self._map,
-                slot.row + page.THREAD_HEAD + depth * page.CALL.size,
-                number,
-                now,
-                numel,
-                slot.thread,
-                site,
-                group,
-                op,
-                dtype,
-                peer,
-                root,
-                tag,
-                kind,
-                flags,
-                detail,
-                number,
+            number = words[page.REVISION] + 1
+            at = slot.row + page.THREAD_HEAD + depth * page.CALL.size
+            what = (numel, thread, site, group, op, dtype, peer, root, tag, kind, flags, detail)
+            _CALL(self._map, at, number, now, *what, number)
+            words[slot.word + 1] = depth + 1
+        if code:
+            number = next(self._numbers)
+            at = page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size
+            flags |= kind << page.KIND_SHIFT
+            _EVENT(
+                self._map, at, number, now, numel, thread, site, group, op, dtype, peer, root, tag, code, flags, number
             )
-            self._words[slot.word + 1] = depth + 1
-        self._words[page.REVISION] += 1
-        self._clocks[page.MOVED] = monotonic()
+            if code == CALL_EVENT and slot.published:
+                words[slot.word + 2] = 1
+        if word:
+            words[word] += 1
+        words[page.REVISION] += 1
+        self._clocks[page.MOVED] = now
 
     def leave(self, slot: Slot, depth: int, word: int = 0) -> None:
         """Back to `depth` calls in flight, whatever was lost on the way (an exception inside `enter`).
@@ -199,56 +199,13 @@ class PageWriter:
         words[page.REVISION] += 1
         self._clocks[page.MOVED] = monotonic()
 
-    def communicated(self, slot: Slot) -> None:
-        if slot.published:
-            self._words[slot.word + 2] = 1
-
-    def event(self, code: int, thread: int, site: int, operation: Operation) -> None:
-        """Add to the history; `code` is of EVENT_KINDS."""
-        number = next(self._numbers)
-        kind, op, group, numel, dtype, peer, root, tag, flags, _ = operation
-        _EVENT(
-            self._map,
-            page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size,
-            number,
-            monotonic(),
-            numel,
-            thread,
-            site,
-            group,
-            op,
-            dtype,
-            peer,
-            root,
-            tag,
-            code,
-            flags | kind << page.KIND_SHIFT,
-            number,
-        )
-
     def mark(self, word: int, code: int, thread: int, site: int) -> None:
-        """Add one to a counter and an event to the history that is no communication call."""
+        """Add one to a counter, and to the history an event that is no communication call."""
         words, clocks = self._words, self._clocks
         number, now = next(self._numbers), monotonic()
         words[word] += 1
-        _EVENT(
-            self._map,
-            page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size,
-            number,
-            now,
-            page.NONE,
-            thread,
-            site,
-            0,
-            0,
-            0,
-            page.NONE,
-            page.NONE,
-            0,
-            code,
-            0,
-            number,
-        )
+        at = page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size
+        _EVENT(self._map, at, number, now, -1, thread, site, 0, 0, 0, -1, -1, 0, code, 0, number)
         words[page.REVISION] += 1
         clocks[page.MOVED] = now
 

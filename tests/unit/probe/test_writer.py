@@ -35,6 +35,13 @@ def all_reduce(writer: PageWriter, numel: int = 8) -> Operation:
     return Operation(CALL_KIND["all"], writer.text("all_reduce"), group, numel, writer.text("float32"))
 
 
+def communicate(writer: PageWriter, numel: int) -> None:
+    """One call, over at once."""
+    slot = writer.slot()
+    writer.enter(slot, all_reduce(writer, numel), 0, EVENT_KIND["call"])
+    writer.leave(slot, 0)
+
+
 def test_identity_is_there_from_the_start_and_may_change(writer: PageWriter) -> None:
     first = seen(writer)
     assert (first.pid, first.started_ticks, first.rank, first.world_size) == (7, 99, 1, 4)
@@ -114,8 +121,7 @@ def test_every_thread_has_its_own_row_until_it_is_gone(writer: PageWriter) -> No
 
     def work() -> None:
         slot = writer.slot()
-        writer.communicated(slot)
-        writer.enter(slot, all_reduce(writer), 0)
+        writer.enter(slot, all_reduce(writer), 0, EVENT_KIND["call"])
         entered.wait()
         leave.wait()
 
@@ -144,8 +150,7 @@ def test_more_threads_than_rows_do_no_harm(writer: PageWriter) -> None:
 
     def work() -> None:
         slot = writer.slot()
-        writer.enter(slot, all_reduce(writer), 0)
-        writer.communicated(slot)
+        writer.enter(slot, all_reduce(writer), 0, EVENT_KIND["call"])
         ready.wait()
         done.wait()
         writer.leave(slot, 0)
@@ -163,7 +168,7 @@ def test_more_threads_than_rows_do_no_harm(writer: PageWriter) -> None:
 
 def test_the_ring_keeps_the_newest_and_counts_the_lost(writer: PageWriter) -> None:
     for number in range(layout.EVENT_ROWS + 100):
-        writer.event(EVENT_KIND["call"], 7, 0, all_reduce(writer, numel=number))
+        communicate(writer, number)
     page = seen(writer)
     assert len(page.events) == layout.EVENT_ROWS
     assert page.events_lost == 100
@@ -174,7 +179,7 @@ def test_the_ring_keeps_the_newest_and_counts_the_lost(writer: PageWriter) -> No
 
 def test_a_torn_event_is_lost_and_its_neighbours_are_not(writer: PageWriter) -> None:
     for number in range(3):
-        writer.event(EVENT_KIND["call"], 7, 0, all_reduce(writer, numel=number))
+        communicate(writer, number)
     data = bytearray(Path(writer.path).read_bytes())
     data[layout.EVENTS + 3 * layout.EVENT.size - 8] ^= 0xFF
     page = decode_page(bytes(data))
