@@ -28,7 +28,7 @@ def arm(rank, world=2):
     facts = dict(pid=os.getpid(), started_ticks=started_ticks(), rank=rank, world_size=world)
     return PageWriter(os.path.join(os.environ["RUN"], f"{{os.getpid()}}.page"), facts)
 """
-SLEEP = "import time; print('up', flush=True); time.sleep(60)\n"
+SLEEP = "import os, time; os.write(1, b'up\\n'); time.sleep(60)\n"
 
 
 def launcher(*environs: dict[str, str], program: str = SLEEP) -> str:
