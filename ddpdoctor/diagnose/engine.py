@@ -90,9 +90,9 @@ def _rank_statuses(facts: Facts, ends: Mapping[Rank, int]) -> tuple[RankStatus, 
 
 def _timeline(evidence: Evidence) -> Timeline:
     timing = evidence.timing
-    return Timeline(
-        timing.last_progress - timing.started, timing.detected - timing.started, timing.collected - timing.started
-    )
+    # without a page nothing tells movement, and the watcher's clock still stands at the start
+    moved = timing.last_progress - timing.started if timing.last_progress > timing.started else None
+    return Timeline(moved, timing.detected - timing.started, timing.collected - timing.started)
 
 
 def _notes(facts: Facts) -> tuple[str, ...]:

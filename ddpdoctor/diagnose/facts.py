@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose import frames, source, waitgraph
-from ddpdoctor.diagnose.failure import Failure, find_failures
+from ddpdoctor.diagnose.failure import Failure, find_failures, find_masked
 from ddpdoctor.diagnose.histories import History, read_history
 from ddpdoctor.diagnose.outcome import judge
 from ddpdoctor.diagnose.sides import Divergence, divide
@@ -36,6 +36,8 @@ class Facts:
     histories: Mapping[Rank, History]
     divergences: tuple[Divergence, ...]
     failures: tuple[Failure, ...]
+    #: exceptions of ranks that live on, earliest first
+    masked: tuple[Failure, ...]
     outcome: Outcome
 
     def standing(self, rank: Rank) -> Standing:
@@ -100,12 +102,18 @@ def digest(evidence: Evidence) -> Facts:
         histories,
         divide(histories),
         failures,
+        find_masked(evidence),
         judge(evidence, graph, standings, blockers, failures),
     )
 
 
 def _blockers(graph: WaitGraph, standings: Mapping[Rank, Standing], waiting: RankSet) -> RankSet:
-    """Ranks that are waited for and do not wait. Where waits do not say for whom, all that do not wait."""
+    """Ranks that are waited for and do not wait. Where waits do not say for whom, all that do not wait.
+
+    Where nobody waits, those that stand still for a reason that we do not know.
+    """
+    if not waiting:
+        return RankSet.of(rank for rank, standing in standings.items() if standing.activity is Activity.STILL)
     targets = graph.targets(waiting)
     vague = any(not wait.targets for rank in waiting for wait in graph.waits[rank])
     return RankSet.of(

@@ -23,6 +23,8 @@ _PEER_LOSS_TYPES = frozenset({"DistBackendError", "DistNetworkError", "DistStore
 #: What launchers send to the survivors of a first death, and how many seconds after it at the soonest. torchrun gives
 #: 30 s between SIGTERM and SIGKILL; other launchers less.
 _LAUNCHER_DELAY = {-15: 0.0, -2: 0.0, -9: 2.0}
+#: An interpreter that ends after an exception needs this long at most, flushing and joining daemons included.
+ON_ITS_WAY_OUT_SECONDS = 3.0
 #: SIGABRT: how gloo ends a process where operations of unequal size meet
 ABORTED = -6
 _FATAL_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
@@ -46,9 +48,36 @@ class Failure:
         return self.raised is None and self.status is not None and self.status < 0
 
 
+def find_masked(evidence: Evidence) -> tuple[Failure, ...]:
+    """Ranks with an exception of their own whose process lives on: in a `finally`, or held up on its way out."""
+    found: list[Failure] = []
+    for rank in evidence.ranks:
+        if rank.exit is not None or rank.page is None or not _lives(rank):
+            continue
+        raised = _raised(rank) if is_masked(rank, evidence.timing.collected) else None
+        own = [raised] if raised else [r for r in rank.page.pending if not is_peer_loss(r)]
+        if own:
+            first = min(own, key=lambda one: one.time)
+            found.append(Failure(rank.rank, first.time, first, None, False))
+    return tuple(sorted(found, key=lambda failure: (failure.time, failure.rank)))
+
+
+def is_masked(rank: RankEvidence, now: float) -> bool:
+    """The exception left the program a while ago, and the process is still there."""
+    raised = _raised(rank)
+    late = raised is not None and now - raised.time > ON_ITS_WAY_OUT_SECONDS
+    return rank.exit is None and late and _lives(rank)
+
+
+def _lives(rank: RankEvidence) -> bool:
+    return rank.process is not None and rank.process.state not in ("Z", "X")
+
+
 def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
     """Every rank that failed, the first failure first; victims after those that have a reason of their own."""
-    found = [failure for rank in evidence.ranks if (failure := _failure(rank))]
+    now = evidence.timing.collected
+    dying = [rank for rank in evidence.ranks if not is_masked(rank, now)]
+    found = [failure for rank in dying if (failure := _failure(rank))]
     judged = [replace(failure, victim=failure.victim or _ended_by_launcher(failure, found)) for failure in found]
     if judged and all(failure.victim for failure in judged):
         known = {failure.rank for failure in judged}

@@ -208,8 +208,9 @@ def _rejoin(
 ) -> tuple[int, int] | None:
     """How much of each to skip so that both agree again: what lets them agree longest, else the least in sum.
 
-    A loop's history repeats, so that a skipped backward can also be read as an inserted forward; only the right reading
-    lets the histories agree up to where one of them ends.
+    A loop's history repeats, so that a skipped backward can also be read as an inserted forward, and a step done in
+    another way as one that was left out; only the right reading lets the histories agree up to where one of them ends.
+    The answer is the same from either side.
     """
     best: tuple[int, int] | None = None
     longest = 0
@@ -218,7 +219,7 @@ def _rejoin(
             continue
         if not thorough:
             return a, b
-        if best is None or a == 0 or b == 0:
+        if best is None or a == 0 or b == 0 or a == b:
             length = _agreement(ours, theirs, i + a, j + b)
             if length > longest:
                 best, longest = (a, b), length
@@ -227,8 +228,9 @@ def _rejoin(
 
 @functools.cache
 def _skips() -> tuple[tuple[int, int], ...]:
+    """All that may be skipped: the least in sum first, of these what takes from both sides alike."""
     pairs = [(a, b) for a in range(WINDOW + 1) for b in range(WINDOW + 1) if a or b]
-    return tuple(sorted(pairs, key=lambda pair: (pair[0] + pair[1], pair)))
+    return tuple(sorted(pairs, key=lambda pair: (pair[0] + pair[1], abs(pair[0] - pair[1]), pair)))
 
 
 def _agreement(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> int:

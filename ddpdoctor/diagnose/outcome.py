@@ -25,7 +25,10 @@ def judge(
         return Outcome.CRASH
     if graph.stuck or any(standing.activity is Activity.STOPPED for standing in standings.values()):
         return Outcome.HANG
-    if not waiting or all(_moved(evidence, rank) for rank in waiting):
+    if not waiting:
+        still = len(blockers) > 0 and not any(s.activity is Activity.WORKING for s in standings.values())
+        return Outcome.HANG if still else Outcome.HEALTHY
+    if all(_moved(evidence, rank) for rank in waiting):
         return Outcome.HEALTHY
     working = [rank for rank in blockers if standings[rank].activity is Activity.WORKING]
     return Outcome.SLOW if working and len(working) == len(blockers) else Outcome.HANG

@@ -7,13 +7,18 @@ from types import ModuleType
 from ddpdoctor.diagnose.rule import RegisteredRule
 from ddpdoctor.diagnose.rules import (
     collective_order_mismatch,
+    data_dependent_graph,
     group_order_cycle,
+    local_stop_decision,
+    no_sync_mismatch,
+    one_rank_forward_through_ddp,
     rank_conditional_collective,
     rank_died,
     rank_finished_early,
     skipped_batch,
     slow_host_work,
     stopped_process,
+    swallowed_exception,
     undecided,
     uneven_inputs,
 )
@@ -28,8 +33,13 @@ RULES: tuple[RegisteredRule, ...] = tuple(
     for module in (
         uneven_inputs,
         rank_conditional_collective,
+        one_rank_forward_through_ddp,
+        local_stop_decision,
         skipped_batch,
+        swallowed_exception,
+        data_dependent_graph,
         collective_order_mismatch,
+        no_sync_mismatch,
         group_order_cycle,
         slow_host_work,
         stopped_process,

@@ -10,7 +10,7 @@ from enum import Enum
 from ddpdoctor.diagnose import frames, source
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Parting, Step
-from ddpdoctor.diagnose.outcome import cap_of_histories
+from ddpdoctor.diagnose.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.sides import Divergence
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.progress import EventKind
@@ -32,6 +32,8 @@ class Shape(Enum):
     EXTRA_CALL = "extra call"
     #: both issue the same kinds of calls in another order
     ORDER = "order"
+    #: the actors ran a forward through the wrapper that the others did not; it synchronises buffers
+    EXTRA_FORWARD = "extra forward"
     #: the actors ran the step under no_sync
     NO_SYNC = "no_sync"
     UNCLEAR = "unclear"
@@ -82,6 +84,15 @@ class Story:
     def instead(self) -> Step | None:
         return self.parting.right_next
 
+    @property
+    def culprits(self) -> RankSet:
+        """The smaller side; where both are equal, the one that did the odd thing."""
+        return self.others if len(self.others) < len(self.actors) else self.actors
+
+    def blame(self, confidence: Confidence) -> Confidence:
+        """How sure it is that these are to blame and not those that did as usual: counting decides, if it can."""
+        return weaker(confidence, Confidence.LIKELY) if self.tie else confidence
+
     def collectives(self) -> tuple[Step | None, Step | None]:
         """The first collective of either side from the parting on: what each waits for the other to join."""
         act = next((step for step in self.parting.left if step.collective), self.act)
@@ -130,6 +141,8 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
         return Shape.UNCLEAR, False
     if instead is not None and (known := _round_shape(parting.before, act, instead)):
         return known, True
+    if _forwards_alone(facts, parting, act, others):
+        return Shape.EXTRA_FORWARD, True
     if act.kind is not EventKind.CALL or (parting.behind and not parting.rejoined):
         return Shape.UNCLEAR, False
     if parting.inserted():
@@ -141,6 +154,14 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
     if instead.kind is EventKind.CALL:
         return _call_against_call(facts, parting, act, instead, actors, others)
     return Shape.UNCLEAR, False
+
+
+def _forwards_alone(facts: Facts, parting: Parting, act: Step, others: RankSet) -> bool:
+    """The actors' forward, from a place that the others never came to, broadcasts buffers."""
+    first = next((step for step in parting.left if step.collective), None)
+    if act.kind is not EventKind.FORWARD or first is None or made_by(facts, act, others):
+        return False
+    return first.op.startswith("broadcast") and frames.same_place(first.site, act.site)
 
 
 def _round_shape(before: Step | None, act: Step, instead: Step) -> Shape | None:
@@ -230,6 +251,23 @@ def _frames(facts: Facts, rank: Rank) -> tuple[Site, ...]:
     seen = facts.evidence.rank(rank)
     main = frames.main_thread(seen) if seen else None
     return tuple(frame for frame in main.frames if not frames.is_internal(frame.file)) if main else ()
+
+
+def ways_past(facts: Facts, story: Story, skipped: Step) -> tuple[Site, ...]:
+    """`continue` and `return` statements between the last thing that both sides did and what one of them skipped."""
+    before = story.parting.before.site if story.parting.before else None
+    if before is None or skipped.site is None or before.file != skipped.site.file:
+        return ()
+    return source.jumps_between(facts.evidence.code, before.file, before.line, skipped.site.line)
+
+
+def only_an_exception(facts: Facts, story: Story) -> bool:
+    """The skipped work stands in a `try` that swallows exceptions, and no statement leads past it."""
+    skipped = story.instead
+    if story.shape is not Shape.SKIPPED or skipped is None or skipped.site is None:
+        return False
+    caught = source.swallowing_handler(facts.evidence.code, skipped.site)
+    return caught is not None and not ways_past(facts, story, skipped)
 
 
 def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:

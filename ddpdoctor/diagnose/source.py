@@ -149,18 +149,6 @@ def _last_name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def inside_try(code: Mapping[str, SourceFile], site: Site, within: Span | None = None) -> Span | None:
-    """The innermost `try` whose body holds the line and whose handlers do not all raise again."""
-    for node in reversed(_chain(code, site)):
-        if not isinstance(node, ast.Try) or not node.handlers or (within and node.lineno not in within):
-            continue
-        if any(site.line >= handler.lineno for handler in node.handlers):
-            continue
-        if not all(any(isinstance(n, ast.Raise) for n in handler.body) for handler in node.handlers):
-            return _span(code, site, node)
-    return None
-
-
 def jumps_between(code: Mapping[str, SourceFile], file: str, first: int, last: int) -> tuple[Site, ...]:
     """`continue` and `return` statements on the lines in between, in order."""
     tree = _tree(code, file)
@@ -170,11 +158,65 @@ def jumps_between(code: Mapping[str, SourceFile], file: str, first: int, last: i
     return tuple(Site(file, node.lineno, "") for node in sorted(found, key=lambda n: n.lineno))
 
 
-def leaves_loop(code: Mapping[str, SourceFile], file: str, loop: Span) -> tuple[int, ...]:
-    """Lines of `break` and `return` statements inside a loop."""
+def loop_exits(code: Mapping[str, SourceFile], file: str, loop: Span) -> tuple[int, ...]:
+    """Lines of the `break` and `return` statements that leave this loop, not one inside it."""
+    node = _loop_at(code, file, loop)
+    return tuple(sorted(_exits(node.body, own=True))) if node else ()
+
+
+def iterates(code: Mapping[str, SourceFile], file: str, loop: Span) -> str:
+    """What drives a loop: "while", "range", "other"; "" where the source does not say."""
+    node = _loop_at(code, file, loop)
+    if node is None:
+        return ""
+    if isinstance(node, ast.While):
+        return "while"
+    called = _last_name(node.iter.func) if isinstance(node.iter, ast.Call) else ""
+    return "range" if called == "range" else "other"
+
+
+def _loop_at(code: Mapping[str, SourceFile], file: str, loop: Span) -> ast.For | ast.AsyncFor | ast.While | None:
     tree = _tree(code, file)
     nodes = ast.walk(tree) if tree else ()
-    return tuple(sorted(n.lineno for n in nodes if isinstance(n, (ast.Break, ast.Return)) and n.lineno in loop))
+    return next(
+        (n for n in nodes if isinstance(n, _LOOPS) and (n.lineno, n.end_lineno) == (loop.first, loop.last)), None
+    )
+
+
+def _exits(body: list[ast.stmt], *, own: bool) -> Iterator[int]:
+    """`own`: a `break` here belongs to the loop that is asked for."""
+    for node in body:
+        if isinstance(node, ast.Return) or (own and isinstance(node, ast.Break)):
+            yield node.lineno
+        elif not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            inner = own and not isinstance(node, _LOOPS)
+            for part in ("body", "orelse", "finalbody", "handlers"):
+                statements = getattr(node, part, [])
+                for child in statements if isinstance(statements, list) else []:
+                    yield from _exits(child.body if isinstance(child, ast.ExceptHandler) else [child], own=inner)
+
+
+def swallowing_handler(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+    """The `except` line that would catch what the line raises and not raise it again."""
+    for node in reversed(_chain(code, site)):
+        if isinstance(node, ast.Try) and _in_body(node, site.line):
+            for handler in node.handlers:
+                if not any(isinstance(n, ast.Raise) for n in ast.walk(handler)):
+                    return _span(code, site, handler)
+    return None
+
+
+def _in_body(node: ast.Try, line: int) -> bool:
+    return node.body[0].lineno <= line <= (node.body[-1].end_lineno or node.body[-1].lineno)
+
+
+def no_sync_block(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+    """The innermost `with` around the line that names no_sync."""
+    for node in reversed(_chain(code, site)):
+        names = {_last_name(n) for item in node.items for n in ast.walk(item)} if isinstance(node, ast.With) else set()
+        if "no_sync" in names:
+            return _span(code, site, node)
+    return None
 
 
 def branches(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, Span] | None:

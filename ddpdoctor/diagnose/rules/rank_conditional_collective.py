@@ -61,7 +61,6 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     paired_on = story.parting.inserted() and "barrier" in (story.act.op if story.act else "")
     sure = never and story.unique and condition is not None and not paired_on
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
-    culprits = story.others if len(story.others) < len(story.actors) else story.actors
     op = story.act.op if story.act else "a collective"
     actors = wording.ranks(story.actors)
     return Diagnosis(
@@ -69,8 +68,8 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
         RULE.name,
         confidence,
         confidence if not story.tie or never else Confidence.LIKELY,
-        culprits,
-        facts.waiting - culprits,
+        story.culprits,
+        facts.waiting - story.culprits,
         f"only {actors} {wording.verb(story.actors, 'calls', 'call')} {op} at {wording.place(site)}; "
         f"{wording.ranks(story.others)} went on to {wording.step(story.instead)}",
         f"Every rank of a group must enter the same collectives in the same order. {actors.capitalize()} entered {op} "

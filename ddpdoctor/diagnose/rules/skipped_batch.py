@@ -53,7 +53,7 @@ RULE = Rule(
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
-        if story.shape is Shape.SKIPPED and story.instead:
+        if story.shape is Shape.SKIPPED and story.instead and not shapes.only_an_exception(facts, story):
             yield _diagnosis(facts, story, story.instead)
 
 
@@ -72,8 +72,8 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step) -> Diagnosis:
         RULE.name,
         confidence,
         confidence,
-        story.actors,
-        facts.waiting - story.actors,
+        story.culprits,
+        facts.waiting - story.culprits,
         f"{actors} skipped the {what} of a batch"
         f"{f' at {wording.place(site)}' if site else ''} that {wording.ranks(story.others)} trained on",
         f"{actors.capitalize()} issued one gradient all-reduce fewer than {wording.ranks(story.others)}, so all later "
@@ -89,18 +89,15 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step) -> Diagnosis:
 
 def _jump(facts: Facts, story: Story, skipped: Step) -> Site | None:
     """The one `continue` or `return` between the last thing that both did and what was skipped."""
-    before = story.parting.before.site if story.parting.before else None
-    if before is None or skipped.site is None or before.file != skipped.site.file:
-        return None
-    jumps = source.jumps_between(facts.evidence.code, before.file, before.line, skipped.site.line)
-    if len(jumps) != 1:
+    jumps = shapes.ways_past(facts, story, skipped)
+    if len(jumps) != 1 or skipped.site is None:
         return None
     return Site(jumps[0].file, jumps[0].line, skipped.site.function)
 
 
 def _may_catch(facts: Facts, skipped: Step) -> source.Span | None:
     """A `try` around what was skipped: an exception may have been caught instead (DD208)."""
-    return source.inside_try(facts.evidence.code, skipped.site) if skipped.site else None
+    return source.swallowing_handler(facts.evidence.code, skipped.site) if skipped.site else None
 
 
 def _counters_agree(facts: Facts, story: Story, skipped: Step) -> bool:

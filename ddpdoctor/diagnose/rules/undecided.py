@@ -120,6 +120,9 @@ def _meaning(story: Story) -> str:
 def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
     who = wording.ranks(blockers)
     standing = facts.standing(blockers.members[0])
+    doing = f"{wording.verb(blockers, 'is', 'are')} {standing.label} at {wording.place(standing.site)}"
+    verb = wording.verb(facts.waiting, "waits", "wait")
+    summary = f"{wording.ranks(facts.waiting)} {verb} for {who}, which {doing}" if facts.waiting else f"{who} {doing}"
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -127,8 +130,7 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
         Confidence.LIKELY if len(blockers) <= len(facts.waiting) else Confidence.POSSIBLE,
         blockers,
         facts.waiting - blockers,
-        f"{wording.ranks(facts.waiting)} {wording.verb(facts.waiting, 'waits', 'wait')} for {who}, which "
-        f"{wording.verb(blockers, 'is', 'are')} {standing.label} at {wording.place(standing.site)}",
+        summary,
         f"{who.capitalize()} did not move between two samples, and no rule knows what it waits for: a sleep, a lock, a "
         "file, the network. It may still come.",
         "Look at the line where it stands, and at what that call needs to return.",

@@ -62,7 +62,6 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis | None:
     short, long = story.actors, story.others
-    culprits = long if len(long) < len(short) else short
     counts = {rank: _count(facts, rank, loop) for rank in (*short, *long)}
     agree = _counters_agree(counts, short, long)
     if not agree and all(counts.values()):
@@ -72,9 +71,9 @@ def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis | None:
         RULE.code,
         RULE.name,
         confidence,
-        confidence,
-        culprits,
-        facts.waiting - culprits,
+        story.blame(confidence),
+        story.culprits,
+        facts.waiting - story.culprits,
         _summary(counts, short, long, loop),
         f"{wording.ranks(long).capitalize()} started another step, whose gradients need every rank. "
         f"{wording.ranks(short).capitalize()} had no batch left and went on behind the loop: "

@@ -1,0 +1,127 @@
+"""# DD209 data-dependent-graph
+
+## What
+On one rank a part of the model was not used in a step (a branch, an expert, a modality without samples).
+
+## Why it hangs
+DDP waits for the gradients of every parameter of a bucket. Where some never come, that rank's bucket is not reduced and
+its backward returns, while the others wait for its reduction.
+
+## Example
+    if batch.images is not None:                 # one rank's last batch has none
+        features = features + self.vision(batch.images)
+
+## Fix
+Keep every parameter in the graph (`loss + 0 * sum(p.sum() for p in unused)`), or wrap with
+`find_unused_parameters=True`; better, give every rank every kind of sample.
+
+## When it is wrong
+Said only where counts of batches, forwards, backwards and no_sync agree on all ranks, and one rank's backward returned
+with fewer reductions than the one in which the others wait.
+
+## References
+https://github.com/open-mmlab/mmdetection/issues/2193 https://github.com/pytorch/pytorch/issues/40566
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.waits import Wait
+from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.progress import Counters, EventKind
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD209",
+    name="data-dependent-graph",
+    requires=frozenset({Source.PAGES, Source.RECORDER}),
+    excludes=("DD201", "DD206", "DD207", "DD208", "DD217"),
+    fixture="data-dependent-graph",
+    specificity=60,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    if facts.divergences:
+        return
+    inside = {rank: wait for rank in facts.waiting if _in_backward(facts, rank) and (wait := facts.wait(rank))}
+    returned = [rank for rank in facts.waiting if rank not in inside and _returned(facts, rank, inside)]
+    if inside and returned:
+        yield _diagnosis(facts, RankSet.of(returned), RankSet.of(inside))
+
+
+def _in_backward(facts: Facts, rank: Rank) -> bool:
+    page = facts.rank(rank).page
+    return page is not None and any(call.kind is Kind.BACKWARD for call in page.calls)
+
+
+def _returned(facts: Facts, rank: Rank, inside: dict[Rank, Wait]) -> bool:
+    """This rank's same backward is over, yet its next operation stands where the others' reduction does."""
+    wait, mine = facts.wait(rank), facts.counters(rank)
+    if wait is None or mine is None or mine.backward_left != mine.backward_entered:
+        return False
+    theirs = [counters for other in inside if (counters := facts.counters(other))]
+    return (
+        len(theirs) == len(inside)
+        and all(_same_work(mine, other) and other.backward_left == mine.backward_left - 1 for other in theirs)
+        and all(other.group == wait.group and other.seq == wait.seq for other in inside.values())
+        and any(other in wait.mismatched for other in inside)
+    )
+
+
+def _same_work(left: Counters, right: Counters) -> bool:
+    return (left.forwards, left.forwards_no_sync, left.backward_entered) == (
+        right.forwards,
+        right.forwards_no_sync,
+        right.backward_entered,
+    )
+
+
+def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
+    proven = all(rank in facts.graph.stuck for rank in (*culprits, *inside))
+    confidence = Confidence.CERTAIN if proven else Confidence.LIKELY
+    site = _last_backward(facts, culprits.members[0])
+    who, others = wording.ranks(culprits), wording.ranks(inside)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        confidence,
+        culprits,
+        facts.waiting - culprits,
+        f"{who}'s backward{f' at {wording.place(site)}' if site else ''} returned without the reduction in which "
+        f"{others} {wording.verb(inside, 'waits', 'wait')}",
+        f"{who.capitalize()} ran the same batches, forwards and backwards as {others}, but a part of its model got no "
+        f"gradient, so DDP did not reduce that bucket there. {wording.verb(culprits, 'It is', 'They are')} in "
+        f"{wording.waiting(facts, culprits)}; {others} {wording.verb(inside, 'waits', 'wait')} in "
+        f"{wording.waiting(facts, inside)}.",
+        "Keep every parameter in the graph of every step (add `0 * p.sum()` for unused ones), or wrap the model with "
+        "find_unused_parameters=True.",
+        (
+            *((facts.location(culprits, site),) if site else ()),
+            *facts.standing_locations((*inside, *culprits)),
+        ),
+        tuple(line for rank in (*culprits, *inside) for line in _evidence(facts, rank)),
+    )
+
+
+def _last_backward(facts: Facts, rank: Rank) -> Site | None:
+    history = facts.histories.get(rank)
+    steps = history.steps if history else ()
+    return next((step.site for step in reversed(steps) if step.kind is EventKind.BACKWARD), None)
+
+
+def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:
+    counters = facts.counters(rank)
+    if counters:
+        yield (
+            f"rank {rank}: {counters.forwards} forwards, {counters.backward_entered} backwards entered, "
+            f"{counters.backward_left} left"
+        )

@@ -1,0 +1,83 @@
+"""# DD205 one-rank-forward-through-ddp
+
+## What
+One rank runs a forward through the DDP wrapper that the others do not run, usually to evaluate on rank 0.
+
+## Why it hangs
+DDP's forward broadcasts the module's buffers (BatchNorm statistics) to all ranks first. The others are not in a forward
+but in the next collective of their own path, and both wait.
+
+## Example
+    if rank == 0:
+        model.eval()
+        accuracy = evaluate(model, held_out)     # model is the DDP wrapper
+    dist.barrier()
+
+## Fix
+Evaluate through the module inside (`model.module(x)`), or evaluate on all ranks and reduce the result.
+
+## When it is wrong
+Without buffers such a forward communicates nothing and is harmless; then nothing is said.
+
+## References
+https://github.com/pytorch/pytorch/issues/54059 https://github.com/pytorch/pytorch/issues/72897
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD205",
+    name="one-rank-forward-through-ddp",
+    requires=frozenset({Source.PAGES}),
+    excludes=("DD203", "DD206"),
+    fixture="one-rank-forward-through-ddp",
+    specificity=60,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for story in shapes.stories(facts):
+        if story.shape is Shape.EXTRA_FORWARD and story.act and story.act.site:
+            yield _diagnosis(facts, story, story.act.site)
+
+
+def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
+    condition = shapes.condition_of(facts, called, story.actors, story.others)
+    sure = story.unique and condition is not None
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
+    site = shapes.users_line(facts, story.actors, called)
+    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+    evidence = [
+        f"{others} never ran a forward at {wording.place(called)}; {actors} did",
+        f"that forward broadcasts buffers: {wording.waiting(facts, story.actors)}",
+    ]
+    if condition:
+        evidence.append(f"{wording.place(condition[0])} is reached only past `{condition[1].text}`")
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        confidence,
+        story.culprits,
+        facts.waiting - story.culprits,
+        f"only {actors} {wording.verb(story.actors, 'runs', 'run')} a forward through the DDP wrapper at "
+        f"{wording.place(site)}; {others} {wording.verb(story.others, 'is', 'are')} in "
+        f"{wording.waiting(facts, story.others)}",
+        f"DDP's forward broadcasts the module's buffers to all ranks. {actors.capitalize()} "
+        f"{wording.verb(story.actors, 'waits', 'wait')} for ranks that run no forward here; {others} "
+        f"{wording.verb(story.others, 'waits', 'wait')} for {actors} in another operation.",
+        "Evaluate through the module inside the wrapper (`model.module(x)`), or on every rank.",
+        (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
+        tuple(evidence),
+    )

@@ -1,0 +1,82 @@
+"""# DD208 swallowed-exception
+
+## What
+An exception on one rank (out of memory, a bad sample) was caught, and the rank went on with its next batch.
+
+## Why it hangs
+The rank issued one gradient all-reduce fewer; from then on its collectives pair with the others' previous ones, until
+the last step of the epoch leaves the others without a partner.
+
+## Example
+    try:
+        loss = model(batch).sum()
+        loss.backward()
+    except torch.OutOfMemoryError:
+        continue                             # on this rank only
+
+## Fix
+Let the exception end the job, or let all ranks agree on the retry through a collective, outside the `try`.
+
+## When it is wrong
+The exception itself left no trace: that the work stands in a `try` and nothing else leads past it is why this is said.
+A generator that drops batches silently (DD207) cannot be excluded, so it is `likely`.
+
+## References
+https://github.com/pytorch/pytorch/issues/18853 https://github.com/pytorch/pytorch/issues/44353
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import shapes, source, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.histories import Step
+from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Story
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD208",
+    name="swallowed-exception",
+    requires=frozenset({Source.PAGES, Source.CODE}),
+    excludes=("DD201", "DD206", "DD207"),
+    fixture="swallowed-exception",
+    specificity=60,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for story in shapes.stories(facts):
+        if shapes.only_an_exception(facts, story) and story.instead and story.instead.site:
+            yield _diagnosis(facts, story, story.instead, story.instead.site)
+
+
+def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnosis:
+    confidence = weaker(Confidence.LIKELY, story.cap)
+    handler = source.swallowing_handler(facts.evidence.code, site)
+    caught = Site(site.file, handler.first if handler else site.line, site.function)
+    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        confidence,
+        story.culprits,
+        facts.waiting - story.culprits,
+        f"{actors} left a batch out without {wording.step(skipped)}; only the `except` at {wording.place(caught)} "
+        "leads there",
+        f"{actors.capitalize()} issued one gradient all-reduce fewer than {others}, so all later ones were paired with "
+        f"the wrong step: {others} {wording.verb(story.others, 'is', 'are')} in "
+        f"{wording.waiting(facts, story.others)}, {actors} in {wording.waiting(facts, story.actors)}.",
+        "Do not catch it on one rank: let it end the job, or agree on the retry with an all_reduce outside the `try`.",
+        (facts.location(story.actors, caught), *facts.standing_locations((*story.others, *story.actors))),
+        (
+            f"the histories part: {wording.step(story.act)} against {wording.step(skipped)}",
+            f"the work stands in a `try`; `{handler.text if handler else 'except'}` swallows what it raises",
+            "no `continue` or `return` leads past it",
+        ),
+    )
