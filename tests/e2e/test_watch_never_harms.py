@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -56,11 +58,11 @@ def exits_are_the_jobs_own(count: int) -> None:
     command = torchrun(PROGRAMS / "small_job.py", 2)
     alone = run(command)
     assert alone.returncode == 0, alone.stderr
-    for number in range(count):
-        watched = run([*WATCH, "--", *command])
-        assert watched.returncode == 0, f"exit {number}: {watched.stderr}"
-        assert watched.stdout == alone.stdout
-        assert not_ours(watched.stderr) == not_ours(alone.stderr)
+    with ThreadPoolExecutor(3) as three:
+        for watched in three.map(lambda _: run([*WATCH, "--", *command]), range(count)):
+            assert watched.returncode == 0, watched.stderr
+            assert watched.stdout == alone.stdout
+            assert not_ours(watched.stderr) == not_ours(alone.stderr)
 
 
 def test_healthy_exits() -> None:
@@ -152,6 +154,24 @@ def test_a_hang_is_still_told_without_py_spy(tmp_path: Path) -> None:
     assert watched.returncode == 124, watched.stderr
     assert "py-spy is not installed" in written.read_text()
     assert '"deadlock": "proven"' not in written.read_text()
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may attach to anything")
+def test_a_hang_is_still_told_where_nobody_may_attach(tmp_path: Path) -> None:
+    """Calls in flight alone prove nothing; the pages still say who is where, and the report what it could not see."""
+    unprivileged = ["setpriv", "--bounding-set=-sys_ptrace"] if os.geteuid() == 0 else []
+    written = tmp_path / "report.json"
+    options = ["--on-hang", "stop", "--stall-after", "8", "--json", str(written), "--bundle", str(tmp_path / "b")]
+    job = torchrun(PROGRAMS / "undumpable.py", 3, str(FIXTURES / "rank-conditional-collective" / "broken.py"))
+    watched = run([*unprivileged, *WATCH, *options, "--", *job])
+    assert watched.returncode == 124, watched.stderr
+    report = json.loads(written.read_text())
+    assert report["outcome"] == "hang"
+    assert report["deadlock"] != "proven"
+    assert all(diagnosis["confidence"] != "certain" for diagnosis in report["diagnoses"])
+    unseen = {gap["rank"] for gap in report["gaps"] if "attach" in gap["reason"] and "SYS_PTRACE" in gap["remedy"]}
+    assert unseen >= {0, 1, 2}
+    assert all(rank["location"]["file"].endswith("broken.py") for rank in report["ranks"])
 
 
 @pytest.fixture
