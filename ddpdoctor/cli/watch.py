@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shlex
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -114,12 +116,15 @@ def _config(args: argparse.Namespace) -> WatchConfig:
     stall_after = None if args.stall_after == "auto" else duration.parse(args.stall_after, "--stall-after")
     timeout = duration.parse(args.nccl_timeout, "--nccl-timeout") if args.nccl_timeout else None
     named = {OnHang.REPORT.value: OnHang.REPORT, OnHang.STOP.value: OnHang.STOP}
-    if not args.on_hang.strip():
-        raise UsageError("--on-hang: no action given", hint="type report, stop, or a command")
+    on_hang = named.get(args.on_hang, OnHang.COMMAND)
+    if on_hang is OnHang.COMMAND:
+        _check_command(args.on_hang)
+    if args.json is not None and not args.json.absolute().parent.is_dir():
+        raise UsageError(f"--json {args.json}: there is no such folder", hint=f"`mkdir -p {args.json.parent}`")
     return WatchConfig(
         command=tuple(args.command),
         stall_after=stall_after,
-        on_hang=named.get(args.on_hang, OnHang.COMMAND),
+        on_hang=on_hang,
         hang_command=args.on_hang,
         group_timeout=timeout,
         json=args.json,
@@ -128,6 +133,19 @@ def _config(args: argparse.Namespace) -> WatchConfig:
         probe=not args.no_probe,
         quiet=args.quiet,
     )
+
+
+def _check_command(text: str) -> None:
+    """What cannot be run must be known before the job starts, not at its hang. Raises UsageError."""
+    hint = "type report, stop, or a command"
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--on-hang {text!r}: {str(error).lower()}", hint=hint) from None
+    if not words:
+        raise UsageError("--on-hang: no action given", hint=hint)
+    if shutil.which(words[0]) is None:
+        raise UsageError(f"--on-hang: {words[0]}: command not found", hint=hint)
 
 
 def _versions(torch: str | None) -> dict[str, str]:

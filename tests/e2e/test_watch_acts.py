@@ -74,11 +74,14 @@ def test_the_hang_command_gets_the_report_once_and_its_failure_matters_to_nobody
 
 
 def test_a_hang_command_that_cannot_be_started_is_one_line(tmp_path: Path) -> None:
+    program = tmp_path / "notify.sh"
+    program.write_text("#!/no/such/interpreter\n")
+    program.chmod(0o755)
     run = watch(
         torchrun(HANGING, 2),
         tmp_path / "run",
         "--on-hang",
-        "/no/such/program",
+        str(program),
         timeout=PATIENCE,
         until=lambda report: comes(lambda: "cannot be started" in (tmp_path / "run" / "stderr").read_text()),
     )

@@ -263,6 +263,10 @@ def test_a_job_that_reads_the_terminal_gets_it() -> None:
         (["--nccl-timeout", "-5", "--", "true"], 2, "--nccl-timeout"),
         (["torchrun", "train.py"], 2, "--"),
         (["--"], 2, "no command"),
+        (["--on-hang", "", "--", "true"], 2, "no action given"),
+        (["--on-hang", "'open", "--", "true"], 2, "no closing quotation"),
+        (["--on-hang", "no-such-program-here -v", "--", "true"], 2, "no-such-program-here: command not found"),
+        (["--json", "no/such/folder/report.json", "--", "true"], 2, "no such folder"),
     ],
 )
 def test_bad_input_gets_one_line(arguments: list[str], status: int, said: str) -> None:
