@@ -16,7 +16,7 @@ from ddpdoctor.collect import bundle
 from ddpdoctor.config import OnHang, WatchConfig
 from ddpdoctor.errors import DoctorError, ExitCode
 from ddpdoctor.launch.supervisor import Job
-from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.observe.looking import Looker, Verdict
 from ddpdoctor.observe.watcher import Watcher
@@ -41,6 +41,8 @@ class Follower:
         self._stopped = False
         #: the last verdict that was shown
         self._told: Verdict | None = None
+        #: the hang that was reported and has not moved on
+        self._standing: Verdict | None = None
 
     def tick(self) -> None:
         """Watch for a moment. An error of ours is said once, and then the job is left alone."""
@@ -72,6 +74,8 @@ class Follower:
             self._print(final, job=f"job ended with {ended}")
         elif final is not None and self._config.json and not self._told:
             self._write_json(final)
+        if status == 0 and self._standing is not None:
+            self._console.say("resumed: the job moved on to its end")
         if self._stopped:
             # the launcher's own last words stand between this and the screen
             first = next(iter(self._told.report.diagnoses), None) if self._told else None
@@ -81,7 +85,10 @@ class Follower:
             self._console.mention(f"the job ended with {ended} after {seconds:.0f} s")
 
     def _is_news(self, verdict: Verdict) -> bool:
-        return bool(verdict.report.diagnoses) and (self._told is None or _gist(verdict) != _gist(self._told))
+        """Ranks whose timeout ran out in a hang that was told, and who lost those, tell nothing new by dying."""
+        if not verdict.report.diagnoses or (self._told and _gist(verdict) == _gist(self._told)):
+            return False
+        return self._standing is None or verdict.report.diagnoses[0].confidence is not Confidence.POSSIBLE
 
     def _last_verdict(self, status: int) -> Verdict | None:
         """None where nobody would read it: a healthy end is told by --json alone."""
@@ -100,11 +107,13 @@ class Follower:
             self._job.stop()
 
     def _resumed(self, moved: float) -> None:
+        self._standing = None
         self._console.say(f"resumed: the job moved again {moved - self._started:.0f} s after its start")
 
     def _print(self, verdict: Verdict, job: str = "") -> Path | None:
         """Show a verdict and keep its evidence; returns the bundle, None where it could not be written."""
         self._told = verdict
+        self._standing = verdict if verdict.report.outcome is Outcome.HANG else None
         self._write_json(verdict)
         folder = self._write_bundle(verdict)
         running = f"job left running (--on-hang={self._config.hang_command or 'report'})"

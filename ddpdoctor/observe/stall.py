@@ -10,6 +10,9 @@ PROOF_AFTER = 3.0
 #: seconds between looks for a proof: the first of these, then the next, the last from then on
 PROOF_PAUSES = (2.0, 4.0, 8.0, 15.0, 30.0)
 
+#: seconds that a reported job must live on after it moved: a timeout's exception moves it, too, and ends it
+SETTLING = 3.0
+
 #: `auto`: at least this long, at least FACTOR times the run's own longest gap, FIRST_STEP before the first step
 FLOOR = 30.0
 FACTOR = 5.0
@@ -58,10 +61,12 @@ class Progress:
     looked: float = 0.0
     #: when a full look found nothing to report; the stall clock starts again there
     cleared: float = 0.0
-    #: a report was made at this movement, and how often since
+    #: a report was made at this movement, and how many since
     reported: float | None = None
     reports: int = 0
     reported_at: float = 0.0
+    #: when the first movement after a report was read
+    stirred: float | None = None
 
 
 def advance(progress: Progress, pulse: Pulse) -> Progress:
@@ -77,6 +82,7 @@ def advance(progress: Progress, pulse: Pulse) -> Progress:
         longest_gap=max(progress.longest_gap, gap),
         stepped=progress.stepped or pulse.steps > 0,
         looks=0,
+        stirred=pulse.time if progress.stirred is None else progress.stirred,
     )
 
 
@@ -92,8 +98,8 @@ def stall_after(progress: Progress, wanted: float | None) -> float:
 
 def decide(progress: Progress, now: float, wanted: float | None) -> Decision:
     """What to do now."""
-    if progress.reported is not None and progress.moved > progress.reported:
-        return Decision.RESUMED
+    if progress.reported is not None and progress.stirred is not None:
+        return Decision.RESUMED if now - progress.stirred >= SETTLING else Decision.KEEP
     if progress.reported is not None:
         # a verdict stands; look again ever more rarely whether it still holds
         pause = stall_after(progress, wanted) * 2**progress.reports
@@ -117,7 +123,7 @@ def cleared(progress: Progress, now: float) -> Progress:
 
 def reported(progress: Progress, now: float) -> Progress:
     """A report was made."""
-    return replace(progress, reported=progress.moved, reports=progress.reports + 1, reported_at=now)
+    return replace(progress, reported=progress.moved, reports=progress.reports + 1, reported_at=now, stirred=None)
 
 
 def resumed(progress: Progress) -> Progress:

@@ -104,6 +104,15 @@ def test_a_job_that_moves_on_after_a_report_is_said_to_have_resumed(tmp_path: Pa
     assert run.stderr.count("ddpdoctor: resumed") == 1
 
 
+def test_a_hang_that_ends_in_its_timeout_stays_the_verdict(tmp_path: Path) -> None:
+    """The exceptions of the timeout are no progress, and whoever raises one first is no culprit."""
+    run = watch(torchrun(PROGRAMS / "gives_up.py", 2), tmp_path, timeout=PATIENCE)
+    assert run.status == 1
+    assert [(report["outcome"], report["deadlock"]) for report in run.reports] == [("hang", "proven")], run.explain()
+    assert "resumed" not in run.stderr
+    assert "CRASH" not in run.stderr
+
+
 def test_a_rank_that_is_watchs_own_child_and_is_killed(tmp_path: Path) -> None:
     """Nobody but the supervisor sees how it ended."""
     environ = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": str(free_port())}

@@ -60,6 +60,8 @@ def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
     victims = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
     sure = reasons == 1 and not facts.evidence.unseen() and _has_its_own_reason(first) and _raised_known(facts)
     confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
+    if _gave_up(first):
+        confidence = Confidence.POSSIBLE
     locations = (facts.location(culprit, site),) if site else ()
     return Diagnosis(
         RULE.code,
@@ -87,6 +89,11 @@ def _has_its_own_reason(first: Failure) -> bool:
         return not failures.is_peer_loss(first.raised)
     status = first.status or 0
     return status < 0 and -status not in (signal.SIGABRT, signal.SIGTERM, signal.SIGINT)
+
+
+def _gave_up(first: Failure) -> bool:
+    """It lost a peer or waited too long for one, as all who failed did: that one is not on record."""
+    return first.raised is not None and failures.is_peer_loss(first.raised)
 
 
 def _raised_known(facts: Facts) -> bool:
@@ -117,6 +124,11 @@ def _ended(first: Failure) -> str:
 
 def _why(first: Failure, victims: RankSet, waiting: RankSet) -> str:
     parts = [f"Rank {first.rank} failed first."]
+    if _gave_up(first):
+        parts = [
+            f"Rank {first.rank} gave up first, but only because a peer was lost or did not come in time. No rank has "
+            "a failure of its own on record."
+        ]
     if victims:
         what = wording.verb(victims, "its end is", "their ends are")
         parts.append(f"{wording.ranks(victims).capitalize()} only lost it: {what} a consequence.")
@@ -127,6 +139,11 @@ def _why(first: Failure, victims: RankSet, waiting: RankSet) -> str:
 
 
 def _fix(first: Failure) -> str:
+    if _gave_up(first):
+        return (
+            "Find out why the peer that it waited for did not come: a longer timeout leaves `ddpdoctor watch` time to "
+            "see the hang itself, and each rank's own log may tell of an end that nobody saw."
+        )
     if first.raised:
         return f"Mend what rank {first.rank}'s traceback says; the other ranks need no change."
     if first.status == -9:

@@ -106,7 +106,8 @@ def test_sigterm_after_another_exit_is_the_launchers_doing() -> None:
     first = Doing([], blocked=False, raised=lost, exit_status=1)
     second = Doing([], blocked=False, exit_status=-15)
     found = examine(job([first, second])).diagnoses[0]
-    assert (found.code, found.culprits.members, found.confidence) == ("DD251", (0,), Confidence.LIKELY)
+    assert (found.code, found.culprits.members, found.confidence) == ("DD251", (0,), Confidence.POSSIBLE)
+    assert "no rank has a failure of its own" in found.why.lower()
 
 
 def test_only_consequences_of_a_rank_that_is_not_seen() -> None:

@@ -99,9 +99,10 @@ def test_movement_after_a_report_is_told_once() -> None:
     progress = stall.reported(moving([10.0]), 20.0)
     assert stall.decide(progress, 21.0, 10.0) is Decision.KEEP
     progress = stall.advance(progress, Pulse(25.0, 24.8, 1, pages=1))
-    assert stall.decide(progress, 25.0, 10.0) is Decision.RESUMED
+    assert stall.decide(progress, 27.9, 10.0) is Decision.KEEP, "it may be a timeout's exception that ends the job"
+    assert stall.decide(progress, 28.0, 10.0) is Decision.RESUMED
     progress = stall.resumed(progress)
-    assert stall.decide(progress, 25.5, 10.0) is Decision.KEEP
+    assert stall.decide(progress, 28.5, 10.0) is not Decision.RESUMED
     assert stall.decide(progress, 35.0, 10.0) is Decision.STALLED
 
 
