@@ -66,9 +66,10 @@ def _unwritable(directory: Path, error: OSError) -> DoctorError:
 
 
 def _write_parts(building: Path, capture: Capture) -> None:
+    (building / "samples").mkdir(mode=0o700)
     for number, sample in enumerate(capture.samples):
         folder = building / "samples" / str(number)
-        folder.mkdir(mode=0o700, parents=True)
+        folder.mkdir(mode=0o700)
         for part in sample.parts:
             _write_file(folder / f"{part.pid}.{part.kind.value}", part.data)
     (building / "code").mkdir(mode=0o700)

@@ -10,7 +10,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _KEY = r"[\w-]*(?:api[_-]?key|token|secret|passw(?:or)?d|credential|private[_-]?key|access[_-]?key)[\w-]*"
 _SECRETS = (
     #: --api-key=..., TOKEN=..., "password: ..."
-    (re.compile(rf"(?i)\b({_KEY})(\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&]+)"), r"\1\2[redacted]"),
+    (re.compile(rf"(?i)\b({_KEY})([\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&]+)"), r"\1\2[redacted]"),
     #: --api-key VALUE
     (re.compile(rf"(?i)(--{_KEY})(\s+)(?!-)(\S+)"), r"\1\2[redacted]"),
     #: https://user:password@host

@@ -1,0 +1,113 @@
+"""The recorder of a real process group, asked over a real socket."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.collect import flight_recorder
+from ddpdoctor.model.evidence import Gap, Source
+from tests.unit.collect.conftest import Start, worker
+
+RECORDED = """
+import sys, torch, torch.distributed as dist
+from torch._C._distributed_c10d import _WorkerServer
+server = _WorkerServer(sys.argv[1])
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+dist.all_reduce(torch.ones(3, 5))
+dist.broadcast(torch.ones(7), src=0)
+print('up', flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A short path, as a unix socket needs."""
+    with tempfile.TemporaryDirectory(prefix="ddp-") as made:
+        yield Path(made)
+
+
+def test_what_gloo_records(start: Start, folder: Path) -> None:
+    process = start(RECORDED, str(folder / "s"))
+    data = flight_recorder.fetch(worker(process.pid), folder / "s", deadline=20)
+    assert isinstance(data, bytes), data
+    found = flight_recorder.parse(data)
+    first, second = found.entries[:2]
+    assert (first.backend, first.op, first.input_sizes, first.retired) == ("gloo", "all_reduce", ((3, 5),), True)
+    assert second.op == "broadcast"
+    assert second.seq == first.seq + 1
+    assert found.version.startswith("2.")
+
+
+def answering(folder: Path, answer: bytes | None) -> Path:
+    """A socket that gives `answer` to the first who asks; None: nothing, as a server whose threads are all busy."""
+    path = folder / "s"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen()
+
+    def serve() -> None:
+        with listener, listener.accept()[0] as connection:
+            connection.recv(4096)
+            if answer is not None:
+                connection.sendall(answer)
+            else:
+                connection.recv(4096)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (None, "no answer within"),
+        (b"", "did not answer"),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "status 404"),
+        (b"what?\r\n\r\n", "did not answer"),
+    ],
+)
+def test_a_server_that_fails_is_a_gap(answer: bytes | None, said: str, folder: Path) -> None:
+    gap = flight_recorder.fetch(worker(1, 4), answering(folder, answer), deadline=0.5)
+    assert isinstance(gap, Gap)
+    assert (gap.source, gap.rank) == (Source.RECORDER, 4)
+    assert said in gap.reason
+
+
+def test_an_answer_that_breaks_off_is_no_dump(folder: Path) -> None:
+    data = flight_recorder.fetch(worker(1), answering(folder, b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"))
+    assert isinstance(data, bytes)
+    with pytest.raises(ValueError, match=r".+"):
+        flight_recorder.parse(data)
+
+
+def test_no_socket_and_one_that_nobody_serves(folder: Path) -> None:
+    absent = flight_recorder.fetch(worker(1), folder / "s")
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(folder / "s"))
+    refused = flight_recorder.fetch(worker(1), folder / "s")
+    assert isinstance(absent, Gap)
+    assert "not there" in absent.reason
+    assert isinstance(refused, Gap)
+    assert "ConnectionRefusedError" in refused.reason
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"entries": 3}', b"\xff", b"null"])
+def test_what_is_no_dump(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        flight_recorder.parse(data)
+
+
+def test_point_to_point_entries_have_no_place_in_the_sequence() -> None:
+    data = b"""{"version": "2.10", "entries": [
+        {"profiling_name": "nccl:send 0->1", "is_p2p": true, "collective_seq_id": 4},
+        {"profiling_name": "nccl:all_reduce", "collective_seq_id": 5, "process_group": ["0", "default_pg"],
+         "state": "started", "input_sizes": [[2]], "input_dtypes": ["Float"], "retired": false}]}"""
+    (entry,) = flight_recorder.parse(data).entries
+    assert (entry.seq, entry.op, entry.group, entry.state, entry.retired) == (5, "all_reduce", "0", "started", False)

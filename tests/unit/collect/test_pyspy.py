@@ -1,0 +1,107 @@
+"""py-spy on real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.collect import procfs, pyspy
+from ddpdoctor.model.evidence import Gap, Source
+from ddpdoctor.model.stacks import Rung
+from tests.unit.collect.conftest import Start, comes, worker
+
+PROGRAM = """
+import threading, time
+def feed():
+    time.sleep(600)
+def train():
+    print('up', flush=True)
+    time.sleep(600)
+threading.Thread(target=feed, name='feeder', daemon=True).start()
+train()
+"""
+
+
+def test_every_thread_with_its_python_frames(start: Start) -> None:
+    process = start(PROGRAM)
+    data = pyspy.fetch(worker(process.pid))
+    assert isinstance(data, bytes), data
+    found = pyspy.parse(data)
+    assert found.rung is Rung.PYSPY_NONBLOCKING
+    main = next(thread for thread in found.threads if thread.name == "MainThread")
+    assert (main.frames[0].function, main.frames[0].line) == ("train", 7)
+    feeder = next(thread for thread in found.threads if "feed" in {frame.function for frame in thread.frames})
+    assert feeder.frames[0].line == 4
+
+
+def test_a_stopped_process_is_read_as_well(start: Start) -> None:
+    process = start(PROGRAM)
+    os.kill(process.pid, signal.SIGSTOP)
+    assert comes(lambda: procfs.state(process.pid) == "T")
+    data = pyspy.fetch(worker(process.pid))
+    assert isinstance(data, bytes), data
+    assert any(frame.function == "train" for thread in pyspy.parse(data).threads for frame in thread.frames)
+    assert procfs.state(process.pid) == "T", "reading it must not continue it"
+
+
+def test_a_process_that_is_gone(start: Start) -> None:
+    process = start(PROGRAM)
+    process.kill()
+    process.wait()
+    gap = pyspy.fetch(worker(process.pid, 2))
+    assert isinstance(gap, Gap)
+    assert (gap.source, gap.rank) == (Source.STACKS, 2)
+    assert gap.reason.startswith("py-spy failed")
+
+
+def test_a_process_that_is_not_python() -> None:
+    gap = pyspy.fetch(worker(1))
+    assert isinstance(gap, Gap)
+
+
+def test_what_takes_too_long_is_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = tmp_path / "py-spy"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(pyspy, "find", lambda: str(slow))
+    gap = pyspy.fetch(worker(os.getpid()), deadline=0.2)
+    assert isinstance(gap, Gap)
+    assert gap.reason == "py-spy gave no answer within 0.2 s"
+
+
+@pytest.mark.parametrize(
+    ("files", "environ", "said"),
+    [
+        ({}, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "securityContext"),
+        ({".dockerenv": ""}, {}, "--cap-add=SYS_PTRACE"),
+        ({"run/.containerenv": ""}, {}, "--cap-add=SYS_PTRACE"),
+        ({"proc/sys/kernel/yama/ptrace_scope": "3\n"}, {}, "ptrace_scope is 3"),
+        ({"proc/sys/kernel/yama/ptrace_scope": "1\n"}, {}, "Yama admits only"),
+        ({}, {}, "user who owns the job"),
+    ],
+)
+def test_the_remedy_for_a_refusal_fits_the_place(
+    files: dict[str, str], environ: dict[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert said in pyspy.remedy_for_denied_ptrace(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b'[{"frames": 3}]', b"[{}]", b"\xff"])
+def test_what_is_no_dump(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        pyspy.parse(data)
+
+
+def test_names_are_shown_without_terminal_escapes() -> None:
+    data = b'[{"thread_name": "a\\u001b[31mb", "frames": [{"filename": "x\\u0007.py", "line": 3, "name": "f"}]}]'
+    (thread,) = pyspy.parse(data).threads
+    assert (thread.name, thread.frames[0].file) == ("ab", "x.py")
