@@ -22,9 +22,9 @@ from ddpdoctor.model.stacks import Site
 _FREE = frozenset({Activity.WORKING, Activity.STOPPED, Activity.STILL, Activity.EXITED, Activity.UNKNOWN})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """One look at a job, digested. Rules read this and the evidence, and nothing else."""
+    """One look at a job, digested. Rules read this and the evidence, and nothing else. Compared by identity."""
 
     evidence: Evidence
     graph: WaitGraph

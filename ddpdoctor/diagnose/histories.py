@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ddpdoctor.diagnose import frames
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.progress import Event, EventKind
@@ -24,6 +25,7 @@ WINDOW = 48
 RUN = 4
 #: How many differences are looked at thoroughly: a program whose ranks have roles differs everywhere.
 THOROUGH = 32
+_FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
 _COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
 
 
@@ -93,7 +95,8 @@ class History:
 
     def made(self, step: Step) -> bool:
         """The rank has issued this operation from this place at some time."""
-        return any(other.site == step.site and other.op == step.op for other in self.steps if other.kind is step.kind)
+        same = [other for other in self.steps if other.kind is step.kind and other.site == step.site]
+        return any(other.op == step.op or step.kind is not EventKind.CALL for other in same)
 
 
 def read_history(rank: RankEvidence) -> History | None:
@@ -105,6 +108,9 @@ def read_history(rank: RankEvidence) -> History | None:
     times: list[float] = []
     synchronises = False
     for event in events:
+        if steps and (whole := _with_buffers(steps[-1], event)):
+            steps[-1] = whole
+            continue
         if event.kind is EventKind.FORWARD:
             synchronises = True
         step = _step(event, reduces=synchronises)
@@ -114,6 +120,21 @@ def read_history(rank: RankEvidence) -> History | None:
             steps.append(step)
             times.append(event.time)
     return History(rank.rank, tuple(steps), tuple(times), rank.page.events_lost > 0)
+
+
+def _with_buffers(forward: Step, event: Event) -> Step | None:
+    """A forward together with the broadcast of buffers that it begins with; None where the event is something else."""
+    call = event.call
+    if forward.kind not in _FORWARDS or forward.collective or call is None:
+        return None
+    if (
+        not frames.same_place(event.site, forward.site)
+        or call.kind is not Kind.FROM_ROOT
+        or not call.op.startswith("broadcast")
+    ):
+        return None
+    group = (call.group.name, call.group.members) if call.group else None
+    return replace(forward, op=call.op, group=group, root=call.root, collective=True)
 
 
 def _step(event: Event, *, reduces: bool) -> Step | None:
@@ -129,11 +150,11 @@ def _step(event: Event, *, reduces: bool) -> Step | None:
 
 def partings(left: History, right: History) -> tuple[Parting, ...]:
     """All places where the order of collectives of two ranks goes apart, oldest first."""
-    ours, theirs = _shared(left, right)
+    ours, theirs = shared(left, right)
     return tuple(_walk(ours, theirs))
 
 
-def _shared(left: History, right: History) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+def shared(left: History, right: History) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     """Both histories from a common moment on, without what only one of the two can have.
 
     That is collectives of groups without the other, and data iterators that the other never made.
@@ -191,6 +212,8 @@ def _open_end(before: Step | None, ours: Sequence[Step], theirs: Sequence[Step])
     left, right = _issued(ours), _issued(theirs)
     shorter = min(len(left), len(right))
     same = next((n for n in range(shorter) if left[n] != right[n]), shorter)
+    if {ours[0].kind, theirs[0].kind} == _FORWARDS and ours[0].site == theirs[0].site:
+        same = 0  # only one of the two will reduce gradients, whatever they issue first
     if len(left) == len(right) == same:
         return []
     ours, theirs = _after(ours, same), _after(theirs, same)

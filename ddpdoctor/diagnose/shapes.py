@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import PurePath
 
-from ddpdoctor.diagnose import frames, source
+from ddpdoctor.diagnose import controlflow, frames, source
+from ddpdoctor.diagnose.controlflow import Choice, Kind
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Parting, Step
 from ddpdoctor.diagnose.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.sides import Divergence
+from ddpdoctor.diagnose.whereabouts import Whereabouts, left_loop, made_by, shares_loop
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -39,23 +43,6 @@ class Shape(Enum):
     UNCLEAR = "unclear"
 
 
-class Whereabouts(Enum):
-    INSIDE = "inside"
-    #: behind a loop of a function that both are in
-    OUTSIDE = "outside"
-    #: not in the function whose loop the other is in
-    RETURNED = "returned"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """A loop in the source."""
-
-    file: str
-    span: source.Span
-
-
 @dataclass(frozen=True, slots=True)
 class Story:
     """A divergence with a name: the actors did the odd thing, the others are compared with."""
@@ -75,6 +62,8 @@ class Story:
     tie: bool = False
     #: how sure a cause that rests on this may be at most
     cap: Confidence = Confidence.CERTAIN
+    #: what in the source can have parted them, and how the actors went on from there; empty where it does not say
+    choices: tuple[Choice, ...] = ()
 
     @property
     def act(self) -> Step | None:
@@ -91,7 +80,7 @@ class Story:
 
     def blame(self, confidence: Confidence) -> Confidence:
         """How sure it is that these are to blame and not those that did as usual: counting decides, if it can."""
-        return weaker(confidence, Confidence.LIKELY) if self.tie else confidence
+        return confidence if self.minority else weaker(confidence, Confidence.LIKELY)
 
     def collectives(self) -> tuple[Step | None, Step | None]:
         """The first collective of either side from the parting on: what each waits for the other to join."""
@@ -100,13 +89,20 @@ class Story:
         return act, instead
 
 
-def stories(facts: Facts) -> Iterator[Story]:
+@functools.lru_cache(maxsize=2)
+def stories(facts: Facts) -> tuple[Story, ...]:
     """One story for every side of the job that parted from the largest, if that is what holds the job up."""
+    return tuple(_stories(facts))
+
+
+def _stories(facts: Facts) -> Iterator[Story]:
     for divergence in facts.divergences:
         sides = divergence.odd | divergence.reference
         cap = cap_of_histories(facts.outcome, facts.graph, facts.failures, sides)
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
-            yield dataclasses.replace(tell(facts, divergence), cap=cap)
+            story = tell(facts, divergence)
+            ways = controlflow.choices(facts, story.parting, story.actors, story.others)
+            yield dataclasses.replace(story, cap=cap, choices=ways)
 
 
 def _joins(facts: Facts, rank: Rank) -> bool:
@@ -141,7 +137,7 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
         return Shape.UNCLEAR, False
     if instead is not None and (known := _round_shape(parting.before, act, instead)):
         return known, True
-    if _forwards_alone(facts, parting, act, others):
+    if _forwards_alone(facts, act, others):
         return Shape.EXTRA_FORWARD, True
     if act.kind is not EventKind.CALL or (parting.behind and not parting.rejoined):
         return Shape.UNCLEAR, False
@@ -156,12 +152,9 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
     return Shape.UNCLEAR, False
 
 
-def _forwards_alone(facts: Facts, parting: Parting, act: Step, others: RankSet) -> bool:
+def _forwards_alone(facts: Facts, act: Step, others: RankSet) -> bool:
     """The actors' forward, from a place that the others never came to, broadcasts buffers."""
-    first = next((step for step in parting.left if step.collective), None)
-    if act.kind is not EventKind.FORWARD or first is None or made_by(facts, act, others):
-        return False
-    return first.op.startswith("broadcast") and frames.same_place(first.site, act.site)
+    return act.kind is EventKind.FORWARD and act.collective and not made_by(facts, act, others)
 
 
 def _round_shape(before: Step | None, act: Step, instead: Step) -> Shape | None:
@@ -192,23 +185,6 @@ def _call_against_round(
     if where is Whereabouts.INSIDE and not known:
         return Shape.EXTRA_CALL, True
     return (Shape.LEFT_LOOP if known else Shape.UNCLEAR), False
-
-
-def left_loop(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> tuple[Whereabouts, Loop | None]:
-    """Whether the actors have left a loop that the others go on with, and which.
-
-    Having returned from the others' function means that only if the actors were in that loop just before: not after
-    their data ended, and not if they never did what the others do there.
-    """
-    where, loop = whereabouts(facts, actors.members[0], others.members[0])
-    instead, before = parting.right_next, parting.before
-    was_in = instead is not None and made_by(facts, instead, actors)
-    if where is Whereabouts.OUTSIDE and not was_in:
-        return Whereabouts.UNKNOWN, None
-    if where is Whereabouts.RETURNED:
-        ended = before is not None and before.kind is EventKind.STOP_ITERATION
-        return (Whereabouts.OUTSIDE, loop) if was_in and not ended else (Whereabouts.UNKNOWN, None)
-    return where, loop
 
 
 def _call_against_call(
@@ -253,21 +229,34 @@ def _frames(facts: Facts, rank: Rank) -> tuple[Site, ...]:
     return tuple(frame for frame in main.frames if not frames.is_internal(frame.file)) if main else ()
 
 
-def ways_past(facts: Facts, story: Story, skipped: Step) -> tuple[Site, ...]:
-    """`continue` and `return` statements between the last thing that both sides did and what one of them skipped."""
-    before = story.parting.before.site if story.parting.before else None
-    if before is None or skipped.site is None or before.file != skipped.site.file:
-        return ()
-    return source.jumps_between(facts.evidence.code, before.file, before.line, skipped.site.line)
+def parted_by(facts: Facts, story: Story) -> tuple[str, ...]:
+    """What in the source parted the ranks, for people; or why that is not shown."""
+    changed = controlflow.unreadable(facts, story.parting)
+    if changed:
+        return (
+            f"{PurePath(changed).name} was changed after the job started: what parted the ranks is not read from it",
+        )
+    return tuple(controlflow.told(story.choices, story.actors, story.others))
 
 
-def only_an_exception(facts: Facts, story: Story) -> bool:
-    """The skipped work stands in a `try` that swallows exceptions, and no statement leads past it."""
-    skipped = story.instead
-    if story.shape is not Shape.SKIPPED or skipped is None or skipped.site is None:
+def decided_alone(facts: Facts, story: Story) -> bool:
+    """The actors' extra call stands under a condition, and not one on the rank."""
+    act = story.act.site if story.act else None
+    if story.shape is not Shape.EXTRA_CALL or act is None or not story.choices:
         return False
-    caught = source.swallowing_handler(facts.evidence.code, skipped.site)
-    return caught is not None and not ways_past(facts, story, skipped)
+    conditions = all(choice.kind is Kind.CONDITION for choice in story.choices)
+    return conditions and condition_of(facts, act, story.actors, story.others) is None
+
+
+def only_an_exception(story: Story) -> bool:
+    """Nothing leads past the skipped work but an exception that is caught."""
+    return story.shape is Shape.SKIPPED and {choice.kind for choice in story.choices} == {Kind.EXCEPTION}
+
+
+def perhaps_an_exception(story: Story) -> bool:
+    """A condition leads past the skipped work, and so does an exception: the evidence does not tell which it was."""
+    kinds = {choice.kind for choice in story.choices}
+    return story.shape is Shape.SKIPPED and Kind.EXCEPTION in kinds and len(kinds) > 1
 
 
 def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:
@@ -277,11 +266,6 @@ def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:
             if any(frames.same_place(frame, site) for frame in _frames(facts, rank)) and facts.stack(rank):
                 return facts.stack(rank)[0]
     return site
-
-
-def made_by(facts: Facts, step: Step, ranks: RankSet) -> bool:
-    """Any of the ranks has made this call from this place before (or is making it)."""
-    return any(facts.histories[rank].made(step) for rank in ranks if rank in facts.histories)
 
 
 def _both_ways(facts: Facts, act: Step, instead: Step) -> bool:
@@ -294,45 +278,3 @@ def _both_ways(facts: Facts, act: Step, instead: Step) -> bool:
         return False
     wanted = {act.op, instead.op}
     return all(wanted <= source.called_names(code, act.site.file, side) for side in sides)
-
-
-def shares_loop(facts: Facts, left: Rank, right: Rank) -> bool:
-    """Both stacks pass through the same line of the same loop and part below it: one loop calls this and that."""
-    ours, theirs = facts.stack(left)[::-1], facts.stack(right)[::-1]
-    common = [a for a, b in zip(ours, theirs, strict=False) if a == b]
-    length = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), len(common))
-    if not 0 < length < min(len(ours), len(theirs)):
-        return False
-    fork = ours[length - 1]
-    loop = source.enclosing_loop(facts.evidence.code, fork)
-    return loop is not None and ours[length].function != theirs[length].function
-
-
-def whereabouts(facts: Facts, actor: Rank, other: Rank) -> tuple[Whereabouts, Loop | None]:
-    """Whether the actor is still inside the loops that the other rank is in, and which one it has left.
-
-    Both stacks are followed from the outside to the innermost function that they share; there the lines are compared.
-    Loops of functions that only the other is in were left by returning from them.
-    """
-    ours, theirs = facts.stack(actor)[::-1], facts.stack(other)[::-1]
-    shared = 0
-    for mine, its in zip(ours, theirs, strict=False):
-        if (mine.file, mine.function) != (its.file, its.function):
-            break
-        shared += 1
-        if mine.line != its.line:
-            break
-    if shared == 0:
-        return Whereabouts.UNKNOWN, None
-    mine, its = ours[shared - 1], theirs[shared - 1]
-    code = facts.evidence.code
-    loops = source.enclosing_loops(code, its)
-    for span in reversed(loops):
-        if mine.line not in span:
-            behind = mine.line > span.last
-            return (Whereabouts.OUTSIDE if behind else Whereabouts.UNKNOWN), Loop(its.file, span)
-    for frame in theirs[shared:]:
-        inner = source.enclosing_loops(code, frame)
-        if inner:
-            return Whereabouts.RETURNED, Loop(frame.file, inner[0])
-    return (Whereabouts.INSIDE if loops else Whereabouts.UNKNOWN), None

@@ -43,13 +43,15 @@ def divide(histories: Mapping[Rank, History]) -> tuple[Divergence, ...]:
     classes = _classes(list(histories.values()))
     if not 1 < len(classes) <= MOST_CLASSES:
         return ()
-    sides: list[list[list[History]]] = []
+    first: list[list[History]] = []
+    for members in sorted(classes, key=lambda c: not c[0].steps):
+        if all(_really_part(side[0], members[0]) for side in first):
+            first.append(members)
+    sides: list[list[list[History]]] = [[] for _ in first]
     for members in classes:
-        home = next((side for side in sides if not _really_part(side[0][0], members[0])), None)
-        if home is None:
-            sides.append([members])
-        else:
-            home.append(members)
+        homes = [n for n, side in enumerate(first) if side is members or not _really_part(side[0], members[0])]
+        if len(homes) == 1:  # a history that would fit to several sides says nothing
+            sides[homes[0]].append(members)
     ranked = sorted(([h for c in side for h in c] for side in sides), key=lambda s: (-len(s), min(h.rank for h in s)))
     reference = ranked[0]
     return tuple(_divergence(side, reference) for side in ranked[1:])
@@ -62,7 +64,8 @@ def _divergence(side: list[History], reference: list[History]) -> Divergence:
 
 
 def _really_part(left: History, right: History) -> bool:
-    return bool(partings(left, right))
+    """They part, whichever of the two is read against the other: where one reading lets them agree, they do."""
+    return bool(partings(left, right)) and bool(partings(right, left))
 
 
 def _classes(histories: Sequence[History]) -> list[list[History]]:

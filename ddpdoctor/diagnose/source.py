@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -16,6 +17,9 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _RANK_WORDS = re.compile(r"(^|_)rank(_|$|zero)|main_process|is_master|is_chief|is_primary", re.IGNORECASE)
 _RANK_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "GROUP_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"})
+
+#: What programs call the values of their command line or configuration, which all ranks have alike.
+_ARGUMENTS = frozenset({"args", "cfg", "config", "conf", "hparams", "opt", "opts", "options", "settings"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def rank_condition(code: Mapping[str, SourceFile], site: Site) -> Span | None:
 
     It stands around the line, or before it in the same function and sends the others away (`if rank != 0: return`).
     """
-    tree = _tree(code, site.file)
+    tree = parsed(code, site.file)
     if tree is None:
         return None
     names = _rank_names(tree)
@@ -149,65 +153,42 @@ def _last_name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def jumps_between(code: Mapping[str, SourceFile], file: str, first: int, last: int) -> tuple[Site, ...]:
-    """`continue` and `return` statements on the lines in between, in order."""
-    tree = _tree(code, file)
-    if tree is None:
-        return ()
-    found = [n for n in ast.walk(tree) if isinstance(n, (ast.Continue, ast.Return)) and first < n.lineno < last]
-    return tuple(Site(file, node.lineno, "") for node in sorted(found, key=lambda n: n.lineno))
-
-
-def loop_exits(code: Mapping[str, SourceFile], file: str, loop: Span) -> tuple[int, ...]:
-    """Lines of the `break` and `return` statements that leave this loop, not one inside it."""
-    node = _loop_at(code, file, loop)
-    return tuple(sorted(_exits(node.body, own=True))) if node else ()
-
-
-def iterates(code: Mapping[str, SourceFile], file: str, loop: Span) -> str:
-    """What drives a loop: "while", "range", "other"; "" where the source does not say."""
-    node = _loop_at(code, file, loop)
-    if node is None:
-        return ""
-    if isinstance(node, ast.While):
-        return "while"
-    called = _last_name(node.iter.func) if isinstance(node.iter, ast.Call) else ""
-    return "range" if called == "range" else "other"
-
-
-def _loop_at(code: Mapping[str, SourceFile], file: str, loop: Span) -> ast.For | ast.AsyncFor | ast.While | None:
-    tree = _tree(code, file)
+def same_everywhere(code: Mapping[str, SourceFile], loop: Site) -> bool:
+    """The loop makes as many rounds on every rank: a `range` of constants, of the world size, or of arguments."""
+    tree = parsed(code, loop.file)
     nodes = ast.walk(tree) if tree else ()
-    return next(
-        (n for n in nodes if isinstance(n, _LOOPS) and (n.lineno, n.end_lineno) == (loop.first, loop.last)), None
-    )
+    node = next((n for n in nodes if isinstance(n, ast.For) and n.lineno == loop.line), None)
+    if tree is None or node is None or not isinstance(node.iter, ast.Call) or _last_name(node.iter.func) != "range":
+        return False
+    return all(_is_common(part, _assigned(tree)) for part in node.iter.args)
 
 
-def _exits(body: list[ast.stmt], *, own: bool) -> Iterator[int]:
-    """`own`: a `break` here belongs to the loop that is asked for."""
-    for node in body:
-        if isinstance(node, ast.Return) or (own and isinstance(node, ast.Break)):
-            yield node.lineno
-        elif not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            inner = own and not isinstance(node, _LOOPS)
-            for part in ("body", "orelse", "finalbody", "handlers"):
-                statements = getattr(node, part, [])
-                for child in statements if isinstance(statements, list) else []:
-                    yield from _exits(child.body if isinstance(child, ast.ExceptHandler) else [child], own=inner)
+def _assigned(tree: ast.Module) -> dict[str, ast.expr | None]:
+    """Names and attributes that the file sets, with their value where they are set once and plainly."""
+    nodes = list(ast.walk(tree))
+    stored = [_last_name(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)]
+    times = Counter([*stored, *(node.arg for node in nodes if isinstance(node, ast.arg))])
+    pairs = [pair for node in nodes if isinstance(node, ast.Assign) for pair in _pairs(node.targets, node.value)]
+    plain = {_last_name(target): value for target, value in pairs}
+    return {name: plain.get(name) if count == 1 else None for name, count in times.items()}
 
 
-def swallowing_handler(code: Mapping[str, SourceFile], site: Site) -> Span | None:
-    """The `except` line that would catch what the line raises and not raise it again."""
-    for node in reversed(_chain(code, site)):
-        if isinstance(node, ast.Try) and _in_body(node, site.line):
-            for handler in node.handlers:
-                if not any(isinstance(n, ast.Raise) for n in ast.walk(handler)):
-                    return _span(code, site, handler)
-    return None
-
-
-def _in_body(node: ast.Try, line: int) -> bool:
-    return node.body[0].lineno <= line <= (node.body[-1].end_lineno or node.body[-1].lineno)
+def _is_common(expression: ast.expr, assigned: Mapping[str, ast.expr | None], depth: int = 3) -> bool:
+    """The value is the same on every rank, as far as the source says."""
+    match expression:
+        case ast.Constant():
+            return True
+        case ast.Name():
+            value = assigned.get(expression.id)
+            return depth > 0 and value is not None and _is_common(value, assigned, depth - 1)
+        case ast.Attribute(value=ast.Name(id=base)):
+            return base in _ARGUMENTS and expression.attr not in assigned
+        case ast.BinOp():
+            return all(_is_common(part, assigned, depth) for part in (expression.left, expression.right))
+        case ast.Call():
+            known = _last_name(expression.func) in ("int", "max", "min", "get_world_size")
+            return known and all(_is_common(part, assigned, depth) for part in expression.args)
+    return False
 
 
 def no_sync_block(code: Mapping[str, SourceFile], site: Site) -> Span | None:
@@ -234,7 +215,7 @@ def branches(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, Span] | 
 
 def called_names(code: Mapping[str, SourceFile], file: str, span: Span) -> frozenset[str]:
     """Last names of everything called on these lines: `dist.barrier()` -> barrier."""
-    tree = _tree(code, file)
+    tree = parsed(code, file)
     names = set()
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Call) and node.lineno in span:
@@ -243,7 +224,8 @@ def called_names(code: Mapping[str, SourceFile], file: str, span: Span) -> froze
     return frozenset(names - {""})
 
 
-def _tree(code: Mapping[str, SourceFile], file: str) -> ast.Module | None:
+def parsed(code: Mapping[str, SourceFile], file: str) -> ast.Module | None:
+    """The file's syntax tree; None where it is unknown, was changed after the job started, or is only a part."""
     source = code.get(file)
     if source is None or source.changed or source.first != 1:
         return None
@@ -255,7 +237,7 @@ def _tree(code: Mapping[str, SourceFile], file: str) -> ast.Module | None:
 
 def _chain(code: Mapping[str, SourceFile], site: Site) -> list[ast.AST]:
     """Nodes around the line, outermost first, from the innermost function on."""
-    tree = _tree(code, site.file)
+    tree = parsed(code, site.file)
     chain = list(_around(tree, site.line)) if tree else []
     starts = [index for index, node in enumerate(chain) if isinstance(node, _FUNCTIONS)]
     return chain[starts[-1] + 1 :] if starts else chain

@@ -76,6 +76,7 @@ def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
         facts.standing_locations(first) + facts.standing_locations(second),
         (
             f"the histories part: {wording.step(act)} against {wording.step(instead)}",
+            *shapes.parted_by(facts, story),
             *(f"rank {w.rank} waits in {w.op}, seq {w.seq}" for w in waits if w.mismatched),
         ),
     )

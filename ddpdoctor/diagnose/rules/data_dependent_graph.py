@@ -93,7 +93,7 @@ def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
         RULE.code,
         RULE.name,
         confidence,
-        confidence,
+        confidence if len(culprits) < len(inside) else Confidence.LIKELY,
         culprits,
         facts.waiting - culprits,
         f"{who}'s backward{f' at {wording.place(site)}' if site else ''} returned without the reduction in which "

@@ -1,10 +1,12 @@
 """# DD206 local-stop-decision
 
 ## What
-One rank decided by itself to leave a loop: early stopping, a time limit, a file that it alone saw.
+One rank decided by itself to leave a loop, or to do something that all must do together: early stopping, a time limit,
+saving the best model, a file that it alone saw.
 
 ## Why it hangs
-It goes on to what comes behind the loop while the others start another round, whose collectives need it.
+It goes on to what comes behind the loop while the others start another round, whose collectives need it; or it stands
+in a call that the others' own values did not lead them to.
 
 ## Example
     for epoch in range(epochs):
@@ -17,8 +19,8 @@ It goes on to what comes behind the loop while the others start another round, w
 Decide together: all_reduce the flag or the metric, and let every rank act on the result.
 
 ## When it is wrong
-A loop over a generator can also simply have ended (DD201); then this is not said. Where the loop's length is computed,
-it may differ between ranks without any `break`: `certain` needs a loop over a DataLoader that had not ended.
+A loop over a generator can also simply have ended (DD201); then this is not said. `certain` needs a single condition
+in the source that can have parted the ranks. A condition whose value comes from the rank is DD203.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/379 https://github.com/pytorch/pytorch/issues/22834
@@ -28,15 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, source, wording
+from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.controlflow import Choice, Kind
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
-from ddpdoctor.diagnose.shapes import Loop, Shape, Story
+from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
-from ddpdoctor.model.progress import EventKind
-from ddpdoctor.model.stacks import Site
 
 RULE = Rule(
     code="DD206",
@@ -50,34 +51,19 @@ RULE = Rule(
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
-        if story.shape is not Shape.LEFT_LOOP or not story.source_agrees:
-            continue
-        loop = shapes.left_loop(facts, story.parting, story.actors, story.others)[1]
-        if loop is None:
-            continue
-        exits = source.loop_exits(facts.evidence.code, loop.file, loop.span)
-        unfinished = _has_its_own_loader(facts, story, loop)
-        driven = source.iterates(facts.evidence.code, loop.file, loop.span)
-        if exits and (unfinished or driven in ("range", "while")):
-            yield _diagnosis(facts, story, loop, exits, unfinished)
+        conditions = [choice for choice in story.choices if choice.kind is Kind.CONDITION]
+        kinds = {choice.kind for choice in story.choices}
+        left = story.shape is Shape.LEFT_LOOP and story.source_agrees and conditions and Kind.DATA not in kinds
+        if left or shapes.decided_alone(facts, story):
+            yield _diagnosis(facts, story, conditions, left=bool(left))
 
 
-def _has_its_own_loader(facts: Facts, story: Story, loop: Loop) -> bool:
-    """The loop runs over a DataLoader of the actors, whose end would have been seen."""
-    return any(
-        step.kind is EventKind.NEXT and step.site and (step.site.file, step.site.line) == (loop.file, loop.span.first)
-        for rank in story.actors
-        for step in facts.histories[rank].steps
-    )
-
-
-def _diagnosis(facts: Facts, story: Story, loop: Loop, exits: tuple[int, ...], unfinished: bool) -> Diagnosis:
-    sure = unfinished and len(exits) == 1 and story.unique
+def _diagnosis(facts: Facts, story: Story, conditions: list[Choice], *, left: bool) -> Diagnosis:
+    sure = left and len(story.choices) == 1 and story.unique
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
-    function = next((f.function for f in facts.stack(story.others.members[0]) if f.file == loop.file), "")
-    places = [Site(loop.file, line, function) for line in exits]
-    first = places[0] if len(places) == 1 else Site(loop.file, loop.span.first, function)
+    first = conditions[-1].place
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+    what = "left the loop" if left else f"went to {wording.step(story.act)} alone"
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -85,17 +71,15 @@ def _diagnosis(facts: Facts, story: Story, loop: Loop, exits: tuple[int, ...], u
         story.blame(confidence),
         story.culprits,
         facts.waiting - story.culprits,
-        f"{actors} left the loop at {wording.place(first)} while {others} went on to {wording.step(story.instead)}",
-        f"{actors.capitalize()} {wording.verb(story.actors, 'is', 'are')} behind the loop, in "
-        f"{wording.waiting(facts, story.actors)}, without the loop having ended; {others} "
-        f"{wording.verb(story.others, 'is', 'are')} in the next round and "
-        f"{wording.verb(story.others, 'waits', 'wait')} in {wording.waiting(facts, story.others)}.",
-        "Decide together whether to stop: all_reduce the flag or the metric, and let every rank act on the result.",
-        (facts.location(story.actors, first), *facts.standing_locations((*story.others, *story.actors))),
+        f"{actors} {what} at {wording.place(first)} while {others} went on to {wording.step(story.instead)}",
+        f"{actors.capitalize()} {wording.verb(story.actors, 'is', 'are')} in {wording.waiting(facts, story.actors)}; "
+        f"{others} {wording.verb(story.others, 'is', 'are')} not on the way there and "
+        f"{wording.verb(story.others, 'waits', 'wait')} in {wording.waiting(facts, story.others)}. A condition that "
+        "each rank evaluates on its own values parted them.",
+        "Decide together: all_reduce the flag or the metric, and let every rank act on the result.",
+        (facts.location(story.culprits, first), *facts.standing_locations((*story.others, *story.actors))),
         (
             f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
-            f"the loop at lines {loop.span.first}-{loop.span.last} is left by line "
-            f"{', '.join(str(line) for line in exits)}",
-            "its DataLoader had not ended: no StopIteration" if unfinished else "no iterator of data ended here",
+            *shapes.parted_by(facts, story),
         ),
     )

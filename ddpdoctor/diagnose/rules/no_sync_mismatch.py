@@ -74,7 +74,10 @@ def _diagnosis(facts: Facts, story: Story, forward: Site) -> Diagnosis:
         "the ranks differ from there on.",
         "Derive the accumulation boundary from the step number, which is the same on all ranks, or agree on it first.",
         (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
-        tuple(line for rank in (*story.actors, *story.others) for line in _evidence(facts, rank)),
+        (
+            *shapes.parted_by(facts, story),
+            *(line for rank in (*story.actors, *story.others) for line in _evidence(facts, rank)),
+        ),
     )
 
 

@@ -54,7 +54,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     condition = shapes.condition_of(facts, called, story.actors, story.others)
-    sure = story.unique and condition is not None
+    sure = story.unique and (condition is not None or len(story.choices) == 1)
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     site = shapes.users_line(facts, story.actors, called)
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
@@ -62,8 +62,7 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
         f"{others} never ran a forward at {wording.place(called)}; {actors} did",
         f"that forward broadcasts buffers: {wording.waiting(facts, story.actors)}",
     ]
-    if condition:
-        evidence.append(f"{wording.place(condition[0])} is reached only past `{condition[1].text}`")
+    evidence.extend(shapes.parted_by(facts, story))
     return Diagnosis(
         RULE.code,
         RULE.name,

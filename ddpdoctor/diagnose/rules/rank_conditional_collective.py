@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, source, wording
+from ddpdoctor.diagnose import shapes, source, whereabouts, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
@@ -49,13 +49,14 @@ RULE = Rule(
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
-        if story.shape is Shape.EXTRA_CALL and story.act and story.act.site:
+        extra = story.shape is Shape.EXTRA_CALL and not shapes.decided_alone(facts, story)
+        if extra and story.act and story.act.site:
             yield _diagnosis(facts, story, story.act.site)
 
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     site = shapes.users_line(facts, story.actors, called)
-    never = story.act is not None and not shapes.made_by(facts, story.act, story.others)
+    never = story.act is not None and not whereabouts.made_by(facts, story.act, story.others)
     condition = shapes.condition_of(facts, called, story.actors, story.others)
     # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).
     paired_on = story.parting.inserted() and "barrier" in (story.act.op if story.act else "")
@@ -77,7 +78,7 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
         f"{wording.verb(story.others, 'it is', 'they are')} in {wording.waiting(facts, story.others)}.",
         _fix(op, condition),
         (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
-        tuple(_evidence(story, op, site, condition, never)),
+        (*_evidence(story, op, site, condition, never), *shapes.parted_by(facts, story)),
     )
 
 

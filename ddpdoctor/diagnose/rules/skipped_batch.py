@@ -18,7 +18,8 @@ Never skip on one rank: multiply the bad loss by zero so that the same graph run
 or agree on the skip with an all_reduce(MAX) of a flag and skip on every rank.
 
 ## When it is wrong
-A caught exception (DD208) skips in the same way; if the source shows a `try` around the step, this is only `likely`.
+A caught exception (DD208) skips in the same way. Where the source shows both a condition and a `try` that lead past the
+step, nothing is said (DD299 tells both stories); with several conditions it is only `likely`.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/5243 https://github.com/NVIDIA-NeMo/Automodel/issues/2468
@@ -28,7 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, source, wording
+from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
@@ -37,8 +39,7 @@ from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind
-from ddpdoctor.model.ranks import RankSet
-from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.ranks import Rank
 
 RULE = Rule(
     code="DD207",
@@ -53,25 +54,25 @@ RULE = Rule(
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
-        if story.shape is Shape.SKIPPED and story.instead and not shapes.only_an_exception(facts, story):
+        caught = shapes.only_an_exception(story) or shapes.perhaps_an_exception(story)
+        if story.shape is Shape.SKIPPED and story.instead and not caught:
             yield _diagnosis(facts, story, story.instead)
 
 
 def _diagnosis(facts: Facts, story: Story, skipped: Step) -> Diagnosis:
-    jump = _jump(facts, story, skipped)
-    caught = _may_catch(facts, skipped)
-    agree = _counters_agree(facts, story, skipped)
-    sure = agree and story.unique and jump is not None and not caught
+    decided = [choice for choice in story.choices if choice.kind is Kind.CONDITION]
+    jump = decided[0].place if len(decided) == 1 else None
+    sure = _counters_agree(facts, story, skipped) and story.unique and jump is not None and len(story.choices) == 1
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     what = "backward" if skipped.kind is EventKind.BACKWARD else "forward and backward"
     actors = wording.ranks(story.actors)
     site = jump or (story.parting.before.site if story.parting.before else None) or skipped.site
-    locations = (facts.location(story.actors, site),) if site else ()
+    locations = (facts.location(story.culprits, site),) if site else ()
     return Diagnosis(
         RULE.code,
         RULE.name,
         confidence,
-        confidence,
+        story.blame(confidence),
         story.culprits,
         facts.waiting - story.culprits,
         f"{actors} skipped the {what} of a batch"
@@ -83,42 +84,35 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step) -> Diagnosis:
         "Do not skip on one rank: multiply the bad loss by zero and run backward all the same, or let all ranks agree "
         "on the skip with an all_reduce(MAX) of a flag.",
         (*locations, *facts.standing_locations((*story.others, *story.actors))),
-        tuple(_evidence(facts, story, skipped, jump, caught)),
+        tuple(_evidence(facts, story, skipped)),
     )
 
 
-def _jump(facts: Facts, story: Story, skipped: Step) -> Site | None:
-    """The one `continue` or `return` between the last thing that both did and what was skipped."""
-    jumps = shapes.ways_past(facts, story, skipped)
-    if len(jumps) != 1 or skipped.site is None:
-        return None
-    return Site(jumps[0].file, jumps[0].line, skipped.site.function)
-
-
-def _may_catch(facts: Facts, skipped: Step) -> source.Span | None:
-    """A `try` around what was skipped: an exception may have been caught instead (DD208)."""
-    return source.swallowing_handler(facts.evidence.code, skipped.site) if skipped.site else None
-
-
 def _counters_agree(facts: Facts, story: Story, skipped: Step) -> bool:
-    """Forwards equal and one backward fewer, or one fewer of both; counters lose nothing."""
-
-    def values(ranks: RankSet, forwards: bool) -> list[int]:
-        found = [facts.counters(rank) for rank in ranks]
-        return [c.forwards if forwards else c.backward_entered for c in found if c]
-
-    ours, theirs = values(story.actors, False), values(story.others, False)
-    if len(ours) != len(story.actors) or len(theirs) != len(story.others):
-        return False
-    fewer_backwards = max(ours) < min(theirs)
-    forwards = max(values(story.actors, True)), min(values(story.others, True))
-    return fewer_backwards and (forwards[0] == forwards[1]) is (skipped.kind is EventKind.BACKWARD)
+    """The counters, which lose nothing, tell the same: more batches without a forward, or that without a backward."""
+    gaps = {rank: _gap(facts, rank, story, skipped) for rank in (*story.actors, *story.others)}
+    ours = [gap for rank in story.actors if (gap := gaps[rank]) is not None]
+    theirs = [gap for rank in story.others if (gap := gaps[rank]) is not None]
+    return len(ours) + len(theirs) == len(gaps) and min(ours) > max(theirs)
 
 
-def _evidence(
-    facts: Facts, story: Story, skipped: Step, jump: Site | None, caught: source.Span | None
-) -> Iterator[str]:
+def _gap(facts: Facts, rank: Rank, story: Story, skipped: Step) -> int | None:
+    """How many batches of this rank went without what was skipped, apart from the one that it is at."""
+    counters, history = facts.counters(rank), facts.histories.get(rank)
+    if counters is None or history is None:
+        return None
+    forwards = counters.forwards + counters.forwards_no_sync
+    if skipped.kind is EventKind.BACKWARD:
+        at_forward = bool(history.steps) and history.steps[-1].kind is EventKind.FORWARD
+        return forwards - counters.backward_entered - at_forward
+    site = story.parting.before.site if story.parting.before else None
+    loader = next((count for count in counters.loaders if count.site == site), None)
+    return loader.delivered - forwards if loader else None
+
+
+def _evidence(facts: Facts, story: Story, skipped: Step) -> Iterator[str]:
     yield f"the histories part: {wording.step(story.act)} against {wording.step(skipped)}"
+    yield from shapes.parted_by(facts, story)
     for rank in (*story.actors, *story.others):
         counters = facts.counters(rank)
         if counters:
@@ -126,7 +120,3 @@ def _evidence(
                 f"rank {rank}: {wording.batches(counters.delivered)}, {counters.forwards} forwards, "
                 f"{counters.backward_entered} backwards entered"
             )
-    if jump:
-        yield f"`{facts.line(jump)}` at {wording.place(jump)} is the only way past it"
-    if caught:
-        yield f"a `try` at line {caught.first} may have caught an exception instead (DD208)"

@@ -29,8 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, source, wording
+from ddpdoctor.diagnose import shapes, wording
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.flowgraph import Way
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
@@ -51,20 +52,20 @@ RULE = Rule(
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
-        if shapes.only_an_exception(facts, story) and story.instead and story.instead.site:
+        if shapes.only_an_exception(story) and story.instead and story.instead.site:
             yield _diagnosis(facts, story, story.instead, story.instead.site)
 
 
 def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnosis:
     confidence = weaker(Confidence.LIKELY, story.cap)
-    handler = source.swallowing_handler(facts.evidence.code, site)
-    caught = Site(site.file, handler.first if handler else site.line, site.function)
+    handlers = [choice for choice in story.choices if choice.way is Way.RAISED]
+    caught = handlers[0].site if handlers else site
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     return Diagnosis(
         RULE.code,
         RULE.name,
         confidence,
-        confidence,
+        story.blame(confidence),
         story.culprits,
         facts.waiting - story.culprits,
         f"{actors} left a batch out without {wording.step(skipped)}; only the `except` at {wording.place(caught)} "
@@ -73,10 +74,10 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnos
         f"the wrong step: {others} {wording.verb(story.others, 'is', 'are')} in "
         f"{wording.waiting(facts, story.others)}, {actors} in {wording.waiting(facts, story.actors)}.",
         "Do not catch it on one rank: let it end the job, or agree on the retry with an all_reduce outside the `try`.",
-        (facts.location(story.actors, caught), *facts.standing_locations((*story.others, *story.actors))),
+        (facts.location(story.culprits, caught), *facts.standing_locations((*story.others, *story.actors))),
         (
             f"the histories part: {wording.step(story.act)} against {wording.step(skipped)}",
-            f"the work stands in a `try`; `{handler.text if handler else 'except'}` swallows what it raises",
-            "no `continue` or `return` leads past it",
+            *shapes.parted_by(facts, story),
+            "no condition leads past it",
         ),
     )

@@ -26,7 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.diagnose.standing import Activity, wait_label
@@ -49,7 +51,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         return
     if not facts.waiting and not facts.blockers:
         return
-    story = next(shapes.stories(facts), None)
+    story = next(iter(shapes.stories(facts)), None)
     blockers = RankSet.of(rank for rank in facts.blockers if facts.standing(rank).activity is not Activity.WORKING)
     if story is not None:
         yield _two_stories(facts, story)
@@ -84,37 +86,74 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
 
 def _two_stories(facts: Facts, story: Story) -> Diagnosis:
     left, right = story.actors, story.others
-    culprits = story.actors if story.minority else (RankSet() if story.tie else story.others)
-    act, instead = (wording.step(step) for step in story.collectives())
+    skipped = shapes.perhaps_an_exception(story)
+    culprits = story.culprits if skipped or not story.tie else RankSet()
     sides = [wording.ranks(left), wording.ranks(right)]
+    one, other = _both(story, sides)
+    places = [facts.location(culprits, choice.place) for choice in story.choices] if skipped else []
     return Diagnosis(
         RULE.code,
         RULE.name,
         Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
+        story.blame(weaker(Confidence.LIKELY, story.cap)) if skipped else Confidence.POSSIBLE,
         culprits,
         facts.waiting - culprits,
-        f"{sides[0]} in {wording.waiting(facts, left)}, {sides[1]} in {wording.waiting(facts, right)}: "
+        f"{sides[0]} left out {wording.step(story.instead)}: the evidence does not say whether by a condition or by a "
+        "caught exception"
+        if skipped
+        else f"{sides[0]} in {wording.waiting(facts, left)}, {sides[1]} in {wording.waiting(facts, right)}: "
         "the evidence does not say which is wrong",
-        f"The ranks' histories part: {sides[0]} came to {act}, {sides[1]} to {instead}. {_meaning(story)}",
-        f"Look at both places: either {sides[0]} must also come to {instead}, or {sides[1]} to {act}.",
-        facts.standing_locations((*left, *right)),
-        (
-            f"one story: {sides[0]} missed {instead}",
-            f"the other: {sides[1]} missed {act}",
-        ),
+        f"The ranks' histories part: {sides[0]} came to {wording.step(story.collectives()[0])}, {sides[1]} to "
+        f"{wording.step(story.collectives()[1])}. {_meaning(story)}",
+        _advice(story, sides),
+        (*places, *facts.standing_locations((*left, *right))),
+        (f"one story: {one}", f"the other: {other}", *shapes.parted_by(facts, story)),
     )
 
 
-def _meaning(story: Story) -> str:
-    if story.shape is Shape.LEFT_LOOP:
+def _both(story: Story, sides: list[str]) -> tuple[str, str]:
+    """The two stories between which the evidence does not decide."""
+    act, instead = (wording.step(step) for step in story.collectives())
+    kinds = {choice.kind for choice in story.choices}
+    if shapes.perhaps_an_exception(story):
         return (
-            f"{wording.ranks(story.actors).capitalize()} left the loop first: its data ended (DD201), or it decided "
-            "alone to stop (DD206); no StopIteration was seen that would tell."
+            f"{sides[0]} skipped {instead} on a condition of its own (DD207)",
+            f"an exception on {sides[0]} was caught (DD208)",
         )
+    if story.shape is Shape.LEFT_LOOP and {Kind.DATA, Kind.CONDITION} <= kinds:
+        return f"the data of {sides[0]} ended first (DD201)", f"{sides[0]} decided alone to stop (DD206)"
+    return f"{sides[0]} missed {instead}", f"{sides[1]} missed {act}"
+
+
+def _advice(story: Story, sides: list[str]) -> str:
+    act, instead = (wording.step(step) for step in story.collectives())
+    if shapes.perhaps_an_exception(story):
+        return "Look at each way past it below: none of them may be taken on one rank alone."
+    return f"Look at both places: either {sides[0]} must also come to {instead}, or {sides[1]} to {act}."
+
+
+def _meaning(story: Story) -> str:
+    if shapes.perhaps_an_exception(story):
+        return f"More than one way leads past what {wording.ranks(story.actors)} left out."
+    if story.shape is Shape.LEFT_LOOP:
+        return f"{wording.ranks(story.actors).capitalize()} left the loop first: {_reasons(story)}."
     if story.shape is Shape.NO_SYNC:
         return f"{wording.ranks(story.actors).capitalize()} ran the step under no_sync and reduced no gradients."
     return "Nothing else in their histories or their source tells which of them is right."
+
+
+def _reasons(story: Story) -> str:
+    """Why a loop can have been left first, as far as the source allows it."""
+    kinds = {choice.kind for choice in story.choices}
+    reasons = []
+    if not kinds or kinds & {Kind.DATA, Kind.COUNT}:
+        reasons.append("its data ended (DD201)")
+        reasons.append("a batch was left out before, by a condition (DD207) or a caught exception (DD208)")
+    if not kinds or Kind.CONDITION in kinds:
+        reasons.append("it decided alone to stop (DD206)")
+    if Kind.EXCEPTION in kinds:
+        reasons.append("an exception was caught outside of it (DD208)")
+    return "; or ".join(reasons)
 
 
 def _still(facts: Facts, blockers: RankSet) -> Diagnosis:

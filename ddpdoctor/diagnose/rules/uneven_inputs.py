@@ -91,13 +91,16 @@ def _count(facts: Facts, rank: Rank, loop: Site) -> LoaderCount | None:
 
 
 def _counters_agree(counts: dict[Rank, LoaderCount | None], short: RankSet, long: RankSet) -> bool:
-    """The counters, which lose nothing, tell the same: fewer delivered and more ends, on every rank of either side."""
+    """The counters, which lose nothing, tell the same on every rank of either side: fewer delivered, and an end.
+
+    Loaders that look one batch ahead have seen the end on the other side too.
+    """
     few = [c for r in short if (c := counts[r])]
     many = [c for r in long if (c := counts[r])]
     if len(few) != len(short) or len(many) != len(long):
         return False
     return max(c.delivered for c in few) < min(c.delivered for c in many) and (
-        min(c.stops for c in few) > max(c.stops for c in many)
+        min(c.stops for c in few) >= max(1, *(c.stops for c in many))
     )
 
 

@@ -129,6 +129,7 @@ def test_unused_branch(size: int, odd: int) -> None:
     found = first(unused_branch(size, odd))
     assert (found.code, found.confidence) == ("DD209", Confidence.CERTAIN)
     assert found.culprits.members == (odd,)
+    assert found.culprit_confidence is (Confidence.LIKELY if size == 2 else Confidence.CERTAIN)
     # WHEN the odd rank's counters are not known THEN nobody is named for certain
     ranks = list(unused_branch(size, odd).ranks)
     ranks[odd] = replace(ranks[odd], page=None)

@@ -1,0 +1,248 @@
+"""The ways that a program can take, from its source: statements as nodes, and what may follow each as edges.
+
+Functions of the given files that call one another by a name that only one of them has are joined at the calls; a `for`
+over a generator of theirs goes through its `yield`. Whatever else is called is one step. Every statement may raise.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from ddpdoctor.diagnose import syntax
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+class Way(Enum):
+    """How a statement is left."""
+
+    ON = "on"
+    #: the condition holds
+    YES = "yes"
+    NO = "no"
+    #: a loop's next round, and its end
+    ROUND = "round"
+    END = "end"
+    RAISED = "raised"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    target: int
+    way: Way
+
+
+@dataclass(slots=True)
+class Node:
+    """One statement; of a compound one its head."""
+
+    file: str
+    function: str
+    stmt: ast.AST | None
+    #: lines of the statement or its head, both included
+    first: int
+    last: int
+    edges: list[Edge] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Where the jumps of a statement lead."""
+
+    file: str
+    function: str
+    exit: int
+    #: handlers around it, innermost first, then the function's own way out
+    raised: tuple[int, ...]
+    again: int = -1
+    out: int = -1
+
+
+@dataclass(slots=True)
+class _Function:
+    entry: int
+    exit: int
+    raised: int
+    #: nodes of `yield` statements, and what follows them when the consumer asks for more
+    yields: list[int] = field(default_factory=list)
+    resumed: list[Edge] = field(default_factory=list)
+    #: nodes that return something known, and whether that is true
+    constant: dict[int, bool] = field(default_factory=dict)
+
+
+class FlowGraph:
+    """All ways through a few files."""
+
+    def __init__(self, trees: Mapping[str, ast.Module]) -> None:
+        self.nodes: list[Node] = []
+        named: dict[str, list[_Function]] = {}
+        for file, tree in trees.items():
+            self._function(file, "<module>", tree.body)
+            for node in ast.walk(tree):
+                if isinstance(node, FUNCTIONS):
+                    named.setdefault(node.name, []).append(self._function(file, node.name, node.body))
+        known = {name: found[0] for name, found in named.items() if len(found) == 1}
+        for index in range(len(self.nodes)):
+            self._join(index, known)
+
+    def at(self, file: str, line: int) -> frozenset[int]:
+        """The statement on a line; of several the outermost: a head rather than what stands behind it."""
+        found = [n for n, node in enumerate(self.nodes) if node.file == file and node.first <= line <= node.last]
+        least = min((self.nodes[n].last - self.nodes[n].first for n in found), default=0)
+        tightest = [n for n in found if self.nodes[n].last - self.nodes[n].first == least]
+        return frozenset(n for n in tightest if self.nodes[n].stmt is self.nodes[tightest[0]].stmt)
+
+    def _function(self, file: str, name: str, body: list[ast.stmt]) -> _Function:
+        end, fell, raised = (self._node(file, name, None) for _ in range(3))
+        self.nodes[fell].edges.append(Edge(end, Way.ON))
+        made = _Function(-1, end, raised)
+        first = len(self.nodes)
+        made.entry = self._block(body, fell, _Scope(file, name, end, (raised,)))
+        inside = range(first, len(self.nodes))
+        made.yields = [n for n in inside if syntax.yields(self.nodes[n].stmt)]
+        made.constant = {n: value for n in inside if (value := syntax.returned(self.nodes[n].stmt)) is not None}
+        made.constant[fell] = False
+        return made
+
+    def _node(self, file: str, function: str, stmt: ast.AST | None) -> int:
+        first, last = syntax.lines_of(stmt)
+        self.nodes.append(Node(file, function, stmt, first, last))
+        return len(self.nodes) - 1
+
+    def _aside(self, index: int, follow: int) -> int:
+        """A second node of a statement, which is not found by its line."""
+        node = self.nodes[index]
+        self.nodes.append(Node(node.file, node.function, node.stmt, node.first, -1, [Edge(follow, Way.ON)]))
+        return len(self.nodes) - 1
+
+    def _block(self, body: list[ast.stmt], follow: int, scope: _Scope) -> int:
+        """The node that the block begins with; `follow` comes after it."""
+        for stmt in reversed(body):
+            follow = self._statement(stmt, follow, scope)
+        return follow
+
+    def _statement(self, stmt: ast.stmt, follow: int, scope: _Scope) -> int:
+        if isinstance(stmt, ast.Try):
+            return self._try(stmt, follow, scope)
+        index = self._node(scope.file, scope.function, stmt)
+        self.nodes[index].edges.extend(self._ways(stmt, index, follow, scope))
+        if not isinstance(stmt, (ast.Break, ast.Continue, ast.Pass, *FUNCTIONS, ast.ClassDef)):
+            self.nodes[index].edges.extend(Edge(target, Way.RAISED) for target in scope.raised)
+        return index
+
+    def _ways(self, stmt: ast.stmt, index: int, follow: int, scope: _Scope) -> list[Edge]:
+        match stmt:
+            case ast.Return():
+                return [Edge(scope.exit, Way.ON)]
+            case ast.Break():
+                return [Edge(scope.out, Way.ON)]
+            case ast.Continue():
+                return [Edge(scope.again, Way.ON)]
+            case ast.Raise():
+                return []
+            case ast.If():
+                held, failed = self._block(stmt.body, follow, scope), self._block(stmt.orelse, follow, scope)
+                return [Edge(held, Way.YES), Edge(failed, Way.NO)]
+            case ast.For() | ast.AsyncFor() | ast.While():
+                return self._loop(stmt, index, follow, scope)
+            case ast.With() | ast.AsyncWith():
+                silent = any("suppress" in syntax.names_called(item.context_expr) for item in stmt.items)
+                inner = replace(scope, raised=(self._aside(index, follow), *scope.raised)) if silent else scope
+                return [Edge(self._block(stmt.body, follow, inner), Way.ON)]
+            case ast.Match():
+                cases = [Edge(self._block(case.body, follow, scope), Way.YES) for case in stmt.cases]
+                return cases if syntax.takes_all(stmt.cases[-1]) else [*cases, Edge(follow, Way.NO)]
+        return [Edge(follow, Way.ON)]
+
+    def _loop(self, stmt: ast.For | ast.AsyncFor | ast.While, index: int, follow: int, scope: _Scope) -> list[Edge]:
+        inner = replace(scope, again=index, out=follow)
+        again = Edge(self._block(stmt.body, index, inner), Way.ROUND)
+        if isinstance(stmt, ast.While) and isinstance(stmt.test, ast.Constant) and stmt.test.value:
+            return [again]
+        return [again, Edge(self._block(stmt.orelse, follow, scope), Way.END)]
+
+    def _try(self, stmt: ast.Try, follow: int, scope: _Scope) -> int:
+        last = self._block(stmt.finalbody, follow, scope)
+        handlers = []
+        for handler in stmt.handlers:
+            index = self._node(scope.file, scope.function, handler)
+            self.nodes[index].edges.append(Edge(self._block(handler.body, last, scope), Way.ON))
+            handlers.append(index)
+        catches_all = any(handler.type is None for handler in stmt.handlers)
+        raised = tuple(handlers) if catches_all else (*handlers, *scope.raised)
+        return self._block(stmt.body, self._block(stmt.orelse, last, scope), replace(scope, raised=raised))
+
+    def _join(self, index: int, known: Mapping[str, _Function]) -> None:
+        """Lead the way through the function that a statement calls."""
+        node = self.nodes[index]
+        called = next((known[name] for name in syntax.called_by(node.stmt) if name in known), None)
+        if called is None:
+            return
+        ways, raised = _split(node.edges)
+        if called.yields and isinstance(node.stmt, (ast.For, ast.AsyncFor)):
+            self._through_generator(node, called, ways, raised)
+            return
+        if isinstance(node.stmt, (ast.For, ast.AsyncFor)):
+            return  # what makes the iterator is called before the loop, not in each of its rounds
+        after = self._aside(index, -1)
+        self.nodes[after].edges = ways
+        self._return_to(after, called)
+        self.nodes[called.raised].edges.extend(raised)
+        node.edges = [Edge(called.entry, Way.ON), *raised]
+
+    def _return_to(self, after: int, called: _Function) -> None:
+        """A known value that the caller's condition asks for leads to that branch only."""
+        self.nodes[called.exit].edges.append(Edge(after, Way.ON))
+        branches = self._branches(after)
+        for index, value in called.constant.items():
+            edges = [edge for edge in self.nodes[index].edges if edge.target != called.exit]
+            self.nodes[index].edges = [*edges, Edge(branches.get(value, after), Way.ON)]
+
+    def _branches(self, after: int) -> dict[bool, int]:
+        """Where the caller goes on for a true and for a false value of its call; empty where it asks for neither."""
+        node = self.nodes[after]
+        name = ""
+        if isinstance(node.stmt, ast.Assign) and isinstance(node.stmt.targets[0], ast.Name) and node.edges:
+            name, node = node.stmt.targets[0].id, self.nodes[node.edges[0].target]
+        if not isinstance(node.stmt, ast.If):
+            return {}
+        test, wanted = node.stmt.test, True
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, wanted = test.operand, False
+        if not (isinstance(test, ast.Name) and test.id == name) and not (isinstance(test, ast.Call) and not name):
+            return {}
+        targets = {edge.way: edge.target for edge in node.edges}
+        return {wanted: targets[Way.YES], not wanted: targets[Way.NO]}
+
+    def _through_generator(self, node: Node, called: _Function, ways: list[Edge], raised: list[Edge]) -> None:
+        """Each round runs the generator up to a `yield`; the loop ends where the generator does."""
+        if not called.resumed:
+            for index in called.yields:
+                self._suspend(index, called)
+        node.edges = [Edge(called.entry, Way.ON), *called.resumed, *raised]
+        rounds = [edge for edge in ways if edge.way is Way.ROUND]
+        for index in called.yields:
+            self.nodes[index].edges.extend(rounds)
+        ends = [Edge(edge.target, Way.ON) for edge in ways if edge.way is Way.END]
+        self.nodes[called.exit].edges.extend(ends)
+        self.nodes[called.raised].edges.extend(raised)
+
+    def _suspend(self, index: int, generator: _Function) -> None:
+        """What follows a `yield` follows only when the consumer asks for more; `yield from` also goes on by itself."""
+        yielding = self.nodes[index]
+        ways, failed = _split(yielding.edges)
+        if syntax.yields_all(yielding.stmt):
+            generator.resumed.append(Edge(index, Way.ON))
+            yielding.edges = [*(Edge(edge.target, Way.END) for edge in ways), *failed]
+        else:
+            generator.resumed.extend(ways)
+            yielding.edges = failed
+
+
+def _split(edges: Iterable[Edge]) -> tuple[list[Edge], list[Edge]]:
+    every = list(edges)
+    return [e for e in every if e.way is not Way.RAISED], [e for e in every if e.way is Way.RAISED]

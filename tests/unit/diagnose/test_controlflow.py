@@ -1,0 +1,258 @@
+"""The control-flow diff: which statement sent one rank this way and the others that way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from ddpdoctor.diagnose import shapes
+from ddpdoctor.diagnose.controlflow import Kind
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.diagnose.facts import digest
+from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.stacks import Site, Thread
+from tests.unit.diagnose.builders import Act, At, Doing, job
+
+AT = At()
+
+
+def lines(code: str, *marks: str) -> list[int]:
+    """Numbers of the lines that end with `# mark`."""
+    texts = code.splitlines()
+    return [next(n for n, text in enumerate(texts, 1) if text.endswith(f"# {mark}")) for mark in marks]
+
+
+def parted(code: str, actor: Sequence[Act], others: Sequence[Act]) -> Evidence:
+    """Three ranks, the middle one the actor, all inside their last act."""
+    usual = Doing(list(others))
+    return job([usual, Doing(list(actor)), usual], code={AT.file: code})
+
+
+def ways(evidence: Evidence) -> list[tuple[Kind, str, str]]:
+    (story,) = shapes.stories(digest(evidence))
+    assert story.actors.members == (1,)
+    return [(choice.kind, choice.text, choice.jump_text) for choice in story.choices]
+
+
+def skipped(code: str, *, forward: bool = False) -> Evidence:
+    """The actor leaves out the second batch's backward, or its forward too, and stands in the final barrier."""
+    loop, model, backward, after = lines(code, "next", "forward", "backward", "after")
+    batch = [AT.next(loop), AT.forward(model), AT.backward(backward)]
+    part = batch[:1] if forward else batch[:2]
+    return parted(code, [*batch, *part, *batch, AT.stop(loop), AT.all("barrier", after)], [*batch, *batch, *batch])
+
+
+PLAIN = """\
+for batch in loader:  # next
+    if verbose:
+        print(batch)
+    loss = model(batch)  # forward
+    if not finite(loss):
+        log(loss)
+        continue
+    loss.backward()  # backward
+dist.barrier()  # after
+"""
+NEGATED = """\
+for batch in loader:  # next
+    loss = model(batch)  # forward
+    if finite(loss):
+        loss.backward()  # backward
+dist.barrier()  # after
+"""
+CAUGHT = """\
+for batch in loader:  # next
+    try:
+        loss = model(batch)  # forward
+        loss.backward()  # backward
+    except RuntimeError:
+        torch.cuda.empty_cache()
+dist.barrier()  # after
+"""
+RAISED_AGAIN = """\
+for batch in loader:  # next
+    try:
+        loss = model(batch)  # forward
+        if loss > limit: continue
+        loss.backward()  # backward
+    except RuntimeError:
+        dump(batch)
+        raise
+dist.barrier()  # after
+"""
+SUPPRESSED = """\
+for batch in loader:  # next
+    with contextlib.suppress(ValueError):
+        loss = model(batch)  # forward
+        loss.backward()  # backward
+dist.barrier()  # after
+"""
+TWO_WAYS = """\
+for batch in loader:  # next
+    loss = model(batch)  # forward
+    if loss > limit:
+        continue
+    if stale(batch):
+        continue
+    loss.backward()  # backward
+dist.barrier()  # after
+"""
+IN_A_FUNCTION = """\
+def learn(batch):
+    loss = model(batch)  # forward
+    if loss.isnan():
+        return None
+    loss.backward()  # backward
+    return loss
+
+def main():
+    for batch in loader:  # next
+        learn(batch)
+    dist.barrier()  # after
+"""
+MATCHED = """\
+for batch in loader:  # next
+    loss = model(batch)  # forward
+    match kind(loss):
+        case "bad":
+            continue
+        case _:
+            loss.backward()  # backward
+dist.barrier()  # after
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (PLAIN, [(Kind.CONDITION, "if not finite(loss)", "continue")]),
+        (NEGATED, [(Kind.CONDITION, "if finite(loss)", "")]),
+        (CAUGHT, [(Kind.EXCEPTION, "except RuntimeError", "")]),
+        (RAISED_AGAIN, [(Kind.CONDITION, "if loss > limit: continue", "if loss > limit: continue")]),
+        (SUPPRESSED, [(Kind.EXCEPTION, "with contextlib.suppress(ValueError)", "")]),
+        (TWO_WAYS, [(Kind.CONDITION, "if loss > limit", "continue"), (Kind.CONDITION, "if stale(batch)", "continue")]),
+        (IN_A_FUNCTION, [(Kind.CONDITION, "if loss.isnan()", "return None")]),
+        (MATCHED, [(Kind.CONDITION, "match kind(loss)", "continue")]),
+    ],
+)
+def test_ways_past_a_backward(code: str, expected: list[tuple[Kind, str, str]]) -> None:
+    assert ways(skipped(code)) == expected
+
+
+def test_ways_past_a_forward_lead_through_the_function_that_makes_it() -> None:
+    # GIVEN a step in a function of its own, which may return before its forward
+    code = IN_A_FUNCTION.replace("    loss = model", "    if batch is None:\n        return None\n    loss = model")
+    assert ways(skipped(code, forward=True)) == [(Kind.CONDITION, "if batch is None", "return None")]
+
+
+def test_a_generator_is_gone_through() -> None:
+    # GIVEN a generator of the user's own that leaves batches out
+    code = """\
+def usable(loader):
+    for batch in loader:  # next
+        if batch is None:
+            continue
+        yield batch
+
+for batch in usable(loader):
+    loss = model(batch)  # forward
+    loss.backward()  # backward
+dist.barrier()  # after
+"""
+    assert ways(skipped(code, forward=True)) == [(Kind.CONDITION, "if batch is None", "continue")]
+
+
+LEFT = """\
+def fit():
+    for batch in loader:  # next
+        loss = model(batch)  # forward
+        loss.backward()  # backward
+        if stopper(loss.item()):
+            log("stops")
+            return True
+    return False
+
+def main():
+    for epoch in range(args.epochs):
+        if fit():
+            break
+    dist.barrier()  # after
+
+main()
+"""
+
+
+def left(code: str) -> Evidence:
+    loop, model, backward, after = lines(code, "next", "forward", "backward", "after")
+    batch = [AT.next(loop), AT.forward(model), AT.backward(backward)]
+    evidence = parted(code, [*batch, *batch, AT.all("barrier", after, function="main")], [*batch, *batch, *batch])
+    inside = AT.line(lines(LEFT, "next")[0] + 10, "main")
+    ranks = [
+        replace(
+            seen, stacks=replace(seen.stacks, threads=tuple(_called(thread, inside) for thread in seen.stacks.threads))
+        )
+        if seen.stacks and seen.rank != 1
+        else seen
+        for seen in evidence.ranks
+    ]
+    return replace(evidence, ranks=tuple(ranks))
+
+
+def _called(thread: Thread, caller: Site) -> Thread:
+    return replace(thread, frames=(*thread.frames, caller))
+
+
+def test_the_first_choice_is_shown_not_what_follows_from_it() -> None:
+    # GIVEN a return from inside the loop, after which the caller's own loop is left too
+    evidence = left(LEFT)
+    assert ways(evidence) == [(Kind.CONDITION, "if stopper(loss.item())", "return True")]
+    found = examine(evidence).diagnoses[0]
+    assert (found.code, found.locations[0].source) == ("DD206", "return True")
+
+
+STOPS = """\
+for epoch in range(args.epochs):
+    for batch in loader:  # next
+        model(batch).sum().backward()  # backward
+    if plateau(validate()):
+        break
+dist.barrier()  # after
+"""
+
+
+def stops(code: str) -> Evidence:
+    loop, backward, after = lines(code, "next", "backward", "after")
+    epoch = [AT.next(loop), AT.forward(backward), AT.backward(backward), AT.stop(loop)]
+    return parted(code, [*epoch, AT.all("barrier", after)], [*epoch, *epoch[:3]])
+
+
+def test_loops_that_end_alike_part_nobody() -> None:
+    condition = (Kind.CONDITION, "if plateau(validate())", "break")
+    assert ways(stops(STOPS)) == [condition]
+    assert ways(stops(STOPS.replace("args.epochs", "3 * dist.get_world_size()"))) == [condition]
+    # WHEN the number of rounds may differ THEN that is a way too
+    count, other = ways(stops(STOPS.replace("args.epochs", "len(files)")))
+    assert (count[0], other) == (Kind.COUNT, condition)
+    assert examine(stops(STOPS)).diagnoses[0].code == "DD206"
+
+
+def test_changed_source_is_said_and_not_shown() -> None:
+    evidence = skipped(PLAIN)
+    changed = {path: replace(source, changed=True) for path, source in evidence.code.items()}
+    found = examine(replace(evidence, code=changed)).diagnoses[0]
+    assert any("was changed after the job started" in line for line in found.evidence)
+    assert not any("continue" in line for line in found.evidence)
+    assert all(location.source == "" for location in found.locations)
+
+
+def test_both_ways_past_are_undecided() -> None:
+    # GIVEN a `continue` and an `except` that both lead past the backward
+    code = CAUGHT.replace(
+        "        loss.backward()", "        if loss > limit:\n            continue\n        loss.backward()"
+    )
+    found = examine(skipped(code)).diagnoses[0]
+    assert found.code == "DD299"
+    assert found.culprits.members == (1,)
+    assert {location.source for location in found.locations[:2]} == {"continue", "except RuntimeError:"}
