@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,7 @@ def test_broken_gets_its_verdict(case: Case, tmp_path: Path) -> None:
         assert _silence(report) <= _limit(case) + BUSY_MARGIN, run.explain()
     if case.outcome.value == "hang":
         assert run.status == 124, run.explain()
+    assert _replayed(run.bundle) == report
 
 
 @by_name
@@ -60,6 +62,14 @@ def test_lint_sees_it_coming(case: Case) -> None:
     """What fixture.toml says of lint holds, and the cure leaves nothing to find."""
     assert _linted(case.broken) == ({case.lint} if case.lint else set())
     assert _linted(case.fixed) == set()
+
+
+def _replayed(bundle: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "ddpdoctor", "diagnose", "--json", "-", str(bundle)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 1, result.stderr
+    replayed: dict[str, Any] = json.loads(result.stdout)
+    return replayed
 
 
 def _linted(program: Path) -> set[str]:
