@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from ddpdoctor.collect import bundle
 from ddpdoctor.repro.case import Case
 from ddpdoctor.repro.catalogue import load_all, root
+from tests.e2e.ablation import wrongly_sure
 from tests.e2e.job import STARTUP, Run, torchrun, watch
 
 #: seconds from the last progress of any rank to the report, where a deadlock can be proven
@@ -47,6 +49,7 @@ def test_broken_gets_its_verdict(case: Case, tmp_path: Path) -> None:
     if case.outcome.value == "hang":
         assert run.status == 124, run.explain()
     assert _replayed(run.bundle) == report
+    assert wrongly_sure(bundle.read(run.bundle), case.code, tuple(case.culprits), case.deadlock) == []
 
 
 @by_name
@@ -64,8 +67,8 @@ def test_lint_sees_it_coming(case: Case) -> None:
     assert _linted(case.fixed) == set()
 
 
-def _replayed(bundle: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "ddpdoctor", "diagnose", "--json", "-", str(bundle)]
+def _replayed(folder: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "ddpdoctor", "diagnose", "--json", "-", str(folder)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 1, result.stderr
     replayed: dict[str, Any] = json.loads(result.stdout)
