@@ -1,0 +1,68 @@
+"""Every fixture in other words and with its ranks turned, far from its fixture.toml: the same verdict."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.repro.case import Case
+from ddpdoctor.repro.catalogue import load_all, root
+from tests.e2e.job import STARTUP, torchrun, watch
+from tests.e2e.variants.disguise import disguise
+
+CASES = [case for case in load_all(root()) if not case.needs and case.launcher == "torchrun"]
+#: one of equal stacks, one of groups, one crash
+FEW = ("skipped-batch", "group-order-cycle", "rank-died")
+TURNED = Path(__file__).with_name("turned.py")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_disguise_is_another_text(case: Case) -> None:
+    source = case.broken.read_text()
+    changed, line = disguise(source, case.line)
+    assert '"""' not in changed
+    assert changed.count("#") == 1 + sum(part.count("#") for part in _texts(changed))
+    assert len(set(source.split()) & set(changed.split())) < len(set(source.split()))
+    assert 0 < line <= len(changed.splitlines())
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_the_verdict_is_the_same(name: str, tmp_path: Path) -> None:
+    _check(next(case for case in CASES if case.name == name), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in CASES if case.name not in FEW], ids=lambda case: case.name)
+def test_the_verdict_is_the_same_for_all_others(case: Case, tmp_path: Path) -> None:
+    _check(case, tmp_path)
+
+
+def _check(case: Case, folder: Path) -> None:
+    changed, line = disguise(case.broken.read_text(), case.line)
+    program = folder / "job.py"
+    program.write_text(changed)
+    patience = [] if case.stall_after is None else ["--stall-after", str(case.stall_after)]
+    run = watch(
+        torchrun(TURNED, case.ranks, str(program)),
+        folder / "run",
+        *("--on-hang", "stop"),
+        *patience,
+        timeout=STARTUP + case.seconds,
+        until=lambda report: case.outcome.value == "slow" and report["outcome"] == "slow",
+    )
+    assert run.report["outcome"] == case.outcome.value, run.explain()
+    assert run.report["deadlock"] == case.deadlock.value, run.explain()
+    assert run.first["code"] == case.code, run.explain()
+    assert run.first["culprits"] == list(case.culprits), run.explain()
+    locations = (
+        run.first["locations"] if case.culprits else [x for d in run.report["diagnoses"] for x in d["locations"]]
+    )
+    named = {(location["file"], location["line"]) for location in locations[: 1 if case.culprits else None]}
+    assert (str(program), line) in named, run.explain()
+
+
+def _texts(source: str) -> list[str]:
+    tree = ast.parse(source)
+    return [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
