@@ -5,11 +5,14 @@ The way, the rank and the kind of loader are arguments, so that one program serv
 
 import argparse
 import contextlib
+import os
+import socket
 import time
 from collections.abc import Iterable, Iterator
 
 import torch
 import torch.distributed as dist
+import torch.multiprocessing as mp
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
@@ -99,12 +102,39 @@ def main() -> None:
     parser.add_argument("cause", choices=CAUSES)
     parser.add_argument("--culprit", type=int, default=1)
     parser.add_argument("--loader", choices=("plain", "generator", "accelerate"), default="plain")
+    parser.add_argument("--wrap", choices=("ddp", "fsdp2"), default="ddp")
+    parser.add_argument("--spawn", type=int, default=0, help="start that many ranks here, without a launcher")
     args = parser.parse_args()
+    if args.spawn:
+        with socket.create_server(("localhost", 0)) as listener:
+            port: int = listener.getsockname()[1]
+        mp.spawn(spawned, (args, port), nprocs=args.spawn)
+    else:
+        run(args)
+
+
+def spawned(rank: int, args: argparse.Namespace, port: int) -> None:
+    environ = {"RANK": str(rank), "WORLD_SIZE": str(args.spawn), "MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
+    os.environ.update(environ)
+    run(args)
+
+
+def wrapped(model: nn.Module, how: str) -> nn.Module:
+    if how == "ddp":
+        return DistributedDataParallel(model)
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    sharded: nn.Module = fully_shard(model, mesh=init_device_mesh("cpu", (dist.get_world_size(),)))
+    return sharded
+
+
+def run(args: argparse.Namespace) -> None:
     dist.init_process_group("gloo")
     odd = dist.get_rank() == args.culprit
     count = BATCHES - 1 if odd and args.cause == "uneven" else BATCHES
     torch.manual_seed(0)
-    model = DistributedDataParallel(TwoTowers())
+    model = wrapped(TwoTowers(), args.wrap)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     if args.cause == "caught":
         train_catching(args, odd, model, optimizer)

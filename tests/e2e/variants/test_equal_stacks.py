@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,12 @@ POSITIONS = [(ranks, culprit) for ranks in (2, 3, 4) for culprit in range(ranks)
 
 
 def _run(cause: str, ranks: int, culprit: int, loader: str, folder: Path) -> Run:
-    command = torchrun(PROGRAM, ranks, cause, "--culprit", str(culprit), "--loader", loader)
+    return _judged(
+        torchrun(PROGRAM, ranks, cause, "--culprit", str(culprit), "--loader", loader), cause, culprit, folder
+    )
+
+
+def _judged(command: list[str], cause: str, culprit: int, folder: Path) -> Run:
     run = watch(command, folder, "--on-hang", "stop", timeout=STARTUP + 30)
     assert run.report["outcome"] == "hang", run.explain()
     assert run.report["deadlock"] == "proven", run.explain()
@@ -55,6 +61,23 @@ def test_other_loaders(cause: str, loader: str, tmp_path: Path) -> None:
     run = _run(cause, 3, 1, loader, tmp_path)
     told = {run.first["code"]} if run.first["code"] != "DD299" else _stories(run)
     assert CAUSES[cause] in told, run.explain()
+    assert run.first["culprits"] == [1], run.explain()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cause", ["uneven", "stop", "skip-forward", "skip-backward", "caught"])
+def test_sharded_model(cause: str, tmp_path: Path) -> None:
+    """FSDP2 on the CPU: what parts the ranks meets the all-gather of a forward, and no DDP is there."""
+    run = _judged(torchrun(PROGRAM, 3, cause, "--wrap", "fsdp2"), cause, 1, tmp_path)
+    assert run.first["code"] in (CAUSES[cause], "DD299" if cause == "skip-backward" else ""), run.explain()
+    assert run.first["culprits"] == [1], run.explain()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cause", sorted(CAUSES))
+def test_without_a_launcher(cause: str, tmp_path: Path) -> None:
+    run = _judged([sys.executable, str(PROGRAM), cause, "--spawn", "3"], cause, 1, tmp_path)
+    assert run.first["code"] == CAUSES[cause], run.explain()
     assert run.first["culprits"] == [1], run.explain()
 
 
