@@ -15,7 +15,7 @@ from enum import Enum
 
 from ddpdoctor.diagnose import frames, histories, syntax, wording
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.flowgraph import Edge, FlowGraph, Node, Way
+from ddpdoctor.diagnose.flowgraph import LOOPS, Edge, FlowGraph, Node, Way
 from ddpdoctor.diagnose.histories import History, Parting, Step
 from ddpdoctor.diagnose.source import parsed, same_everywhere
 from ddpdoctor.model.evidence import SourceFile
@@ -55,6 +55,14 @@ class Choice:
     jump: Site | None = None
     jump_text: str = ""
 
+    #: a loop whose rounds can all pass without a trace in the history
+    idle: bool = False
+
+    @property
+    def enters(self) -> bool:
+        """The branch of an `if` that does not jump: something was done there and then the common way taken up again."""
+        return self.kind is Kind.CONDITION and self.way in (Way.YES, Way.NO) and self.jump is None
+
     @property
     def place(self) -> Site:
         """The line to show: the jump where there is one."""
@@ -74,8 +82,13 @@ def choices(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) ->
     if len(graph.nodes) > _MOST_NODES:
         return ()
     sites = _traced_sites(left, right), _traced_sites(right, left)
-    traced = [frozenset(node for site in side for node in graph.at(site.file, site.line)) for side in sites]
-    return _Search(graph, traced[0], traced[1]).choices(facts.evidence.code, before, act, instead)
+    traced = [frozenset(n for site in side for n in graph.done(graph.at(site.file, site.line))) for side in sites]
+    found = _Search(graph, traced[0], traced[1]).choices(facts.evidence.code, before, act, instead)
+    if found:
+        return found
+    # a loop over something around a loader (islice, zip) may end without a trace of it
+    loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
+    return _Search(graph, traced[0] - loops, traced[1] - loops).choices(facts.evidence.code, before, act, instead)
 
 
 def _traced_sites(one: History, other: History) -> set[Site]:
@@ -140,7 +153,8 @@ class _Search:
                 self.before.setdefault(edge.target, []).append(index)
 
     def choices(self, code: Mapping[str, SourceFile], before: Step, act: Step, instead: Step) -> tuple[Choice, ...]:
-        start, left, right = (self._nodes(step) for step in (before, act, instead))
+        start = self._nodes(before) | self.graph.done(self._nodes(before))
+        left, right = self.graph.done(self._nodes(act)), self.graph.done(self._nodes(instead))
         if not (start and left and right):
             return ()
         leads_left = self._leading_to(left, self.traced[0])
@@ -151,7 +165,7 @@ class _Search:
         passed = reached - (self.traced[0] | self.traced[1]) | start
         for index in sorted(passed, key=lambda n: (self.graph.nodes[n].file, self.graph.nodes[n].first)):
             edges = onward.get(index, self.graph.nodes[index].edges)
-            stays = index in start and bool(start & right) and before.kind is not instead.kind
+            stays = index in right or (index in start and _in_one_statement(before, instead, start & right))
             for edge in self._parting_edges(edges, leads_left, leads_right, stays=stays):
                 choice = self._choice(code, index, edge, leads_left)
                 # conditions around one jump are one choice; the innermost is shown
@@ -172,7 +186,7 @@ class _Search:
             ends = [edge for edge in edges if edge.way is Way.END]
             ahead = instead.kind in (EventKind.FORWARD, EventKind.FORWARD_NO_SYNC, EventKind.BACKWARD)
             return edges if ahead or not ends else ends
-        if self._nodes(before) & self._nodes(instead) and before.kind is not instead.kind:
+        if _in_one_statement(before, instead, self._nodes(before) & self._nodes(instead)):
             return [edge for edge in edges if edge.way is Way.RAISED]
         return edges
 
@@ -215,7 +229,14 @@ class _Search:
             _text(code, node.file, node.first),
             Site(jump.file, jump.first, jump.function) if jump else None,
             _text(code, jump.file, jump.first) if jump else "",
+            self._idles(index),
         )
+
+    def _idles(self, loop: int) -> bool:
+        """From the loop's head a way leads back to it that leaves no trace."""
+        rounds = [edge.target for edge in self.graph.nodes[loop].edges if edge.way is Way.ROUND]
+        seen = self._leading_to(frozenset({loop}), self.traced[0])
+        return any(target in seen for target in rounds)
 
     def _handler(self, index: int, leads: frozenset[int]) -> int:
         """Where an exception that leaves functions is caught in the end."""
@@ -232,10 +253,15 @@ class _Search:
             if isinstance(node.stmt, (ast.Continue, ast.Break, ast.Return, ast.Raise)):
                 return node
             ways = [edge for edge in node.edges if edge.way is not Way.RAISED]
-            if len(ways) != 1 or node.stmt is None or index in self.traced[0]:
+            if len(ways) != 1 or node.stmt is None or index in self.traced[0] or index in self.graph.after:
                 return None
             index = ways[0].target
         return None
+
+
+def _in_one_statement(before: Step, instead: Step, shared: frozenset[int]) -> bool:
+    """Both are done by one statement, as in `model(batch).sum().backward()`."""
+    return bool(shared) and before.kind is not instead.kind
 
 
 def _kind(stmt: ast.AST | None, jump: ast.AST | None, way: Way) -> Kind:

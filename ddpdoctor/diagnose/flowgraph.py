@@ -79,6 +79,8 @@ class FlowGraph:
 
     def __init__(self, trees: Mapping[str, ast.Module]) -> None:
         self.nodes: list[Node] = []
+        #: a statement that calls one of the functions -> what it does afterwards
+        self.after: dict[int, int] = {}
         named: dict[str, list[_Function]] = {}
         for file, tree in trees.items():
             self._function(file, "<module>", tree.body)
@@ -90,11 +92,19 @@ class FlowGraph:
             self._join(index, known)
 
     def at(self, file: str, line: int) -> frozenset[int]:
-        """The statement on a line; of several the outermost: a head rather than what stands behind it."""
+        """The statement on a line; of several the first: a head rather than what stands behind it."""
         found = [n for n, node in enumerate(self.nodes) if node.file == file and node.first <= line <= node.last]
-        least = min((self.nodes[n].last - self.nodes[n].first for n in found), default=0)
-        tightest = [n for n in found if self.nodes[n].last - self.nodes[n].first == least]
-        return frozenset(n for n in tightest if self.nodes[n].stmt is self.nodes[tightest[0]].stmt)
+
+        def order(index: int) -> tuple[int, int]:
+            node = self.nodes[index]
+            return node.last - node.first, int(getattr(node.stmt, "col_offset", 0))
+
+        best = min(map(order, found), default=(0, 0))
+        return frozenset(n for n in found if order(n) == best)
+
+    def done(self, nodes: frozenset[int]) -> frozenset[int]:
+        """The same statements after the functions that they call: what else they do comes then."""
+        return frozenset(self.after.get(node, node) for node in nodes)
 
     def _function(self, file: str, name: str, body: list[ast.stmt]) -> _Function:
         end, fell, raised = (self._node(file, name, None) for _ in range(3))
@@ -190,6 +200,7 @@ class FlowGraph:
             return  # what makes the iterator is called before the loop, not in each of its rounds
         after = self._aside(index, -1)
         self.nodes[after].edges = ways
+        self.after[index] = after
         self._return_to(after, called)
         self.nodes[called.raised].edges.extend(raised)
         node.edges = [Edge(called.entry, Way.ON), *raised]

@@ -47,7 +47,7 @@ def deadlock(outcome: Outcome, graph: WaitGraph) -> Deadlock:
 
 
 def cap_of_histories(
-    outcome: Outcome, graph: WaitGraph, failures: tuple[Failure, ...], sides: RankSet
+    outcome: Outcome, graph: WaitGraph, failures: tuple[Failure, ...], sides: tuple[RankSet, RankSet]
 ) -> Confidence | None:
     """How sure a cause read from histories can be at most; None: it is not what holds the job up.
 
@@ -60,8 +60,15 @@ def cap_of_histories(
         return Confidence.CERTAIN if fits else None
     if outcome is not Outcome.HANG:
         return None
-    live = [rank for rank in sides if rank in graph.waits]
-    return Confidence.CERTAIN if live and all(rank in graph.stuck for rank in live) else Confidence.LIKELY
+    live = [rank for side in sides for rank in side if rank in graph.waits]
+    held = len(live) > 0 and all(_is_held(graph, side) for side in sides)
+    return Confidence.CERTAIN if held else Confidence.LIKELY
+
+
+def _is_held(graph: WaitGraph, side: RankSet) -> bool:
+    """One of the side is certainly stuck, and the others, who did the same, wait too."""
+    live = [rank for rank in side if rank in graph.waits]
+    return not live or (any(rank in graph.stuck for rank in live) and all(graph.waits[rank] for rank in live))
 
 
 def weaker(left: Confidence, right: Confidence) -> Confidence:

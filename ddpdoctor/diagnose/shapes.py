@@ -78,6 +78,10 @@ class Story:
         """The smaller side; where both are equal, the one that did the odd thing."""
         return self.others if len(self.others) < len(self.actors) else self.actors
 
+    def place(self, choice: Choice) -> Site:
+        """The line of a choice to show for the culprits: the jump that they took, or else the condition."""
+        return choice.place if self.culprits == self.actors else choice.site
+
     def blame(self, confidence: Confidence) -> Confidence:
         """How sure it is that these are to blame and not those that did as usual: counting decides, if it can."""
         return confidence if self.minority else weaker(confidence, Confidence.LIKELY)
@@ -98,7 +102,7 @@ def stories(facts: Facts) -> tuple[Story, ...]:
 def _stories(facts: Facts) -> Iterator[Story]:
     for divergence in facts.divergences:
         sides = divergence.odd | divergence.reference
-        cap = cap_of_histories(facts.outcome, facts.graph, facts.failures, sides)
+        cap = cap_of_histories(facts.outcome, facts.graph, facts.failures, (divergence.odd, divergence.reference))
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
             story = tell(facts, divergence)
             ways = controlflow.choices(facts, story.parting, story.actors, story.others)
@@ -177,14 +181,19 @@ def _call_against_round(
 ) -> tuple[Shape, bool]:
     """One side is in a collective call where the other goes on with its loop."""
     known = made_by(facts, act, others)
+    if parting.right_next and _forwards_alone(facts, parting.right_next, actors):
+        return Shape.UNCLEAR, False  # theirs to tell
     if not known and act.site is not None and condition_of(facts, act.site, actors, others):
+        return Shape.EXTRA_CALL, True
+    ways = controlflow.choices(facts, parting, actors, others)
+    if ways and all(way.enters for way in ways):
         return Shape.EXTRA_CALL, True
     where = left_loop(facts, parting, actors, others)[0]
     if where is Whereabouts.OUTSIDE:
         return Shape.LEFT_LOOP, True
     if where is Whereabouts.INSIDE and not known:
         return Shape.EXTRA_CALL, True
-    return (Shape.LEFT_LOOP if known else Shape.UNCLEAR), False
+    return (Shape.LEFT_LOOP if known or ways else Shape.UNCLEAR), bool(ways)
 
 
 def _call_against_call(
@@ -249,8 +258,9 @@ def decided_alone(facts: Facts, story: Story) -> bool:
 
 
 def only_an_exception(story: Story) -> bool:
-    """Nothing leads past the skipped work but an exception that is caught."""
-    return story.shape is Shape.SKIPPED and {choice.kind for choice in story.choices} == {Kind.EXCEPTION}
+    """Nothing leads past the skipped work, or out of the loop, but an exception that is caught."""
+    shapes = (Shape.SKIPPED, Shape.LEFT_LOOP)
+    return story.shape in shapes and {choice.kind for choice in story.choices} == {Kind.EXCEPTION}
 
 
 def perhaps_an_exception(story: Story) -> bool:

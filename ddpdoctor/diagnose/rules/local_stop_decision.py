@@ -53,7 +53,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
         conditions = [choice for choice in story.choices if choice.kind is Kind.CONDITION]
         kinds = {choice.kind for choice in story.choices}
-        left = story.shape is Shape.LEFT_LOOP and story.source_agrees and conditions and Kind.DATA not in kinds
+        left = story.shape is Shape.LEFT_LOOP and conditions and Kind.DATA not in kinds
         if left or shapes.decided_alone(facts, story):
             yield _diagnosis(facts, story, conditions, left=bool(left))
 
@@ -61,9 +61,9 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, story: Story, conditions: list[Choice], *, left: bool) -> Diagnosis:
     sure = left and len(story.choices) == 1 and story.unique
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
-    first = conditions[-1].place
+    first = story.place(conditions[-1])
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
-    what = "left the loop" if left else f"went to {wording.step(story.act)} alone"
+    what = "left the loop" if left else f"went to {story.act.op if story.act else 'a call'} alone"
     return Diagnosis(
         RULE.code,
         RULE.name,

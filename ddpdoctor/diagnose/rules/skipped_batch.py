@@ -61,7 +61,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, story: Story, skipped: Step) -> Diagnosis:
     decided = [choice for choice in story.choices if choice.kind is Kind.CONDITION]
-    jump = decided[0].place if len(decided) == 1 else None
+    jump = story.place(decided[0]) if len(decided) == 1 else None
     sure = _counters_agree(facts, story, skipped) and story.unique and jump is not None and len(story.choices) == 1
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     what = "backward" if skipped.kind is EventKind.BACKWARD else "forward and backward"

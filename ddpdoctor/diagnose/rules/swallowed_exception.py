@@ -35,7 +35,7 @@ from ddpdoctor.diagnose.flowgraph import Way
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
-from ddpdoctor.diagnose.shapes import Story
+from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.stacks import Site
@@ -68,10 +68,9 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnos
         story.blame(confidence),
         story.culprits,
         facts.waiting - story.culprits,
-        f"{actors} left a batch out without {wording.step(skipped)}; only the `except` at {wording.place(caught)} "
-        "leads there",
-        f"{actors.capitalize()} issued one gradient all-reduce fewer than {others}, so all later ones were paired with "
-        f"the wrong step: {others} {wording.verb(story.others, 'is', 'are')} in "
+        f"{actors} {_what(story)} {wording.step(skipped)}; only the `except` at {wording.place(caught)} leads there",
+        f"{actors.capitalize()} issued fewer gradient all-reduces than {others}, so all later operations meet "
+        f"the wrong ones: {others} {wording.verb(story.others, 'is', 'are')} in "
         f"{wording.waiting(facts, story.others)}, {actors} in {wording.waiting(facts, story.actors)}.",
         "Do not catch it on one rank: let it end the job, or agree on the retry with an all_reduce outside the `try`.",
         (facts.location(story.culprits, caught), *facts.standing_locations((*story.others, *story.actors))),
@@ -81,3 +80,7 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnos
             "no condition leads past it",
         ),
     )
+
+
+def _what(story: Story) -> str:
+    return "left a batch out without" if story.shape is Shape.SKIPPED else "left the loop without"

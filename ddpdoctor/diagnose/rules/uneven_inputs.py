@@ -31,13 +31,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
-from ddpdoctor.model.progress import LoaderCount
+from ddpdoctor.model.progress import EventKind, LoaderCount
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
@@ -51,6 +52,11 @@ RULE = Rule(
     specificity=60,
 )
 
+_FIX = (
+    "Give every rank the same number of batches: filter before the data are split, use "
+    "DistributedSampler(drop_last=True), or stop all ranks at the all-reduced minimum length."
+)
+
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
@@ -58,13 +64,43 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
             diagnosis = _diagnosis(facts, story, story.act.site)
             if diagnosis:
                 yield diagnosis
+        elif story.shape is Shape.LEFT_LOOP and _only_ended(story):
+            yield _fewer_rounds(facts, story)
+
+
+def _only_ended(story: Story) -> bool:
+    """The source knows one way out, that the loop ended, and no round that would leave no trace."""
+    loops = [choice for choice in story.choices if choice.kind in (Kind.DATA, Kind.COUNT)]
+    return len(story.choices) == len(loops) == 1 and not loops[0].idle
+
+
+def _fewer_rounds(facts: Facts, story: Story) -> Diagnosis:
+    """The end of a generator or a counted loop leaves no trace of its own; the source shows it."""
+    short, long = story.actors, story.others
+    loop = story.choices[0].site
+    confidence = weaker(Confidence.LIKELY, story.cap)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        story.blame(confidence),
+        story.culprits,
+        facts.waiting - story.culprits,
+        f"the loop at {wording.place(loop)} ended on {wording.ranks(short)} where {wording.ranks(long)} went on to "
+        f"{wording.step(story.instead)}",
+        f"{wording.ranks(long).capitalize()} started another step, whose gradients need every rank. "
+        f"{wording.ranks(short).capitalize()} had no round left and went on behind the loop: {_where(facts, short)}.",
+        _FIX,
+        (facts.location(story.culprits, loop), *facts.standing_locations((*short, *long))),
+        (*shapes.parted_by(facts, story), "the source shows no other way out of the loop, and none past its steps"),
+    )
 
 
 def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis | None:
     short, long = story.actors, story.others
     counts = {rank: _count(facts, rank, loop) for rank in (*short, *long)}
     agree = _counters_agree(counts, short, long)
-    if not agree and all(counts.values()):
+    if not agree and all(counts.values()) and not _draws_several(story, loop):
         return None  # as many batches everywhere: something else parted them
     confidence = weaker(Confidence.CERTAIN if agree and story.unique else Confidence.LIKELY, story.cap)
     return Diagnosis(
@@ -78,11 +114,16 @@ def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis | None:
         f"{wording.ranks(long).capitalize()} started another step, whose gradients need every rank. "
         f"{wording.ranks(short).capitalize()} had no batch left and went on behind the loop: "
         f"{_where(facts, short)}. Neither side can finish.",
-        "Give every rank the same number of batches: filter before the data are split, use "
-        "DistributedSampler(drop_last=True), or stop all ranks at the all-reduced minimum length.",
+        _FIX,
         (facts.location(short, loop), *facts.standing_locations((*short, *long))),
         tuple(_evidence(facts, counts, loop)),
     )
+
+
+def _draws_several(story: Story, loop: Site) -> bool:
+    """A round takes more than one batch (`zip`), so that the rank that ran out was given as many as the others."""
+    before = story.parting.before
+    return before is not None and before.kind is EventKind.NEXT and before.site == loop
 
 
 def _count(facts: Facts, rank: Rank, loop: Site) -> LoaderCount | None:

@@ -256,3 +256,72 @@ def test_both_ways_past_are_undecided() -> None:
     assert found.code == "DD299"
     assert found.culprits.members == (1,)
     assert {location.source for location in found.locations[:2]} == {"continue", "except RuntimeError:"}
+
+
+@pytest.mark.parametrize(
+    ("loop", "code"),
+    [
+        ("for i in range(len(rows)):", "DD201"),
+        ("for batch in stream():", "DD201"),
+        # a round that leaves no trace may have been a skipped batch
+        ("for batch in stream():\n    if batch is None: continue", "DD299"),
+        ("while not done():", "DD206"),
+    ],
+)
+def test_loops_that_no_loader_counts(loop: str, code: str) -> None:
+    # GIVEN a rank that made one round less of a loop that leaves no trace of its end
+    text = f"{loop}\n    loss = model(batch)  # forward\n    loss.backward()  # backward\ndist.barrier()  # after\n"
+    model, backward, after = lines(text, "forward", "backward", "after")
+    batch = [AT.forward(model), AT.backward(backward)]
+    found = examine(parted(text, [*batch, *batch, AT.all("barrier", after)], [*batch, *batch, *batch])).diagnoses[0]
+    assert (found.code, found.culprits.members) == (code, (1,))
+
+
+def test_an_exception_that_ends_the_loop() -> None:
+    text = """\
+try:
+    for batch in loader:  # next
+        loss = model(batch)  # forward
+        loss.backward()  # backward
+except OSError:
+    log("end of shard")
+dist.barrier()  # after
+"""
+    loop, model, backward, after = lines(text, "next", "forward", "backward", "after")
+    batch = [AT.next(loop), AT.forward(model), AT.backward(backward)]
+    evidence = parted(text, [*batch, *batch, AT.all("barrier", after)], [*batch, *batch, *batch])
+    found = examine(evidence).diagnoses[0]
+    assert (found.code, found.locations[0].source) == ("DD208", "except OSError:")
+
+
+def test_a_loop_over_two_loaders_ends_with_the_shorter() -> None:
+    text = """\
+for a, b in zip(one, two):  # next
+    loss = net(a + b)  # forward
+    loss.backward()  # backward
+dist.barrier()  # after
+"""
+    loop, model, backward, after = lines(text, "next", "forward", "backward", "after")
+    batch = [AT.next(loop), AT.next(loop), AT.forward(model), AT.backward(backward)]
+    ended = [*batch, *batch, AT.next(loop), AT.stop(loop), AT.all("barrier", after)]
+    found = examine(parted(text, ended, [*batch, *batch, *batch])).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD201", (1,))
+
+
+def test_a_call_under_a_condition_on_own_values() -> None:
+    # GIVEN a barrier under a condition that does not ask for the rank
+    text = """\
+for batch in loader:  # next
+    loss = model(batch)  # forward
+    loss.backward()  # backward
+    if loss < best:
+        dist.barrier()  # save
+"""
+    loop, model, backward, save = lines(text, "next", "forward", "backward", "save")
+    batch = [AT.next(loop), AT.forward(model), AT.backward(backward)]
+    found = examine(parted(text, [*batch, AT.all("barrier", save)], [*batch, *batch])).diagnoses[0]
+    assert (found.code, found.confidence.value) == ("DD206", "likely")
+    # WHEN it asks for the rank THEN it is DD203
+    asked = text.replace("loss < best", "rank == 1")
+    found = examine(parted(asked, [*batch, AT.all("barrier", save)], [*batch, *batch])).diagnoses[0]
+    assert (found.code, found.confidence.value) == ("DD203", "certain")
