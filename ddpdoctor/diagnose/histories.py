@@ -26,6 +26,8 @@ RUN = 4
 #: How many differences are looked at thoroughly: a program whose ranks have roles differs everywhere.
 THOROUGH = 32
 _FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
+#: collectives that wrapped models begin a forward with
+_BEGIN_FORWARDS = ("broadcast", "all_gather_into_tensor", "_all_gather_base")
 _COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
 
 
@@ -108,7 +110,7 @@ def read_history(rank: RankEvidence) -> History | None:
     times: list[float] = []
     synchronises = False
     for event in events:
-        if steps and (whole := _with_buffers(steps[-1], event)):
+        if steps and (whole := _with_collective(steps[-1], event)):
             steps[-1] = whole
             continue
         if event.kind is EventKind.FORWARD:
@@ -122,16 +124,15 @@ def read_history(rank: RankEvidence) -> History | None:
     return History(rank.rank, tuple(steps), tuple(times), rank.page.events_lost > 0)
 
 
-def _with_buffers(forward: Step, event: Event) -> Step | None:
-    """A forward together with the broadcast of buffers that it begins with; None where the event is something else."""
+def _with_collective(forward: Step, event: Event) -> Step | None:
+    """A forward together with the collective that it begins with; None where the event is something else.
+
+    DDP broadcasts buffers, FSDP gathers parameters: both from the line that calls the model.
+    """
     call = event.call
     if forward.kind not in _FORWARDS or forward.collective or call is None:
         return None
-    if (
-        not frames.same_place(event.site, forward.site)
-        or call.kind is not Kind.FROM_ROOT
-        or not call.op.startswith("broadcast")
-    ):
+    if not frames.same_place(event.site, forward.site) or not call.op.startswith(_BEGIN_FORWARDS):
         return None
     group = (call.group.name, call.group.members) if call.group else None
     return replace(forward, op=call.op, group=group, root=call.root, collective=True)

@@ -1,11 +1,11 @@
 """# DD205 one-rank-forward-through-ddp
 
 ## What
-One rank runs a forward through the DDP wrapper that the others do not run, usually to evaluate on rank 0.
+One rank runs a forward through the DDP or FSDP wrapper that the others do not run, usually to evaluate on rank 0.
 
 ## Why it hangs
-DDP's forward broadcasts the module's buffers (BatchNorm statistics) to all ranks first. The others are not in a forward
-but in the next collective of their own path, and both wait.
+DDP's forward broadcasts the module's buffers (BatchNorm statistics) to all ranks first, FSDP's gathers the parameters
+from them. The others are not in a forward but in the next collective of their own path, and both wait.
 
 ## Example
     if rank == 0:
@@ -14,7 +14,7 @@ but in the next collective of their own path, and both wait.
     dist.barrier()
 
 ## Fix
-Evaluate through the module inside (`model.module(x)`), or evaluate on all ranks and reduce the result.
+Evaluate through the module inside (`model.module(x)`, DDP only), or evaluate on all ranks and reduce the result.
 
 ## When it is wrong
 Without buffers such a forward communicates nothing and is harmless; then nothing is said.
@@ -58,9 +58,11 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     site = shapes.users_line(facts, story.actors, called)
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+    shards = story.act is not None and not story.act.op.startswith("broadcast")
+    what = "gathers the sharded parameters" if shards else "broadcasts buffers"
     evidence = [
         f"{others} never ran a forward at {wording.place(called)}; {actors} did",
-        f"that forward broadcasts buffers: {wording.waiting(facts, story.actors)}",
+        f"that forward {what}: {wording.waiting(facts, story.actors)}",
     ]
     evidence.extend(shapes.parted_by(facts, story))
     return Diagnosis(
@@ -70,13 +72,15 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
         confidence,
         story.culprits,
         facts.waiting - story.culprits,
-        f"only {actors} {wording.verb(story.actors, 'runs', 'run')} a forward through the DDP wrapper at "
+        f"only {actors} {wording.verb(story.actors, 'runs', 'run')} a forward through the wrapped model at "
         f"{wording.place(site)}; {others} {wording.verb(story.others, 'is', 'are')} in "
         f"{wording.waiting(facts, story.others)}",
-        f"DDP's forward broadcasts the module's buffers to all ranks. {actors.capitalize()} "
+        f"The wrapper's forward {what} {'from' if shards else 'to'} all ranks. {actors.capitalize()} "
         f"{wording.verb(story.actors, 'waits', 'wait')} for ranks that run no forward here; {others} "
         f"{wording.verb(story.others, 'waits', 'wait')} for {actors} in another operation.",
-        "Evaluate through the module inside the wrapper (`model.module(x)`), or on every rank.",
+        "Evaluate on every rank."
+        if shards
+        else "Evaluate through the module inside the wrapper (`model.module(x)`), or on every rank.",
         (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
         tuple(evidence),
     )
