@@ -20,6 +20,8 @@ _PEER_LOSS = re.compile(
     re.IGNORECASE,
 )
 _PEER_LOSS_TYPES = frozenset({"DistBackendError", "DistNetworkError", "DistStoreError", "RuntimeError", "ValueError"})
+#: exceptions that say how a loop goes on, not that something failed
+_SIGNALS = frozenset({"StopIteration", "StopAsyncIteration", "GeneratorExit", "Empty", "Full", "TimeoutError"})
 #: What launchers send to the survivors of a first death, and how many seconds after it at the soonest. torchrun gives
 #: 30 s between SIGTERM and SIGKILL; other launchers less.
 _LAUNCHER_DELAY = {-15: 0.0, -2: 0.0, -9: 2.0}
@@ -55,7 +57,7 @@ def find_masked(evidence: Evidence) -> tuple[Failure, ...]:
         if rank.exit is not None or rank.page is None or not _lives(rank):
             continue
         raised = _raised(rank) if is_masked(rank, evidence.timing.collected) else None
-        own = [raised] if raised else [r for r in rank.page.pending if not is_peer_loss(r)]
+        own = [raised] if raised else [r for r in rank.page.pending if not is_peer_loss(r) and r.type not in _SIGNALS]
         if own:
             first = min(own, key=lambda one: one.time)
             found.append(Failure(rank.rank, first.time, first, None, False))

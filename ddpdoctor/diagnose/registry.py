@@ -8,6 +8,10 @@ from ddpdoctor.diagnose.rule import RegisteredRule
 from ddpdoctor.diagnose.rules import (
     collective_order_mismatch,
     data_dependent_graph,
+    data_worker_stuck,
+    exception_masked,
+    fork_lock_in_worker,
+    gil_held,
     group_order_cycle,
     local_stop_decision,
     no_sync_mismatch,
@@ -15,6 +19,7 @@ from ddpdoctor.diagnose.rules import (
     rank_conditional_collective,
     rank_died,
     rank_finished_early,
+    rank_missing_at_init,
     skipped_batch,
     slow_host_work,
     stopped_process,
@@ -42,9 +47,14 @@ RULES: tuple[RegisteredRule, ...] = tuple(
         no_sync_mismatch,
         group_order_cycle,
         slow_host_work,
+        data_worker_stuck,
+        fork_lock_in_worker,
+        gil_held,
         stopped_process,
         rank_died,
         rank_finished_early,
+        exception_masked,
+        rank_missing_at_init,
         undecided,
     )
 )

@@ -1,0 +1,79 @@
+"""# DD234 data-worker-stuck
+
+## What
+A rank waits for its DataLoader, and one of its worker processes does not come back from the dataset's code.
+
+## Why it hangs
+The rank waits for its worker's next batch, the other ranks for that rank's gradients. The line that matters stands in
+the worker, a process that no rank's own stack shows.
+
+## Example
+    def __getitem__(self, index):
+        with open(self.paths[index]) as file:        # a pipe, a mount that does not answer
+            return parse(file)
+
+## Fix
+Give the read a timeout; `DataLoader(timeout=...)` turns the hang into an error that names the worker.
+
+## When it is wrong
+A sample that is merely slow looks the same while it lasts.
+
+## References
+https://github.com/pytorch/pytorch/issues/87995 https://github.com/pytorch/pytorch/issues/24927
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.children import StuckWorker, stuck_workers
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD234",
+    name="data-worker-stuck",
+    requires=frozenset({Source.STACKS}),
+    excludes=("DD231", "DD235", "DD237"),
+    fixture="data-worker-stuck",
+    specificity=60,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for rank in facts.blockers:
+        workers = [worker for worker in stuck_workers(facts, rank) if not worker.in_lock]
+        if workers:
+            yield _diagnosis(facts, RankSet.of([rank]), workers[0].site_text(), workers)
+
+
+def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWorker]) -> Diagnosis:
+    rank = culprit.members[0]
+    waiting = facts.waiting - culprit
+    pids = ", ".join(str(worker.pid) for worker in workers)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        culprit,
+        waiting,
+        f"rank {rank} waits for its data worker {workers[0].pid}, which stands at {where}",
+        f"Rank {rank} needs the next batch from its worker process{'es' if len(workers) > 1 else ''} {pids}, and "
+        f"{'they do' if len(workers) > 1 else 'it does'} not move in the dataset's own code. {wording.ranks(waiting)} "
+        f"{wording.verb(waiting, 'waits', 'wait')} for rank {rank} in {wording.waiting(facts, waiting)}.",
+        "Give what the worker reads a timeout; DataLoader(timeout=...) turns the hang into an error.",
+        (
+            *(facts.location([rank], worker.site) for worker in workers[:1]),
+            *facts.standing_locations(culprit),
+            *facts.standing_locations(waiting),
+        ),
+        tuple(
+            f"worker {worker.pid} of rank {rank}: {worker.site_text()}, asleep in {worker.wchan or 'the kernel'}"
+            for worker in workers
+        ),
+    )

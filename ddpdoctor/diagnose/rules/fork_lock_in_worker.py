@@ -1,0 +1,79 @@
+"""# DD235 fork-lock-in-worker
+
+## What
+A DataLoader worker waits for a lock that was held when the worker was forked. Whoever held it does not exist in the
+worker.
+
+## Why it hangs
+A fork copies locks as they are but only the forking thread. A lock that another thread held (a logger, a cache, a
+native library) stays locked in the child for ever; the rank waits for the worker, the others for the rank.
+
+## Example
+    lock = threading.Lock()                          # a background thread of the rank takes it now and then
+    def __getitem__(self, index):
+        with lock:                                   # in the worker: held by a thread that was not copied
+
+## Fix
+`DataLoader(multiprocessing_context="spawn")` or `"forkserver"`; start threads after the workers;
+`cv2.setNumThreads(0)`.
+
+## When it is wrong
+A lock that the workers share on purpose and one of them holds looks the same from outside.
+
+## References
+https://github.com/pytorch/pytorch/issues/75147 https://github.com/pytorch/pytorch/issues/130610
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.children import StuckWorker, stuck_workers
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD235",
+    name="fork-lock-in-worker",
+    requires=frozenset({Source.STACKS, Source.PROCESSES}),
+    excludes=("DD231", "DD234"),
+    fixture="fork-lock-in-worker",
+    specificity=60,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for rank in facts.blockers:
+        workers = [worker for worker in stuck_workers(facts, rank) if worker.in_lock]
+        if workers:
+            yield _diagnosis(facts, RankSet.of([rank]), workers)
+
+
+def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Diagnosis:
+    rank = culprit.members[0]
+    waiting = facts.waiting - culprit
+    first = workers[0]
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        culprit,
+        waiting,
+        f"rank {rank} waits for its data worker {first.pid}, which waits for a lock at {first.site_text()}",
+        f"Worker {first.pid} sleeps in a lock that nobody gives back: it was probably held by another thread of rank "
+        f"{rank} when the worker was forked, and that thread does not exist in the worker. {wording.ranks(waiting)} "
+        f"{wording.verb(waiting, 'waits', 'wait')} for rank {rank} in {wording.waiting(facts, waiting)}.",
+        'Start the workers without fork: DataLoader(multiprocessing_context="spawn") or "forkserver", or start threads '
+        "only after the loader's workers.",
+        (
+            facts.location([rank], first.site),
+            *facts.standing_locations(culprit),
+            *facts.standing_locations(waiting),
+        ),
+        tuple(f"worker {w.pid} of rank {rank}: {w.site_text()}, asleep in {w.wchan}" for w in workers),
+    )

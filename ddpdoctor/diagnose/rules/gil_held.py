@@ -1,0 +1,83 @@
+"""# DD242 gil-held
+
+## What
+A rank's process is inside a native call that holds Python's global interpreter lock and does not return.
+
+## Why it hangs
+No other thread of that process can run Python, not even to report; the other ranks wait in a collective for it.
+
+## Example
+    ctypes.PyDLL("libdriver.so").wait_for_device()      # PyDLL keeps the lock, CDLL releases it
+
+## Fix
+Release the lock around blocking native calls (ctypes.CDLL, Py_BEGIN_ALLOW_THREADS, pybind11's gil_scoped_release).
+
+## When it is wrong
+The heartbeat of the probe needs the lock, too. A machine so busy that a thread gets no turn for seconds looks alike.
+
+## References
+https://github.com/pytorch/pytorch/issues/117312 https://github.com/hiyouga/LlamaFactory/issues/6964
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD242",
+    name="gil-held",
+    requires=frozenset({Source.PAGES, Source.PROCESSES}),
+    excludes=("DD231", "DD244"),
+    fixture="gil-held",
+    specificity=65,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for rank in facts.blockers:
+        standing = facts.standing(rank)
+        if standing.activity is Activity.STILL and standing.holds_gil:
+            yield _diagnosis(facts, rank)
+
+
+def _diagnosis(facts: Facts, rank: Rank) -> Diagnosis:
+    culprit = RankSet.of([rank])
+    site = _holder(facts, rank) or facts.standing(rank).site
+    page = facts.rank(rank).page
+    silent = facts.evidence.timing.collected - page.heartbeat if page else 0.0
+    waiting = facts.waiting - culprit
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        culprit,
+        waiting,
+        f"rank {rank} is in a native call at {wording.place(site)} that holds the interpreter's lock, for "
+        f"{wording.seconds(silent)}",
+        f"Python has not run in rank {rank} since: its heartbeat thread gets no turn, the process uses no processor. "
+        f"{wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} for it in "
+        f"{wording.waiting(facts, waiting)}.",
+        "Release the lock around the call (ctypes.CDLL, not PyDLL; Py_BEGIN_ALLOW_THREADS), or give it a timeout.",
+        (
+            *((facts.location([rank], site),) if site else ()),
+            *facts.standing_locations(waiting),
+        ),
+        (f"rank {rank}: no heartbeat for {wording.seconds(silent)}, and no processor time between two samples",),
+    )
+
+
+def _holder(facts: Facts, rank: Rank) -> Site | None:
+    """Where the thread that owns the lock stands, as far as py-spy can tell."""
+    stacks = facts.rank(rank).stacks
+    owner = next((thread for thread in stacks.threads if thread.owns_gil), None) if stacks else None
+    return frames.innermost_user_frame(owner.frames) if owner else None

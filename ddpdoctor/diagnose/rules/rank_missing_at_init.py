@@ -1,0 +1,86 @@
+"""# DD261 rank-missing-at-init
+
+## What
+Some ranks wait in `init_process_group` for one that has not called it.
+
+## Why it hangs
+The group is made when all ranks of the job have arrived. One that was never started, that failed before, or that waits
+for something else on its way keeps the others there until the timeout (thirty minutes by default).
+
+## Example
+    lock.acquire()                           # one rank waits for a lock that another holds until the end
+    dist.init_process_group("gloo")
+
+## Fix
+Look at what the missing rank does before `init_process_group`; start all ranks; call it once on each of them.
+
+## When it is wrong
+A rank that is merely late looks the same; if it works, the report says `slow` (DD231) instead.
+
+## References
+https://github.com/ultralytics/yolov5/issues/4574 https://github.com/mosaicml/streaming/issues/307
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD261",
+    name="rank-missing-at-init",
+    requires=frozenset(),
+    excludes=("DD231", "DD262"),
+    fixture="rank-missing-at-init",
+    specificity=45,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    if facts.outcome is not Outcome.HANG:
+        return
+    inside = RankSet.of(
+        rank for rank in facts.waiting if (wait := facts.wait(rank)) and wait.op == "init_process_group"
+    )
+    absent = RankSet.of(facts.standings) - facts.waiting
+    missing = RankSet.of(rank for rank in absent if not _initialised(facts, rank))
+    if inside and missing:
+        yield _diagnosis(facts, inside, missing)
+
+
+def _initialised(facts: Facts, rank: int) -> bool:
+    """The rank has been inside init_process_group, which arms its page."""
+    seen = next((r for r in facts.evidence.ranks if r.rank == rank), None)
+    return seen is not None and seen.page is not None
+
+
+def _diagnosis(facts: Facts, inside: RankSet, missing: RankSet) -> Diagnosis:
+    unseen = RankSet.of(rank for rank in missing if facts.standings[rank].activity is Activity.UNSEEN)
+    who = wording.ranks(missing)
+    site = next((s.site for rank in missing if (s := facts.standings[rank]).site), None)
+    doing = (
+        f"{wording.ranks(unseen)} {wording.verb(unseen, 'has', 'have')} no process that we can see"
+        if unseen
+        else f"{who} {wording.verb(missing, 'is', 'are')} at {wording.place(site)}"
+    )
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        missing,
+        inside,
+        f"{wording.ranks(inside)} {wording.verb(inside, 'waits', 'wait')} in init_process_group for {who}: {doing}",
+        f"The process group is made when all {facts.evidence.world_size} ranks have arrived. {who.capitalize()} "
+        f"{wording.verb(missing, 'has', 'have')} not called init_process_group yet.",
+        f"Look at what {who} {wording.verb(missing, 'does', 'do')} before init_process_group, or why "
+        f"{wording.verb(missing, 'it was', 'they were')} not started.",
+        (*facts.standing_locations(missing), *facts.standing_locations(inside)),
+        tuple(f"rank {rank}: {facts.standings[rank].label}" for rank in missing),
+    )

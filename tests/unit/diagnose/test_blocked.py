@@ -1,0 +1,114 @@
+"""Ranks that are alive and blocked at home: a data worker, a lock, the interpreter's lock, an exception, the start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Confidence, Outcome
+from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.processes import Child, Motion, ProcessState, ThreadState
+from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from tests.unit.diagnose import stories
+from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job, raised
+
+AT = At()
+LOADER = Site(f"{TORCH}/utils/data/dataloader.py", 1300, "_try_get_data")
+WORKER = Site(f"{TORCH}/utils/data/_utils/worker.py", 349, "_worker_loop")
+POLL = Site("/usr/lib/python3.11/selectors.py", 415, "select")
+STILL = Motion(1.0, 0.0, 0, False, False)
+
+
+def fetching(*workers: Child) -> Evidence:
+    """Rank 1 waits for its loader, the others for rank 1."""
+    usual = Doing([AT.next(3), AT.forward(4), AT.backward(5)])
+    evidence = job([usual, Doing([AT.next(3)], blocked=False, stands=AT.line(3)), usual])
+    return replace(evidence, ranks=tuple(_with(seen, workers) if seen.rank == 1 else seen for seen in evidence.ranks))
+
+
+def _with(seen: RankEvidence, workers: tuple[Child, ...]) -> RankEvidence:
+    main = Thread(seen.worker.pid, "MainThread", (POLL, LOADER, AT.line(3)))
+    return replace(seen, stacks=Stacks(Rung.PYSPY, (main,)), children=workers)
+
+
+def worker(*frames: Site, wchan: str, motion: Motion = STILL) -> Child:
+    pid = 7001
+    thread = Thread(pid, "MainThread", (*frames, WORKER))
+    state = ProcessState(NOW, "S", 1.0, 0, (ThreadState(pid, "python", "S", wchan, 1.0),))
+    return Child(Worker(pid, 1.0, Role.CHILD), state, Stacks(Rung.PYSPY, (thread,)), motion)
+
+
+def test_a_worker_that_reads() -> None:
+    found = examine(fetching(worker(AT.line(40, "__getitem__"), wchan="pipe_read"))).diagnoses[0]
+    assert (found.code, found.confidence) == ("DD234", Confidence.LIKELY)
+    assert found.culprits.members == (1,)
+    # THEN the worker and its line are named, not only the rank
+    assert "worker 7001" in found.summary
+    assert found.locations[0].line == 40
+
+
+def test_a_worker_in_a_lock() -> None:
+    found = examine(fetching(worker(AT.line(41, "__getitem__"), wchan="futex_do_wait"))).diagnoses[0]
+    assert (found.code, found.locations[0].line) == ("DD235", 41)
+
+
+@pytest.mark.parametrize(
+    "child",
+    [
+        worker(wchan="do_poll"),  # waits for its next index
+        worker(AT.line(40), wchan="0", motion=Motion(1.0, 0.9, 0, None, True)),  # computes
+    ],
+)
+def test_workers_that_are_not_to_blame(child: Child) -> None:
+    codes = {diagnosis.code for diagnosis in examine(fetching(child)).diagnoses}
+    assert not codes & {"DD234", "DD235"}
+
+
+def test_the_interpreters_lock() -> None:
+    usual = Doing([AT.next(3), AT.forward(4), AT.backward(5)])
+    evidence = job([usual, Doing([AT.next(3)], blocked=False, stands=AT.line(9)), usual])
+    silent = [
+        replace(seen, page=replace(seen.page, heartbeat=NOW - 30.0)) if seen.page and seen.rank == 1 else seen
+        for seen in evidence.ranks
+    ]
+    found = examine(replace(evidence, ranks=tuple(silent))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD242", (1,))
+    assert "30 s" in found.summary
+
+
+def masked(kind: str) -> Evidence:
+    """Rank 1 is in a barrier of its `finally:` while an exception is under way."""
+    evidence = stories.among(3, 1, stories.left_early)
+    pending = raised(kind, "no such file", 60.0, AT.line(11))
+    ranks = [
+        replace(seen, page=replace(seen.page, pending=(pending,))) if seen.page and seen.rank == 1 else seen
+        for seen in evidence.ranks
+    ]
+    return replace(evidence, ranks=tuple(ranks))
+
+
+def test_an_exception_that_nobody_has_seen() -> None:
+    found = examine(masked("FileNotFoundError")).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD253", (1,))
+    assert found.locations[0].line == 11
+    assert "FileNotFoundError: no such file" in found.traceback
+
+
+def test_the_end_of_an_iterator_is_no_failure() -> None:
+    # GIVEN a barrier in an `except StopIteration:` THEN the exception is not taken for the cause
+    assert examine(masked("StopIteration")).diagnoses[0].code == "DD206"
+
+
+def test_a_rank_that_has_not_come_to_the_start() -> None:
+    arriving = Doing([AT.all("init_process_group", 8)])
+    evidence = job([arriving, Doing([], blocked=False, stands=AT.line(4)), arriving])
+    ranks = [
+        replace(seen, page=None, recorder=None) if seen.rank == 1 else replace(seen, recorder=None)
+        for seen in evidence.ranks
+    ]
+    report = examine(replace(evidence, ranks=tuple(ranks)))
+    assert report.outcome is Outcome.HANG
+    assert (report.diagnoses[0].code, report.diagnoses[0].culprits.members) == ("DD261", (1,))
