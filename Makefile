@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help env demo test test-slow check format docs bench clean
+.PHONY: help env demo test test-slow check format docs bench accuracy clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
@@ -14,6 +14,7 @@ help:
 	@echo "make format     let ruff format and mend what it can"
 	@echo "make docs       write the pages that are made from the program"
 	@echo "make bench      what watching costs"
+	@echo "make accuracy   how often the verdict is right (half an hour)"
 
 env: $(INSTALLED)
 
@@ -49,6 +50,9 @@ docs: env
 
 bench: env
 	$(BIN)/python -m benchmarks
+
+accuracy: env
+	$(BIN)/python -m benchmarks.accuracy
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
