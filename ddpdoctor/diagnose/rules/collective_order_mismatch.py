@@ -30,6 +30,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.diagnose.special import special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
@@ -48,7 +49,13 @@ RULE = Rule(
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
         act, instead = story.act, story.instead
-        if story.shape is Shape.ORDER and act and instead and act.group == instead.group:
+        if (
+            story.shape is Shape.ORDER
+            and act
+            and instead
+            and act.group == instead.group
+            and special(facts, story) is None
+        ):
             yield _diagnosis(facts, story)
 
 

@@ -36,6 +36,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.diagnose.special import special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
 
@@ -54,7 +55,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         conditions = [choice for choice in story.choices if choice.kind is Kind.CONDITION]
         kinds = {choice.kind for choice in story.choices}
         left = story.shape is Shape.LEFT_LOOP and conditions and Kind.DATA not in kinds
-        if left or shapes.decided_alone(facts, story):
+        if (left or shapes.decided_alone(facts, story)) and special(facts, story) is None:
             yield _diagnosis(facts, story, conditions, left=bool(left))
 
 

@@ -32,6 +32,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.diagnose.special import special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.stacks import Site
@@ -40,7 +41,7 @@ RULE = Rule(
     code="DD203",
     name="rank-conditional-collective",
     requires=frozenset({Source.PAGES}),
-    excludes=("DD206", "DD212", "DD213"),
+    excludes=("DD204", "DD206", "DD210", "DD212", "DD213", "DD219"),
     lint=("DD111", "DD112", "DD114", "DD117"),
     fixture="rank-conditional-collective",
     specificity=50,
@@ -50,7 +51,7 @@ RULE = Rule(
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
         extra = story.shape is Shape.EXTRA_CALL and not shapes.decided_alone(facts, story)
-        if extra and story.act and story.act.site:
+        if extra and story.act and story.act.site and special(facts, story) is None:
             yield _diagnosis(facts, story, story.act.site)
 
 

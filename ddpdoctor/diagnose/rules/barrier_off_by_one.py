@@ -1,0 +1,91 @@
+"""# DD212 barrier-off-by-one
+
+## What
+One rank runs a barrier more or less than the others, and its next barrier, elsewhere, took the missing one's place.
+
+## Why it hangs
+Barriers have no name: they pair by their order. So a barrier that is left out is not noticed there. All later ones are
+off by one, and the hang shows up at another line, often on a rank that did nothing wrong.
+
+## Example
+    if not cache.exists():
+        build(cache)
+        dist.barrier()         # not on the rank that has its file already
+    dist.barrier()             # that rank's pairs with the one above
+
+## Fix
+Take the barrier out of the condition, so that every rank comes to each of them.
+
+## When it is wrong
+It rests on the order of calls at each place, so it is at most `likely`. A barrier that only one rank calls under a
+condition on its rank is DD203.
+
+## References
+https://github.com/pytorch/pytorch/issues/138322 https://github.com/lucidrains/audiolm-pytorch/issues/210
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Story
+from ddpdoctor.diagnose.special import Special, told_by
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD212",
+    name="barrier-off-by-one",
+    requires=frozenset({Source.PAGES}),
+    excludes=("DD203", "DD206"),
+    fixture="barrier-off-by-one",
+    specificity=58,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for story, _ in told_by(facts, Special.BARRIER):
+        if story.act and story.act.site:
+            yield _diagnosis(facts, story, story.act.site)
+
+
+def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
+    site = shapes.users_line(facts, story.actors, called)
+    confidence = weaker(Confidence.LIKELY, story.cap)
+    paired = story.collectives()[1]
+    came, passed = wording.ranks(story.actors), wording.ranks(story.others)
+    culprits = RankSet() if story.tie else story.culprits
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        Confidence.POSSIBLE if story.tie else confidence,
+        culprits,
+        facts.waiting - culprits,
+        f"{passed} did not come to the barrier at {wording.place(site)}; "
+        f"{wording.verb(story.others, 'its', 'their')} next one paired with it",
+        f"Barriers pair by their order alone. {came.capitalize()} came to the one at {wording.place(site)}, {passed} "
+        f"only to {wording.step(paired)}: both returned, and since then the ranks are off by one. {came.capitalize()} "
+        f"{wording.verb(story.actors, 'is', 'are')} in {wording.waiting(facts, story.actors)}, {passed} "
+        f"{wording.verb(story.others, 'is', 'are')} in {wording.waiting(facts, story.others)}.",
+        f"Let every rank come to the barrier at {wording.place(site)}: take it out of the condition.",
+        (facts.location(culprits or story.actors, site), *facts.standing_locations((*story.actors, *story.others))),
+        tuple(_counts(facts, site, (*story.actors, *story.others))),
+    )
+
+
+def _counts(facts: Facts, site: Site, ranks: tuple[Rank, ...]) -> Iterator[str]:
+    """How often each rank came to the barrier."""
+    for rank in sorted(ranks):
+        history = facts.histories.get(rank)
+        calls = [s for s in history.steps if s.kind is EventKind.CALL and s.site == site] if history else []
+        more = " or more" if history and history.truncated else ""
+        times = f"{len(calls)} time{'' if len(calls) == 1 else 's'}{more}"
+        yield f"rank {rank} called the barrier at {wording.place(site)} {times}"

@@ -1,0 +1,77 @@
+"""# DD211 metric-keys-differ
+
+## What
+Metrics are reduced one by one in a loop over their names, and one rank has fewer names than the others.
+
+## Why it hangs
+Each name costs one collective. The rank with fewer leaves the loop earlier and stands in the next operation of the
+program, while the others wait for it in the reduction of the name that it does not have.
+
+## Example
+    for name in sorted(logs):                # logs["topic_loss"] only where the batch had labels
+        dist.all_reduce(logs[name])
+
+## Fix
+Put a value for every name on every rank (zero, and count it apart), or reduce one tensor over an agreed list of names.
+
+## When it is wrong
+The same names in another order are DD213. A loop over data that ends earlier is DD201; this is said only of loops over
+a mapping or its keys, and is at most `likely`.
+
+## References
+https://github.com/open-mmlab/mmsegmentation/issues/1034 https://github.com/Lightning-AI/pytorch-lightning/issues/19106
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import special, wording
+from ddpdoctor.diagnose.controlflow import Choice
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.histories import Step
+from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Story
+from ddpdoctor.diagnose.special import Special
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD211",
+    name="metric-keys-differ",
+    requires=frozenset({Source.PAGES, Source.CODE}),
+    excludes=("DD201", "DD206", "DD213"),
+    fixture="metric-keys-differ",
+    specificity=58,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for story, _ in special.told_by(facts, Special.METRIC_KEYS):
+        found = special.key_loop(facts, story)
+        if found:
+            yield _diagnosis(facts, story, *found)
+
+
+def _diagnosis(facts: Facts, story: Story, loop: Choice, call: Step, more: RankSet) -> Diagnosis:
+    fewer = story.others if more == story.actors else story.actors
+    culprits = RankSet() if story.tie else min(fewer, more, key=len)
+    confidence = weaker(Confidence.LIKELY, story.cap)
+    ours, theirs = wording.ranks(fewer), wording.ranks(more)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        Confidence.POSSIBLE if story.tie else confidence,
+        culprits,
+        facts.waiting - culprits,
+        f"{ours} made fewer rounds of `{loop.text}` at {wording.place(loop.site)} than {theirs}",
+        f"Every round issues {call.op} at {wording.place(call.site)}. {theirs.capitalize()} had one more name to "
+        f"reduce and {wording.verb(more, 'is', 'are')} in {wording.waiting(facts, more)}; {ours} "
+        f"{wording.verb(fewer, 'is', 'are')} already in {wording.waiting(facts, fewer)}.",
+        "Put a value for every name on every rank, or reduce one tensor over a list of names that all agree on.",
+        (facts.location(culprits or fewer, loop.site), *facts.standing_locations((*more, *fewer))),
+        (f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",),
+    )

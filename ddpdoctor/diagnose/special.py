@@ -1,0 +1,171 @@
+"""Stories that belong to a special cause: one place decides, so that the general rules give way to it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator
+from enum import Enum
+
+from ddpdoctor.diagnose import frames, operations, source
+from ddpdoctor.diagnose.controlflow import Choice, Kind
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.histories import Step
+from ddpdoctor.diagnose.shapes import Shape, Story, condition_of, stories
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.stacks import Site
+
+#: Functions of torch, DeepSpeed and Accelerate that gather a sharded model's parameters on every rank of the group.
+STATE_FUNCTIONS = frozenset(
+    {
+        "get_model_state_dict",
+        "get_optimizer_state_dict",
+        "get_state_dict",
+        "full_tensor",
+        "full_optim_state_dict",
+        "optim_state_dict",
+        "scatter_full_optim_state_dict",
+        "summon_full_params",
+        "GatheredParameters",
+        "save_checkpoint",
+        "save_state",
+        "save_16bit_model",
+        "consolidate_state_dict",
+    }
+)
+_CREATING = frozenset({"new_group", "split_group"})
+#: Parts of paths of the code that shards models, and gathers their parameters when a module runs.
+_SHARDING = ("/torch/distributed/fsdp/", "/deepspeed/", "/torch/distributed/_composable/")
+_GATHERING = frozenset({"all_gather", "reduce_scatter"})
+_RUNNING = frozenset({"forward", "generate", "__call__"})
+
+
+class Special(Enum):
+    SHARDED_STATE = "DD204"
+    SHARDED_MODULE = "DD210"
+    METRIC_KEYS = "DD211"
+    BARRIER = "DD212"
+    GROUP_CREATION = "DD219"
+
+
+@functools.lru_cache(maxsize=64)
+def special(facts: Facts, story: Story) -> Special | None:
+    """The special cause of a story; None where the general rules say all that can be said."""
+    if story.shape is Shape.EXTRA_CALL and story.act and story.act.site:
+        if story.act.op in _CREATING:
+            return Special.GROUP_CREATION
+        if state_call(facts, story.act, story.actors):
+            return Special.SHARDED_STATE
+        if _in_module(facts, story, story.act.site):
+            return Special.SHARDED_MODULE
+        if _skipped_barrier(facts, story, story.act.site):
+            return Special.BARRIER
+    return Special.METRIC_KEYS if key_loop(facts, story) else None
+
+
+def state_call(facts: Facts, act: Step, actors: RankSet) -> str:
+    """The function that gathers a sharded model's state and issued this collective, "" if none is seen.
+
+    Either the actors' stacks stand in it, or its name is on the line that made the call.
+    """
+    if act.site is None or operations.family(act.op) not in (*_GATHERING, "broadcast", "all_reduce"):
+        return ""
+    for rank in actors:
+        seen = facts.evidence.rank(rank)
+        main = frames.main_thread(seen) if seen else None
+        if main and any(frames.same_place(frame, act.site) for frame in main.frames):
+            names = [frame.function.rpartition(".")[2] for frame in main.frames if frames.is_library(frame.file)]
+            found = next((name for name in reversed(names) if name in STATE_FUNCTIONS), "")
+            if found:
+                return found
+    line = source.Span(act.site.line, act.site.line, "")
+    called = source.called_names(facts.evidence.code, act.site.file, line)
+    return next(iter(sorted(called & STATE_FUNCTIONS)), "")
+
+
+def implicit(facts: Facts, act: Step) -> bool:
+    """The line that made the call names no such operation: something that it called issued it, for its own sake."""
+    if act.site is None or act.site.file not in facts.evidence.code:
+        return False
+    called = source.called_names(facts.evidence.code, act.site.file, source.Span(act.site.line, act.site.line, ""))
+    return bool(called) and not any(operations.family(name) == operations.family(act.op) for name in called)
+
+
+def _in_module(facts: Facts, story: Story, site: Site) -> bool:
+    """The call was made while a module ran: for its shards, or by a layer that communicates."""
+    if site.function.rpartition(".")[2] not in _RUNNING or story.act is None:
+        return False
+    if implicit(facts, story.act):
+        return operations.family(story.act.op) in _GATHERING and _shards(facts)
+    return condition_of(facts, site, story.actors, story.others) is None
+
+
+def _shards(facts: Facts) -> bool:
+    """Some rank stands in the code that shards models."""
+    seen = [main for rank in facts.evidence.ranks if (main := frames.main_thread(rank))]
+    return any(part in frame.file for main in seen for frame in main.frames for part in _SHARDING)
+
+
+def _skipped_barrier(facts: Facts, story: Story, site: Site) -> bool:
+    """A barrier of some ranks paired with another barrier of the rest, and all went on, off by one."""
+    theirs = story.collectives()[1]
+    if not story.parting.inserted() or theirs is None or theirs.site == site:
+        return False
+    paired = bool(story.act and "barrier" in story.act.op and "barrier" in theirs.op)
+    skipped = len(story.others) < len(story.actors)
+    return paired and (skipped or condition_of(facts, site, story.actors, story.others) is None)
+
+
+def key_loop(facts: Facts, story: Story) -> tuple[Choice, Step, RankSet] | None:
+    """The loop over names of which some ranks had fewer: the loop, the call in it, the ranks that made one more."""
+    sides = ((story.act, story.instead, story.actors), (story.instead, story.act, story.others))
+    before = story.parting.before
+    for more, less, ranks in sides:
+        if more is None or more.kind is not EventKind.CALL or more.site is None or more == less:
+            continue
+        if before is not None and before.kind is not EventKind.CALL:
+            continue
+        for choice in story.choices:
+            loop = _loop_over_names(facts, choice, more.site) if choice.kind is Kind.DATA else None
+            if loop and not (less and less.site and less.site.file == more.site.file and less.site.line in loop):
+                return choice, more, ranks
+    return None
+
+
+def _loop_over_names(facts: Facts, choice: Choice, call: Site) -> range | None:
+    """Lines of the loop, if it goes over a mapping or its keys and the call is in it."""
+    tree = source.parsed(facts.evidence.code, choice.site.file)
+    if tree is None or call.file != choice.site.file:
+        return None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.For) or node.lineno != choice.site.line:
+            continue
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        if call.line in lines and _over_names(node):
+            return lines
+    return None
+
+
+def _over_names(loop: ast.For) -> bool:
+    """`for k in d` where `d[k]` is read, or `for k, v in d.items()`."""
+    methods = {
+        n.func.attr for n in ast.walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
+    }
+    if methods & {"items", "keys", "values"}:
+        return True
+    targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    return any(_index(node) in targets for statement in loop.body for node in ast.walk(statement))
+
+
+def _index(node: ast.AST) -> str:
+    key = node.slice if isinstance(node, ast.Subscript) else None
+    return key.id if isinstance(key, ast.Name) else ""
+
+
+def told_by(facts: Facts, *wanted: Special) -> Iterator[tuple[Story, Special]]:
+    """The stories that have one of these causes."""
+    for story in stories(facts):
+        found = special(facts, story)
+        if found in wanted and found is not None:
+            yield story, found

@@ -1,0 +1,66 @@
+"""A module that communicates in its forward and is left out on one rank."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from tests.unit.diagnose.builders import TORCH, Act, At, Doing, job
+
+AT = At(function="forward")
+PROGRAM = """\
+def forward(self, x):
+    x = self.text(x)
+    if self.pictures is not None:
+        x = x + {call}
+    return self.head(x)
+"""
+FSDP = Site(f"{TORCH}/distributed/fsdp/_fully_shard/_fsdp_collectives.py", 119, "foreach_all_gather")
+
+
+def _job(call: str, op: str, odd: int) -> Evidence:
+    code = {AT.file: PROGRAM.format(call=call)}
+
+    def acts(steps: int, skip: bool) -> list[Act]:
+        done: list[Act] = []
+        for step in range(steps):
+            done += [AT.all(op, 2)]
+            done += [] if skip and step == steps - 1 else [AT.all(op, 4)]
+            done += [AT.all(op, 5), AT.all("reduce_scatter", 20, function="train")]
+        return done
+
+    usual = Doing(acts(3, skip=False)[:-1])
+    left_out = Doing(acts(3, skip=True))
+    return job([left_out if rank == odd else usual for rank in range(3)], code=code)
+
+
+def _under_fsdp(evidence: Evidence) -> Evidence:
+    ranks = []
+    for rank in evidence.ranks:
+        assert rank.stacks is not None
+        main = rank.stacks.threads[0]
+        frames = (main.frames[0], FSDP, *main.frames[1:])
+        ranks.append(replace(rank, stacks=Stacks(Rung.PYSPY, (Thread(main.os_id, main.name, frames),))))
+    return replace(evidence, ranks=tuple(ranks))
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_a_shard_that_one_rank_leaves_out(odd: int) -> None:
+    report = examine(_under_fsdp(_job("self.look(self.pictures)", "all_gather_into_tensor", odd)))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD210", (odd,), 4)
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_a_layer_that_communicates(odd: int) -> None:
+    report = examine(_job("dist.all_reduce(x.mean(0))", "all_reduce", odd))
+    assert (report.diagnoses[0].code, report.diagnoses[0].culprits.members) == ("DD210", (odd,))
+
+
+def test_without_sharding_in_any_stack_it_is_not_said() -> None:
+    report = examine(_job("self.look(self.pictures)", "all_gather_into_tensor", 1))
+    assert "DD210" not in [d.code for d in report.diagnoses]

@@ -1,0 +1,26 @@
+"""Groups that only some ranks created."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from tests.unit.diagnose.builders import At, Doing, job
+
+AT = At()
+PROGRAM = """\
+def teams(rank):
+    if rank in TEAM:
+        dist.new_group(TEAM)
+    dist.new_group()
+"""
+
+
+@pytest.mark.parametrize("odd", range(4))
+def test_the_rank_that_did_not_come(odd: int) -> None:
+    mine, common = AT.all("new_group", 3), AT.all("new_group", 4)
+    member, stranger = Doing([mine, common]), Doing([common])
+    report = examine(job([stranger if rank == odd else member for rank in range(4)], code={AT.file: PROGRAM}))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD219", (odd,), 3)
+    assert "DD203" not in [d.code for d in report.diagnoses]

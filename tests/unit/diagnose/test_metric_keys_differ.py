@@ -1,0 +1,58 @@
+"""Loops over names that have fewer rounds on one rank, and loops that only look like them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.evidence import Evidence
+from tests.unit.diagnose.builders import At, Doing, job
+
+AT = At()
+PROGRAM = """\
+def report(scores):
+    for {target} in {iterable}:
+        dist.all_reduce({value})
+
+
+def main():
+    for epoch in range(9):
+        report(train())
+        dist.barrier()
+
+
+main()
+"""
+CALLERS = (AT.line(8, "main"), AT.line(12, "<module>"))
+
+
+def _job(target: str, iterable: str, value: str, *, odd: int, size: int = 3, missing: int = 1) -> Evidence:
+    code = {AT.file: PROGRAM.format(target=target, iterable=iterable, value=value)}
+    reduced = AT.all("all_reduce", 3, function="report")
+    barrier = AT.all("barrier", 9, function="main")
+    first = [reduced] * 3 + [barrier]
+    usual = Doing([*first, *[reduced] * 3], callers=CALLERS)
+    fewer = Doing([*first, *[reduced] * (3 - missing), barrier], callers=CALLERS[1:])
+    return job([fewer if rank == odd else usual for rank in range(size)], code=code)
+
+
+@pytest.mark.parametrize("odd", range(3))
+@pytest.mark.parametrize(
+    ("target", "iterable", "value"),
+    [("key", "scores", "scores[key]"), ("name, one", "sorted(scores.items())", "one"), ("v", "scores.values()", "v")],
+)
+def test_fewer_names(odd: int, target: str, iterable: str, value: str) -> None:
+    report = examine(_job(target, iterable, value, odd=odd))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD211", (odd,), 2)
+    assert "DD213" not in [d.code for d in report.diagnoses]
+
+
+def test_two_ranks_have_no_majority() -> None:
+    found = examine(_job("k", "scores", "scores[k]", odd=1, size=2)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD211", ())
+
+
+def test_a_loop_over_anything_else_is_not_one_over_names() -> None:
+    report = examine(_job("batch", "stream()", "evaluate(batch)", odd=1))
+    assert "DD211" not in [d.code for d in report.diagnoses]
