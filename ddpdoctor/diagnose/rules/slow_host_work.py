@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.saving import saving_at
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
@@ -46,7 +47,8 @@ RULE = Rule(
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    workers = RankSet.of(r for r in facts.blockers if facts.standing(r).activity is Activity.WORKING)
+    working = (rank for rank in facts.blockers if facts.standing(rank).activity is Activity.WORKING)
+    workers = RankSet.of(rank for rank in working if saving_at(facts, rank) is None)
     if workers and facts.waiting:
         yield _diagnosis(facts, workers)
 

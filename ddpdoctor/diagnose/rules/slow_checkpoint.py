@@ -1,0 +1,84 @@
+"""# DD232 slow-checkpoint
+
+## What
+A rank writes a checkpoint, exports or uploads something, and the others wait for it in a collective.
+
+## Why it hangs
+It does not: as soon as the file is written, all go on. But the others' wait counts against the process group's timeout,
+and when that is over, the error names the collective, not the file system.
+
+## Example
+    if rank == 0:
+        torch.save(model.state_dict(), "/mnt/archive/step.pt")      # minutes
+    dist.barrier()
+
+## Fix
+Write asynchronously or from all ranks (torch.distributed.checkpoint), to a local disk first; give the barrier a group
+with a longer timeout.
+
+## When it is wrong
+That the rank writes is read from the names of the functions it is in. Other slow work under such a name looks alike.
+
+## References
+https://github.com/meta-pytorch/torchtune/issues/2093 https://github.com/deepspeedai/DeepSpeed/issues/7533
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.saving import saving_at, written
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD232",
+    name="slow-checkpoint",
+    requires=frozenset({Source.STACKS, Source.PROCESSES}),
+    excludes=("DD231", "DD233"),
+    fixture="slow-checkpoint",
+    specificity=45,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    saving = {rank: site for rank in facts.blockers if (site := saving_at(facts, rank))}
+    if saving and facts.waiting:
+        yield _diagnosis(facts, RankSet.of(saving), next(iter(saving.values())))
+
+
+def _diagnosis(facts: Facts, savers: RankSet, site: Site) -> Diagnosis:
+    who = wording.ranks(savers)
+    waiting = facts.waiting - savers
+    place = facts.standing(savers.members[0]).site
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        savers,
+        waiting,
+        f"{who} still {wording.verb(savers, 'writes', 'write')} in {site.function} at {wording.place(place)} while "
+        f"{wording.ranks(waiting)} {wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}",
+        f"This is slow, not a deadlock: {who} {wording.verb(savers, 'moves', 'move')}, and the others go on when it is "
+        "done. If that takes longer than the process group's timeout, the job ends with an error that blames the "
+        "collective.",
+        "Write asynchronously, or from all ranks (torch.distributed.checkpoint), or to a local disk first; or give the "
+        "group of that barrier a longer timeout.",
+        (*facts.standing_locations(savers), *facts.standing_locations(waiting)),
+        tuple(line for rank in savers for line in _evidence(facts, rank)),
+    )
+
+
+def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:
+    yield f"rank {rank}: {facts.standing(rank).label}"
+    motion = facts.rank(rank).motion
+    if motion and written(facts, rank):
+        yield f"rank {rank}: {motion.io_bytes} bytes read or written within {wording.seconds(motion.seconds)}"
+    if motion and motion.lines_moved:
+        yield f"rank {rank}: its stack changed between the samples"

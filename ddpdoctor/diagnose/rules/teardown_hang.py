@@ -1,0 +1,107 @@
+"""# DD254 teardown-hang
+
+## What
+All work is done, but a process does not end: a thread that is no daemon, an atexit hook, a destructor, or
+`destroy_process_group()` waits for something.
+
+## Why it hangs
+The interpreter joins every thread that is no daemon and runs every exit hook before it goes. The launcher waits for the
+process, the scheduler for the launcher.
+
+## Example
+    uploader = threading.Thread(target=send_all)     # waits in queue.get() for ever
+    uploader.start()
+    train()                                          # nobody tells the uploader that this was all
+
+## Fix
+Tell helper threads to stop and join them, or make them daemons; give exit hooks a time limit; destroy process groups on
+all ranks, in the same order.
+
+## When it is wrong
+A thread that still uploads or writes keeps its process on purpose; if it works, nothing is said.
+
+## References
+https://github.com/pytorch/pytorch/issues/75097 https://github.com/pytorch/pytorch/issues/119215
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site, Thread
+
+RULE = Rule(
+    code="DD254",
+    name="teardown-hang",
+    requires=frozenset({Source.STACKS}),
+    excludes=("DD252", "DD253"),
+    fixture="teardown-hang",
+    specificity=55,
+)
+#: functions of the interpreter and of multiprocessing that only run when a program is over
+_AT_EXIT = frozenset({"_shutdown", "_run_exitfuncs", "_exit_function", "_python_exit"})
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    if facts.outcome is not Outcome.HANG or facts.masked:
+        return
+    leaving = RankSet.of(rank for rank in facts.standings if _is_leaving(facts, rank))
+    left = facts.doing(Activity.EXITED)
+    if leaving and leaving | left == RankSet.of(facts.standings):
+        yield _diagnosis(facts, leaving, left)
+
+
+def _is_leaving(facts: Facts, rank: Rank) -> bool:
+    """The main thread is on its way out: in the interpreter's exit, or in the destruction of the group."""
+    seen = facts.evidence.rank(rank)
+    main = frames.main_thread(seen) if seen and seen.exit is None else None
+    if main is None or not main.frames or facts.standing(rank).activity not in (Activity.STILL, Activity.WAITING):
+        return False
+    names = {frame.function.rpartition(".")[2] for frame in main.frames}
+    outermost = main.frames[-1].function.rpartition(".")[2]
+    return outermost in _AT_EXIT or "destroy_process_group" in names
+
+
+def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
+    first = leaving.members[0]
+    kept = _kept_by(facts, first)
+    site = kept[1] if kept else facts.standing(first).site
+    who = wording.ranks(leaving)
+    by = f" for its thread {kept[0]!r} at {wording.place(site)}" if kept else f" at {wording.place(site)}"
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        leaving,
+        RankSet(),
+        f"{who} {wording.verb(leaving, 'is', 'are')} done and cannot end, waiting{by}",
+        f"No rank has work left{f', {wording.ranks(left)} ended already' if left else ''}. Before a process ends, the "
+        "interpreter joins every thread that is no daemon and runs the exit hooks; one of these does not come back.",
+        "Tell the thread to stop and join it, or make it a daemon; give exit hooks a time limit; call "
+        "destroy_process_group() on all ranks.",
+        (
+            *((facts.location([first], site),) if site else ()),
+            *facts.standing_locations(leaving),
+        ),
+        tuple(f"rank {rank}: {facts.standing(rank).label}" for rank in (*leaving, *left)),
+    )
+
+
+def _kept_by(facts: Facts, rank: Rank) -> tuple[str, Site] | None:
+    """A thread of the user's that still lives: its name and the place it stands at."""
+    seen = facts.rank(rank)
+    main = frames.main_thread(seen)
+    threads: tuple[Thread, ...] = seen.stacks.threads if seen.stacks else ()
+    for thread in threads:
+        own = [frame for frame in thread.frames if not frames.is_library(frame.file)]
+        if thread is not main and own:
+            return thread.name or str(thread.os_id), own[0]
+    return None

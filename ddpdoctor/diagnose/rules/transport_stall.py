@@ -1,0 +1,92 @@
+"""# DD271 transport-stall
+
+## What
+All ranks are in the same operation, with nobody missing, and it does not come to an end.
+
+## Why it hangs
+The program agrees with itself; what carries the data does not: a network path, peer-to-peer access between devices, a
+driver, a device that fell out, a bug of the library.
+
+## Example
+    all ranks: all_reduce seq 1, same size; works with NCCL_P2P_DISABLE=1
+
+## Fix
+Test the transport without the program (nccl-tests, ib_write_bw, iperf), look into dmesg, and switch parts of it off one
+at a time (NCCL_P2P_DISABLE, NCCL_IB_DISABLE, NCCL_SHM_DISABLE; GLOO_SOCKET_IFNAME for another interface).
+
+## When it is wrong
+An operation that is merely very large or a very slow network looks the same for a while; it names no rank to blame.
+
+## References
+https://github.com/pytorch/pytorch/issues/1637 https://github.com/NVIDIA/nccl/issues/426
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import operations, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.waits import Wait
+from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD271",
+    name="transport-stall",
+    requires=frozenset({Source.PAGES, Source.RECORDER}),
+    excludes=("DD213", "DD219", "DD251"),
+    fixture="transport-stall",
+    specificity=35,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    if facts.outcome is not Outcome.HANG or facts.divergences:
+        return
+    waits = [wait for rank in facts.waiting if (wait := facts.wait(rank))]
+    if len(waits) == len(facts.standings) and _all_in_one(waits) and _all_seen(facts):
+        yield _diagnosis(facts, waits)
+
+
+def _all_in_one(waits: list[Wait]) -> bool:
+    """The same operation at the same place of the same group, entered by all of its members."""
+    first = waits[0]
+    if first.group is None or first.seq is None or first.kind is not Kind.ALL:
+        return False
+    same = {(operations.family(wait.op), wait.group, wait.seq) for wait in waits}
+    members = RankSet.of(wait.rank for wait in waits) == RankSet.of(first.group.members)
+    return len(same) == 1 and members and not any(wait.targets or wait.mismatched for wait in waits)
+
+
+def _all_seen(facts: Facts) -> bool:
+    """Two samples of every rank, in which nothing moved, and every rank's own recorder."""
+    return all(
+        seen.recorder is not None and seen.motion is not None and seen.motion.page_moved is False
+        for seen in facts.evidence.ranks
+    )
+
+
+def _diagnosis(facts: Facts, waits: list[Wait]) -> Diagnosis:
+    first = waits[0]
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.POSSIBLE,
+        RankSet(),
+        facts.waiting,
+        f"all ranks are in {wording.waiting(facts, facts.waiting)}, none is missing, and it does not end",
+        "Every member of the group has entered the same operation, and nothing moved between two samples: the program "
+        "agrees with itself. What carries the data does not: the network, access between devices, a driver, a device.",
+        "Test the transport without the program (nccl-tests, iperf), read dmesg, and switch parts of it off one at a "
+        "time: NCCL_P2P_DISABLE=1, NCCL_IB_DISABLE=1, NCCL_SOCKET_IFNAME or GLOO_SOCKET_IFNAME.",
+        facts.standing_locations(facts.waiting),
+        (
+            f"{len(waits)} of {len(facts.standings)} ranks have entered {first.op} seq {first.seq}",
+            "no page moved, and no rank computes",
+        ),
+    )
