@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -154,7 +155,7 @@ def test_a_strange_value_anywhere_in_a_json_file(data: st.DataObject) -> None:
     replayed({name: json.dumps(loaded).encode()})
 
 
-def _places(value: object) -> list[tuple[object, object]]:
+def _places(value: Any) -> list[tuple[Any, Any]]:
     """Every (container, key) in a JSON value."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [place for key, inner in pairs for place in ((value, key), *_places(inner))]
