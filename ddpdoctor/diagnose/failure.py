@@ -141,3 +141,21 @@ def failure_site(rank: RankEvidence, failure: Failure) -> Site | None:
     site = frames.innermost_user_frame(found)
     events = rank.page.events if rank.page else ()
     return site or next((event.site for event in reversed(events) if event.site), None)
+
+
+#: torch's own words for a model that is not the same everywhere (DistributedDataParallel's constructor)
+_MODEL_DIFFERS = re.compile(
+    r"DDP expects same model across all ranks|appears not to match (sizes|strides) of the same param"
+)
+#: torch's own words for a DataLoader worker that is gone
+_LOST_WORKER = re.compile(r"DataLoader worker \(pid.*?(killed by signal|exited unexpectedly)", re.DOTALL)
+
+
+def model_differs(failure: Failure) -> bool:
+    """DistributedDataParallel found that the ranks' models differ."""
+    return failure.raised is not None and _MODEL_DIFFERS.search(failure.raised.message) is not None
+
+
+def lost_data_worker(failure: Failure) -> bool:
+    """The rank's DataLoader noticed that a worker of its is gone."""
+    return failure.raised is not None and _LOST_WORKER.search(failure.raised.message) is not None

@@ -60,6 +60,8 @@ def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
     victims = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
     sure = reasons == 1 and not facts.evidence.unseen() and _has_its_own_reason(first) and _raised_known(facts)
     confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
+    if failures.model_differs(first) or failures.lost_data_worker(first):
+        confidence = Confidence.LIKELY  # it has a name of its own
     if _gave_up(first):
         confidence = Confidence.POSSIBLE
     locations = (facts.location(culprit, site),) if site else ()

@@ -1,0 +1,119 @@
+"""# DD236 data-worker-killed
+
+## What
+A worker process of a DataLoader was killed: by the out-of-memory killer, or by SIGBUS where /dev/shm is full.
+
+## Why it hangs
+The rank raises when it asks for the next batch, and the others lose their peer. On old versions of torch the rank waits
+for ever for a batch that nobody makes.
+
+## Example
+    docker run --shm-size 64m ...        # the default, and each batch goes through /dev/shm
+
+## Fix
+More memory for the container or fewer workers; `--shm-size` or `--ipc=host` for SIGBUS.
+
+## When it is wrong
+Who killed the worker is not seen. The rank's error is torch's own word, and so the code is `certain`.
+
+## References
+https://github.com/pytorch/pytorch/issues/1355 https://pytorch.org/docs/stable/data.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import failure as failures
+from ddpdoctor.diagnose import frames
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.failure import Failure
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD236",
+    name="data-worker-killed",
+    requires=frozenset({Source.PAGES}),
+    excludes=("DD234", "DD251"),
+    fixture="data-worker-killed",
+    specificity=95,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    own = [failure for failure in facts.failures if not failure.victim]
+    if own and failures.lost_data_worker(own[0]):
+        yield _raised(facts, own[0], alone=len(own) == 1)
+    if facts.outcome is Outcome.HANG:
+        for rank in facts.blockers:
+            dead = _dead_workers(facts, rank)
+            if dead:
+                yield _waits(facts, rank, dead)
+
+
+def _raised(facts: Facts, first: Failure, *, alone: bool) -> Diagnosis:
+    culprit = RankSet.of([first.rank])
+    raised = first.raised
+    site = _loop(facts, first.rank) or failures.failure_site(facts.rank(first.rank), first)
+    confidence = Confidence.CERTAIN if alone and not facts.evidence.unseen() else Confidence.LIKELY
+    said = raised.message.strip().splitlines()[0] if raised and raised.message.strip() else ""
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        confidence,
+        culprit,
+        facts.waiting - culprit,
+        f"a data worker of rank {first.rank} was killed: {said[:160]}",
+        f"The worker's process is gone, and rank {first.rank} raised when it asked for the next batch. "
+        "The other ranks only lost their peer.",
+        _FIX,
+        (facts.location(culprit, site),) if site else (),
+        (f"rank {first.rank} raised {raised.type}: {said[:160]}",) if raised else (),
+        traceback=raised.traceback if raised else "",
+    )
+
+
+def _loop(facts: Facts, rank: Rank) -> Site | None:
+    """Where the rank asks for batches. The error itself is raised by a signal, wherever the rank happens to be."""
+    history = facts.histories.get(rank)
+    steps = history.steps if history else ()
+    return next((step.site for step in reversed(steps) if step.kind is EventKind.NEXT), None)
+
+
+_FIX = (
+    "Look in `dmesg` and the container's events for the out-of-memory killer; give the container more memory or use "
+    "fewer workers. For a bus error, make /dev/shm larger (`--shm-size`, `--ipc=host`)."
+)
+
+
+def _dead_workers(facts: Facts, rank: Rank) -> tuple[int, ...]:
+    """Children that have ended and that the rank, waiting for its loader, has not noticed."""
+    seen = facts.rank(rank) if facts.evidence.rank(rank) else None
+    main = frames.main_thread(seen) if seen else None
+    if seen is None or main is None or not any("/torch/utils/data/" in frame.file for frame in main.frames):
+        return ()
+    return tuple(c.worker.pid for c in seen.children if c.process and c.process.state in ("Z", "X"))
+
+
+def _waits(facts: Facts, rank: Rank, dead: tuple[int, ...]) -> Diagnosis:
+    culprit = RankSet.of([rank])
+    pids = ", ".join(map(str, dead))
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        culprit,
+        facts.waiting - culprit,
+        f"rank {rank} waits for its DataLoader, whose worker {pids} is dead",
+        f"The worker's process has ended, and rank {rank} still waits for a batch of it.",
+        _FIX,
+        (*facts.standing_locations(culprit), *facts.standing_locations(facts.waiting - culprit)),
+        (f"rank {rank}: child {pids} has ended and was not waited for",),
+    )

@@ -1,0 +1,70 @@
+"""# DD215 dtype-mismatch
+
+## What
+All ranks are in the same collective with as many elements, but of different types.
+
+## Why it hangs
+Only bytes are sent. Where the types have different widths, gloo ends a process and NCCL hangs or goes on with garbage;
+where they have the same, the result is garbage without a word.
+
+## Example
+    scale = torch.from_numpy(values.std(axis=0))     # float64 where the file is old
+    dist.all_reduce(scale)
+
+## Fix
+Name the type where the tensor is made: `torch.tensor(x, dtype=torch.float32)`, `.float()`.
+
+## When it is wrong
+If the sizes differ as well, it is DD214. A rank that is in another round of the same line also brings another tensor;
+so the ranks must have made this call equally often.
+
+## References
+https://github.com/pytorch/pytorch/issues/150433 https://github.com/pytorch/pytorch/issues/150248
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.unequal import Unequal, last_call
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD215",
+    name="dtype-mismatch",
+    requires=frozenset({Source.PAGES}),
+    excludes=("DD213", "DD214", "DD251"),
+    fixture="dtype-mismatch",
+    specificity=95,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    found = last_call(facts)
+    if found and len(found.sizes) == 1 and len(found.dtypes) > 1:
+        yield _diagnosis(facts, found)
+
+
+def _diagnosis(facts: Facts, found: Unequal) -> Diagnosis:
+    call = found.call
+    types = ", ".join(f"rank {rank}: {dtype}" for rank, (_, dtype) in sorted(found.given.items()))
+    site = call.site
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        found.cap,
+        found.cap if found.odd else Confidence.POSSIBLE,
+        found.odd,
+        facts.waiting - found.odd,
+        f"the tensors that the ranks give to {call.op} at {wording.place(site)} differ in type ({types})",
+        f"{call.op} sends bytes; nothing compares types. All ranks made the same calls up to here and bring as many "
+        "elements, of different types.",
+        "Name the dtype where the tensor is made, so that it does not follow the rank's own data.",
+        (facts.location(found.odd or RankSet.of(found.given), site),) if site else (),
+        tuple(f"rank {rank}: {n} elements of {dtype}" for rank, (n, dtype) in sorted(found.given.items())),
+    )

@@ -1,0 +1,101 @@
+"""# DD241 interactive-prompt
+
+## What
+A rank waits for a person: a debugger (`breakpoint()`, pdb, debugpy), or `input()`.
+
+## Why it hangs
+The other ranks wait in a collective for a rank that waits for its keyboard. Launchers show no prompt, or that of one
+rank only, so nobody sees the question.
+
+## Example
+    if loss > 1e4:
+        breakpoint()
+
+## Fix
+Take the call out, or use `torch.distributed.breakpoint(rank)`, which holds the others back meanwhile.
+
+## When it is wrong
+The rank would go on if somebody answered, so this is no proof of a deadlock and at most `likely`.
+
+## References
+https://github.com/pytorch/torchtitan/issues/652 https://github.com/pytorch/pytorch/issues/154563
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import Rank, RankSet
+
+RULE = Rule(
+    code="DD241",
+    name="interactive-prompt",
+    requires=frozenset({Source.STACKS}),
+    excludes=("DD233", "DD244"),
+    fixture="interactive-prompt",
+    specificity=65,
+)
+#: function names of modules that read a person's commands
+_PROMPTS = {
+    "pdb.py": frozenset({"interaction", "_cmdloop", "cmdloop"}),
+    "cmd.py": frozenset({"cmdloop"}),
+    "code.py": frozenset({"interact", "raw_input"}),
+    "getpass.py": frozenset({"unix_getpass", "fallback_getpass", "_raw_input"}),
+    "api.py": frozenset({"wait_for_client"}),
+    "public_api.py": frozenset({"wait_for_client"}),
+}
+_INPUT = re.compile(r"\b(input|breakpoint)\s*\(")
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    idle = facts.doing(Activity.STILL, Activity.WAITING, Activity.UNKNOWN, Activity.STOPPED)
+    asked = {rank: what for rank in idle if (what := _prompt(facts, rank))}
+    if asked:
+        yield _diagnosis(facts, RankSet.of(asked), next(iter(asked.values())))
+
+
+def _prompt(facts: Facts, rank: Rank) -> str:
+    """What asks a person, "" if nothing does."""
+    seen = facts.evidence.rank(rank)
+    main = frames.main_thread(seen) if seen else None
+    if seen is None or main is None or not main.frames:
+        return ""
+    for frame in main.frames:
+        name = PurePath(frame.file).name
+        if frame.function.rpartition(".")[2] in _PROMPTS.get(name, ()) and frames.is_library(frame.file):
+            return "a debugger" if name != "getpass.py" else "a password prompt"
+    top = main.frames[0]
+    found = _INPUT.search(facts.line(top)) if not frames.is_library(top.file) else None
+    still = facts.standing(rank).activity in (Activity.STILL, Activity.UNKNOWN)
+    return f"{found.group(1)}()" if found and still else ""
+
+
+def _diagnosis(facts: Facts, asked: RankSet, what: str) -> Diagnosis:
+    who = wording.ranks(asked)
+    waiting = facts.waiting - asked
+    place = wording.place(facts.standing(asked.members[0]).site)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        asked,
+        waiting,
+        f"{who} {wording.verb(asked, 'waits', 'wait')} for a person: {what} at {place}",
+        f"{who.capitalize()} {wording.verb(asked, 'stands', 'stand')} in {what} and would go on if somebody answered. "
+        f"{wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} meanwhile in "
+        f"{wording.waiting(facts, waiting)}."
+        if waiting
+        else f"{who.capitalize()} {wording.verb(asked, 'stands', 'stand')} in {what}.",
+        "Take the call out; to look at a running job use `ddpdoctor dump`, or torch.distributed.breakpoint(rank).",
+        (*facts.standing_locations(asked), *facts.standing_locations(waiting)),
+        tuple(f"rank {rank}: {facts.standing(rank).label}" for rank in asked),
+    )

@@ -1,0 +1,113 @@
+"""# DD221 join-misuse
+
+## What
+The training loop runs under torch's `Join`, and in it is a collective that Join does not know: a barrier, a metric.
+
+## Why it hangs
+Join lets ranks without data replay the collectives of the modules given to it, and only these. A rank with data left
+waits in the other collective for ranks that are replaying something else.
+
+## Example
+    with Join([model]):
+        for batch in loader:
+            train(batch)
+            dist.barrier()                # not replayed
+
+## Fix
+Take other collectives out of the loop, or use `throw_on_early_termination=True` and stop all ranks together.
+
+## When it is wrong
+If the collective that waits is not in the block under Join, the ranks parted otherwise: then it is only `possible`.
+
+## References
+https://github.com/pytorch/pytorch/issues/38174 https://pytorch.org/docs/stable/distributed.algorithms.join.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import frames, source, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+RULE = Rule(
+    code="DD221",
+    name="join-misuse",
+    requires=frozenset({Source.STACKS}),
+    excludes=("DD201",),
+    fixture="join-misuse",
+    specificity=60,
+)
+_JOIN = "/distributed/algorithms/join.py"
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    if facts.outcome is not Outcome.HANG:
+        return
+    joined = RankSet.of(rank for rank in facts.waiting if _in_join(facts, rank))
+    outside = RankSet.of(rank for rank in facts.waiting - joined if _own_collective(facts, rank))
+    if joined and outside:
+        yield _diagnosis(facts, joined, outside)
+
+
+def _in_join(facts: Facts, rank: Rank) -> bool:
+    """The rank has no data left and replays."""
+    main = frames.main_thread(facts.rank(rank))
+    return main is not None and any(frame.file.endswith(_JOIN) for frame in main.frames)
+
+
+def _own_collective(facts: Facts, rank: Rank) -> bool:
+    """The rank waits in a collective that the program called: not one of the model's forward or backward."""
+    main = frames.main_thread(facts.rank(rank))
+    wait = facts.wait(rank)
+    if main is None or wait is None or wait.site is None or frames.waits_implicitly(main):
+        return False
+    return not any("/torch/nn/" in frame.file for frame in main.frames)
+
+
+def _diagnosis(facts: Facts, joined: RankSet, outside: RankSet) -> Diagnosis:
+    covered = all(_under_join(facts, rank) for rank in outside)
+    apart = any((wait := facts.wait(rank)) and wait.mismatched for rank in (*joined, *outside))
+    confidence = Confidence.LIKELY if covered and apart else Confidence.POSSIBLE
+    ours, theirs = wording.ranks(outside), wording.ranks(joined)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        confidence,
+        outside,
+        facts.waiting - outside,
+        f"{ours} {wording.verb(outside, 'is', 'are')} in {wording.waiting(facts, outside)} in a loop under Join, which "
+        "does not replay it",
+        f"{theirs.capitalize()} {wording.verb(joined, 'has', 'have')} no data left and "
+        f"{wording.verb(joined, 'replays', 'replay')} what the model issues, nothing else. {ours.capitalize()} "
+        f"{wording.verb(outside, 'needs', 'need')} them in {wording.waiting(facts, outside)}.",
+        "Take the collective out of the loop, or give Join throw_on_early_termination=True and stop together.",
+        (*facts.standing_locations(outside), *facts.standing_locations(joined)),
+        (f"{theirs}: inside {_JOIN.rpartition('/')[2]}",),
+    )
+
+
+def _under_join(facts: Facts, rank: Rank) -> bool:
+    """Some frame of the rank stands in a `with` that names Join."""
+    return any(_with_join(facts, frame) for frame in facts.stack(rank))
+
+
+def _with_join(facts: Facts, site: Site) -> bool:
+    tree = source.parsed(facts.evidence.code, site.file)
+    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.With)] if tree else []
+    around = [node for node in blocks if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
+    words = {
+        inner.attr if isinstance(inner, ast.Attribute) else inner.id
+        for node in around
+        for item in node.items
+        for inner in ast.walk(item.context_expr)
+        if isinstance(inner, (ast.Attribute, ast.Name))
+    }
+    return bool(words & {"Join", "join"})

@@ -1,0 +1,84 @@
+"""# DD264 model-differs-at-ddp
+
+## What
+The model given to DistributedDataParallel is not the same on every rank: other layers, or other sizes.
+
+## Why it hangs
+DDP compares the parameters when it is built, and the ranks that differ raise. The others lose their peers, or wait for
+ranks that are gone.
+
+## Example
+    model = build(labels=int(targets.max()) + 1)      # of this rank's own data
+    model = DistributedDataParallel(model)
+
+## Fix
+Build the model from values that all ranks share: the configuration, or numbers that were all-reduced.
+
+## When it is wrong
+torch compares with rank 0: if most ranks raise, rank 0 is the odd one. `0 params` on a rank can also mean that it died.
+
+## References
+https://github.com/huggingface/accelerate/issues/1481 https://github.com/pytorch/pytorch/issues/102438
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import failure as failures
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.failure import Failure
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD264",
+    name="model-differs-at-ddp",
+    requires=frozenset({Source.PAGES}),
+    excludes=("DD251",),
+    fixture="model-differs-at-ddp",
+    specificity=95,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    own = [failure for failure in facts.failures if not failure.victim]
+    if own and failures.model_differs(own[0]):
+        yield _diagnosis(facts, own)
+
+
+def _diagnosis(facts: Facts, own: list[Failure]) -> Diagnosis:
+    first = own[0]
+    complained = RankSet.of(failure.rank for failure in own if failures.model_differs(failure))
+    culprits, sure = _odd(facts, complained)
+    raised = first.raised
+    said = raised.message.strip().splitlines()[0] if raised and raised.message.strip() else ""
+    site = failures.failure_site(facts.rank(first.rank), first)
+    confidence = Confidence.CERTAIN if "inconsistent 0 params" not in said else Confidence.LIKELY
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        sure,
+        culprits,
+        facts.waiting - culprits,
+        f"the model of {wording.ranks(complained)} differs from rank 0's at {wording.place(site)}: {said[:160]}",
+        "DistributedDataParallel compares the parameters of all ranks when it is built, and found them to differ. "
+        "The other ranks need no change; they only lost their peer.",
+        "Build the model on every rank from the same values: from the configuration, or from numbers that were "
+        "all-reduced, not from the rank's own data.",
+        (facts.location(culprits or complained, site),) if site else (),
+        tuple(f"rank {f.rank} raised {f.raised.type}: {f.raised.message[:160]}" for f in own if f.raised),
+        traceback=raised.traceback if raised else "",
+    )
+
+
+def _odd(facts: Facts, complained: RankSet) -> tuple[RankSet, Confidence]:
+    """torch compares with rank 0, and survivors may have been ended before they could complain."""
+    size = facts.evidence.world_size
+    if len(complained) == size - 1 and size > 2:
+        return RankSet.of(range(size)) - complained, Confidence.LIKELY
+    return (complained, Confidence.LIKELY) if size > 2 else (RankSet(), Confidence.POSSIBLE)

@@ -1,0 +1,72 @@
+"""# DD214 shape-mismatch
+
+## What
+All ranks are in the same collective at the same line, but their tensors have different sizes.
+
+## Why it hangs
+The backend trusts that sizes agree. gloo ends the process that gets more than it has room for; NCCL waits for data that
+nobody sends, or goes on with garbage.
+
+## Example
+    classes = int(labels.max()) + 1              # of this rank's own data
+    counts = torch.zeros(classes, classes)
+    dist.all_reduce(counts)
+
+## Fix
+Agree on the size first (all_reduce(MAX) of it), and pad. For batches: `drop_last=True`.
+
+## When it is wrong
+Sizes may differ legally in all_to_all, gather, scatter and object collectives: of these nothing is said. A rank that
+is one round behind also brings another size; so the ranks must have made this call equally often.
+
+## References
+https://github.com/Lightning-AI/pytorch-lightning/issues/7773 https://github.com/NVIDIA/nccl/issues/1417
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.unequal import Unequal, last_call
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD214",
+    name="shape-mismatch",
+    requires=frozenset({Source.PAGES}),
+    excludes=("DD201", "DD213", "DD215", "DD251"),
+    fixture="shape-mismatch",
+    specificity=95,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    found = last_call(facts)
+    if found and len(found.sizes) > 1:
+        yield _diagnosis(facts, found)
+
+
+def _diagnosis(facts: Facts, found: Unequal) -> Diagnosis:
+    call = found.call
+    sizes = ", ".join(f"rank {rank}: {numel}" for rank, (numel, _) in sorted(found.given.items()))
+    site = call.site
+    everyone = RankSet.of(found.given)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        found.cap,
+        found.cap if found.odd else Confidence.POSSIBLE,
+        found.odd,
+        facts.waiting - found.odd,
+        f"the tensors that the ranks give to {call.op} at {wording.place(site)} differ in size ({sizes})",
+        f"{call.op} needs tensors of one size on all ranks; nothing checks it. All ranks made the same calls up to "
+        "here, so the call is the right one and only what is given to it is not.",
+        "Agree on the size first, for instance with an all_reduce(MAX) of it, and pad to it; or drop the last batch.",
+        (facts.location(found.odd or everyone, site),) if site else (),
+        tuple(f"rank {rank}: {n} elements of {dtype}" for rank, (n, dtype) in sorted(found.given.items())),
+    )

@@ -1,0 +1,122 @@
+"""# DD202 uneven-microbatches
+
+## What
+A batch is cut into micro-batches by a rule that looks at the rank's own data, and one rank has more of them.
+
+## Why it hangs
+Each micro-batch runs a forward and a backward, and they communicate. The rank with more begins another one, and the
+others are already in the optimizer step or in what comes behind it.
+
+## Example
+    for tokens in pack(batch, budget=4096):      # 2 packs here, 3 there
+        model(tokens).sum().backward()
+    optimizer.step()
+
+## Fix
+Agree on the number (all_reduce(MAX)) and fill up with micro-batches whose loss is multiplied by zero.
+
+## When it is wrong
+As many batches must have come from the data loaders on either side, else it is DD201. A break out of the inner loop by
+a condition is DD206. Which of the two it was only the source says, so this is at most `likely`.
+
+## References
+https://github.com/verl-project/verl/issues/6176 https://github.com/modelscope/ms-swift/issues/8102
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.controlflow import Kind
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.histories import Step
+from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD202",
+    name="uneven-microbatches",
+    requires=frozenset({Source.PAGES}),
+    excludes=("DD201", "DD206", "DD207"),
+    fixture="uneven-microbatches",
+    specificity=58,
+)
+_FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
+_ROUND = frozenset({EventKind.NEXT, EventKind.OPTIMIZER_STEP})
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for story in shapes.stories(facts):
+        found = _more(facts, story) if story.shape in (Shape.UNCLEAR, Shape.LEFT_LOOP) else None
+        if found:
+            yield _diagnosis(facts, story, *found)
+
+
+def _more(facts: Facts, story: Story) -> tuple[Step, RankSet, RankSet] | None:
+    """The forward that one side began again where the other updated its weights, and both sides."""
+    before = story.parting.before
+    if before is None or before.kind is not EventKind.BACKWARD:
+        return None
+    if any(choice.kind is Kind.CONDITION for choice in story.choices):
+        return None
+    sides = ((story.act, story.instead), (story.instead, story.act))
+    for (more, less), ranks in zip(sides, (story.actors, story.others), strict=True):
+        rest = story.others if ranks == story.actors else story.actors
+        updates = less is not None and less.kind is EventKind.OPTIMIZER_STEP
+        if more is None or more.kind not in _FORWARDS or not updates:
+            continue
+        if _again(facts, more, ranks) and _as_many_batches(facts, story):
+            return more, ranks, rest
+    return None
+
+
+def _again(facts: Facts, forward: Step, ranks: RankSet) -> bool:
+    """The same forward ran before in this step: neither a batch was fetched nor weights updated since."""
+    history = facts.histories.get(ranks.members[0])
+    steps = history.steps if history else ()
+    last = next((n for n in reversed(range(len(steps))) if steps[n] == forward), None)
+    if last is None:
+        return False
+    earlier = next((n for n in reversed(range(last)) if steps[n].kind in (*_ROUND, *_FORWARDS)), None)
+    return earlier is not None and steps[earlier].kind in _FORWARDS and steps[earlier].site == forward.site
+
+
+def _as_many_batches(facts: Facts, story: Story) -> bool:
+    counters = [facts.counters(rank) for rank in (*story.actors, *story.others)]
+    return all(counters) and len({c.delivered for c in counters if c}) == 1
+
+
+def _diagnosis(facts: Facts, story: Story, forward: Step, more: RankSet, less: RankSet) -> Diagnosis:
+    confidence = weaker(Confidence.LIKELY, story.cap)
+    culprits = RankSet() if story.tie else min(more, less, key=len)
+    ours, theirs = wording.ranks(more), wording.ranks(less)
+    first = (facts.location(culprits or more, forward.site),) if forward.site else ()
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        Confidence.POSSIBLE if story.tie else confidence,
+        culprits,
+        facts.waiting - culprits,
+        f"{ours} began another micro-batch at {wording.place(forward.site)} where {theirs} "
+        f"{wording.verb(less, 'was', 'were')} done with the step",
+        f"All ranks fetched as many batches, but cut the last into different numbers of micro-batches. "
+        f"{ours.capitalize()} {wording.verb(more, 'is', 'are')} in {wording.waiting(facts, more)}, {theirs} "
+        f"{wording.verb(less, 'is', 'are')} already in {wording.waiting(facts, less)}.",
+        "Agree on the number of micro-batches with an all_reduce(MAX), and fill up with ones whose loss counts zero.",
+        (*first, *facts.standing_locations((*more, *less))),
+        (
+            f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
+            *(
+                f"rank {rank}: {wording.batches(c.delivered)}, {c.forwards + c.forwards_no_sync} forwards"
+                for rank in (*more, *less)
+                if (c := facts.counters(rank))
+            ),
+        ),
+    )

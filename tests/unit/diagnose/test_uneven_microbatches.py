@@ -1,0 +1,50 @@
+"""Batches that are cut into a different number of micro-batches on one rank."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from tests.unit.diagnose.builders import Act, At, Doing, job
+
+AT = At()
+PROGRAM = """\
+def train(loader):
+    for batch in loader:
+        for part in cut(batch):
+            loss = model(part).sum()
+            loss.backward()
+        optimizer.step()
+        dist.all_gather(losses, loss)
+"""
+CODE = {AT.file: PROGRAM}
+
+
+def _step(parts: int) -> list[Act]:
+    acts = [AT.next(2)]
+    for _ in range(parts):
+        acts += [AT.forward(4), AT.backward(5)]
+    return [*acts, AT.update(6), AT.all("all_gather", 7)]
+
+
+@pytest.mark.parametrize("odd", range(3))
+@pytest.mark.parametrize("parts", [1, 3])
+def test_one_rank_has_one_more(odd: int, parts: int) -> None:
+    usual = Doing([*_step(2), *_step(parts)])
+    more = Doing([*_step(2), *_step(parts + 1)[:-2]])
+    report = examine(job([more if rank == odd else usual for rank in range(3)], code=CODE))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD202", (odd,), 4)
+
+
+def test_one_rank_has_one_fewer() -> None:
+    usual, fewer = Doing([*_step(2), *_step(3)[:-2]]), Doing([*_step(2), *_step(2)])
+    found = examine(job([usual, usual, fewer], code=CODE)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD202", (2,))
+
+
+def test_another_batch_is_another_cause() -> None:
+    usual = Doing([*_step(1), *_step(1)])
+    longer = Doing([*_step(1), *_step(1), AT.next(2), AT.forward(4), AT.backward(5)])
+    report = examine(job([usual, longer, usual], code=CODE))
+    assert "DD202" not in [d.code for d in report.diagnoses]
