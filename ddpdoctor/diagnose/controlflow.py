@@ -119,7 +119,8 @@ def _sentence(choice: Choice, actors: str, others: str) -> str:
         return f"`{choice.text}` at {where} held on {taken} and not on {passed}"
     if choice.way in (Way.NO, Way.END):
         return f"`{choice.text}` at {where} did not hold on {actors}, which took `{choice.jump_text}` at {jump}"
-    return f"{actors} took `{choice.text}: {choice.jump_text}` at {jump}; {others} did not"
+    taken = choice.text if choice.jump == choice.site else f"{choice.text}: {choice.jump_text}"
+    return f"{actors} took `{taken}` at {jump}; {others} did not"
 
 
 def unreadable(facts: Facts, parting: Parting) -> str:

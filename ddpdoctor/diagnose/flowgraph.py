@@ -199,7 +199,7 @@ class FlowGraph:
         if isinstance(node.stmt, (ast.For, ast.AsyncFor)):
             return  # what makes the iterator is called before the loop, not in each of its rounds
         after = self._aside(index, -1)
-        self.nodes[after].edges = ways
+        self.nodes[after].edges = [*ways, *raised]
         self.after[index] = after
         self._return_to(after, called)
         self.nodes[called.raised].edges.extend(raised)

@@ -130,10 +130,30 @@ def _rank_names(tree: ast.Module) -> frozenset[str]:
             pairs.extend(_pairs(node.targets, node.value))
         elif isinstance(node, ast.AnnAssign) and node.value:
             pairs.append((node.target, node.value))
+    # a parameter that is passed a comparison; a rank that is passed on as a number may be anything there
+    passed = ((ast.Name(name), value) for (_, name), values in _passed(tree).items() for value in values)
+    pairs.extend((name, value) for name, value in passed if isinstance(value, (ast.Compare, ast.UnaryOp, ast.BoolOp)))
     names: frozenset[str] = frozenset()
     for _ in range(2):
         names |= {_last_name(target) for target, value in pairs if _asks_rank(value, names)} - {""}
     return names
+
+
+def _passed(tree: ast.Module) -> dict[tuple[str, str], list[ast.expr]]:
+    """(function, parameter) -> what the calls in the file pass for it; functions are told by their last name."""
+    functions = {node.name: node.args for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)}
+    passed: dict[tuple[str, str], list[ast.expr]] = {}
+    for call in ast.walk(tree):
+        name = _last_name(call.func) if isinstance(call, ast.Call) else ""
+        if not isinstance(call, ast.Call) or name not in functions:
+            continue
+        names = [arg.arg for arg in (*functions[name].posonlyargs, *functions[name].args)]
+        bound = isinstance(call.func, ast.Attribute) and names[:1] == ["self"]
+        for parameter, value in zip(names[1:] if bound else names, call.args, strict=False):
+            passed.setdefault((name, parameter), []).append(value)
+        for keyword in call.keywords:
+            passed.setdefault((name, keyword.arg or ""), []).append(keyword.value)
+    return passed
 
 
 def _pairs(targets: list[ast.expr], value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
@@ -166,11 +186,19 @@ def same_everywhere(code: Mapping[str, SourceFile], loop: Site) -> bool:
 def _assigned(tree: ast.Module) -> dict[str, ast.expr | None]:
     """Names and attributes that the file sets, with their value where they are set once and plainly."""
     nodes = list(ast.walk(tree))
-    stored = [_last_name(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)]
+    stored = [_variable(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)]
     times = Counter([*stored, *(node.arg for node in nodes if isinstance(node, ast.arg))])
     pairs = [pair for node in nodes if isinstance(node, ast.Assign) for pair in _pairs(node.targets, node.value)]
-    plain = {_last_name(target): value for target, value in pairs}
+    plain = {_variable(target): value for target, value in pairs}
+    for (_, name), values in _passed(tree).items():
+        if len(values) == 1:
+            plain.setdefault(name, values[0])
     return {name: plain.get(name) if count == 1 else None for name, count in times.items()}
+
+
+def _variable(node: ast.AST) -> str:
+    """`name` or `.attribute`, whosever attribute it is."""
+    return f".{node.attr}" if isinstance(node, ast.Attribute) else _last_name(node)
 
 
 def _is_common(expression: ast.expr, assigned: Mapping[str, ast.expr | None], depth: int = 3) -> bool:
@@ -182,7 +210,7 @@ def _is_common(expression: ast.expr, assigned: Mapping[str, ast.expr | None], de
             value = assigned.get(expression.id)
             return depth > 0 and value is not None and _is_common(value, assigned, depth - 1)
         case ast.Attribute(value=ast.Name(id=base)):
-            return base in _ARGUMENTS and expression.attr not in assigned
+            return base in _ARGUMENTS and _variable(expression) not in assigned
         case ast.BinOp():
             return all(_is_common(part, assigned, depth) for part in (expression.left, expression.right))
         case ast.Call():

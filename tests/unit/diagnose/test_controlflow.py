@@ -325,3 +325,49 @@ for batch in loader:  # next
     asked = text.replace("loss < best", "rank == 1")
     found = examine(parted(asked, [*batch, AT.all("barrier", save)], [*batch, *batch])).diagnoses[0]
     assert (found.code, found.confidence.value) == ("DD203", "certain")
+
+
+def test_a_parameter_that_holds_a_comparison_of_the_rank() -> None:
+    text = """\
+def report(loss, master):
+    if not master:
+        return
+    dist.all_reduce(loss)  # call
+
+for batch in loader:  # next
+    loss = model(batch)  # forward
+    loss.backward()  # backward
+    report(loss, dist.get_rank() == 0)
+"""
+    loop, model, backward, call = lines(text, "next", "forward", "backward", "call")
+    batch = [AT.next(loop), AT.forward(model), AT.backward(backward)]
+    alone = [*batch, AT.all("all_reduce", call, function="report")]
+    assert examine(parted(text, alone, [*batch, *batch])).diagnoses[0].code == "DD203"
+    # WHEN the rank is passed as a number THEN what is asked of it there is not known
+    other = text.replace("dist.get_rank() == 0", "rank")
+    assert examine(parted(other, alone, [*batch, *batch])).diagnoses[0].code == "DD206"
+
+
+def test_rounds_that_all_callers_count_alike() -> None:
+    text = STOPS.replace("args.epochs", "epochs")
+    body = "".join(f"    {line}\n" for line in text.splitlines())
+    called = f"def fit(loader, epochs):\n{body}\nfit(loader, epochs=args.epochs)\n"
+    assert [kind for kind, _, _ in ways(stops(called))] == [Kind.CONDITION]
+    uneven = called.replace("epochs=args.epochs", "epochs=len(files)")
+    assert [kind for kind, _, _ in ways(stops(uneven))] == [Kind.COUNT, Kind.CONDITION]
+
+
+def test_an_exception_in_a_statement_that_also_calls_a_function_of_the_file() -> None:
+    text = """\
+def targets(batch):
+    return batch * 2
+
+for batch in loader:  # next
+    try:
+        loss = criterion(model(batch), targets(batch))  # forward
+        loss.backward()  # backward
+    except RuntimeError:
+        continue
+dist.barrier()  # after
+"""
+    assert ways(skipped(text)) == [(Kind.EXCEPTION, "except RuntimeError", "continue")]
