@@ -20,7 +20,8 @@ Decide together: all_reduce the flag or the metric, and let every rank act on th
 
 ## When it is wrong
 A loop over a generator can also simply have ended (DD201); then this is not said. `certain` needs a single condition
-in the source that can have parted the ranks. A condition whose value comes from the rank is DD203.
+in the source that can have parted the ranks, and not one that asks for the end of the data (`is None`). A condition
+whose value comes from the rank is DD203.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/379 https://github.com/pytorch/pytorch/issues/22834
@@ -28,6 +29,7 @@ https://github.com/Lightning-AI/pytorch-lightning/issues/379 https://github.com/
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, wording
@@ -49,6 +51,9 @@ RULE = Rule(
     specificity=55,
 )
 
+#: what marks the end of data in loops that fetch for themselves
+_SENTINEL = re.compile(r"\bis (not )?None\b")
+
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
@@ -60,7 +65,9 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _diagnosis(facts: Facts, story: Story, conditions: list[Choice], *, left: bool) -> Diagnosis:
-    sure = left and len(story.choices) == 1 and story.unique
+    # `while batch is not None` asks whether the data have ended: that is DD201
+    ended = any(_SENTINEL.search(choice.text) for choice in conditions)
+    sure = left and len(story.choices) == 1 and story.unique and not ended
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     first = story.place(conditions[-1])
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)

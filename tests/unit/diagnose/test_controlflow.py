@@ -371,3 +371,18 @@ for batch in loader:  # next
 dist.barrier()  # after
 """
     assert ways(skipped(text)) == [(Kind.EXCEPTION, "except RuntimeError", "continue")]
+
+
+def test_a_sentinel_at_the_end_of_the_data_is_not_surely_a_decision() -> None:
+    text = """\
+batch = fetch()
+while batch is not None:
+    loss = model(batch)  # forward
+    loss.backward()  # backward
+    batch = fetch()
+dist.barrier()  # after
+"""
+    model, backward, after = lines(text, "forward", "backward", "after")
+    batch = [AT.forward(model), AT.backward(backward)]
+    found = examine(parted(text, [*batch, AT.all("barrier", after)], [*batch, *batch])).diagnoses[0]
+    assert (found.code, found.confidence.value) == ("DD206", "likely")
