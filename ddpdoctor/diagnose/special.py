@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator
 from enum import Enum
 
-from ddpdoctor.diagnose import frames, operations, source
+from ddpdoctor.diagnose import frames, operations, signals, source
 from ddpdoctor.diagnose.controlflow import Choice, Kind
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
@@ -46,6 +46,7 @@ class Special(Enum):
     SHARDED_MODULE = "DD210"
     METRIC_KEYS = "DD211"
     BARRIER = "DD212"
+    SIGNAL = "DD216"
     GROUP_CREATION = "DD219"
 
 
@@ -61,7 +62,11 @@ def special(facts: Facts, story: Story) -> Special | None:
             return Special.SHARDED_MODULE
         if _skipped_barrier(facts, story, story.act.site):
             return Special.BARRIER
-    return Special.METRIC_KEYS if key_loop(facts, story) else None
+    if key_loop(facts, story):
+        return Special.METRIC_KEYS
+    if story.shape is Shape.ORDER and module_call(facts, story):
+        return Special.SHARDED_MODULE
+    return Special.SIGNAL if signal_choice(facts, story) else None
 
 
 def state_call(facts: Facts, act: Step, actors: RankSet) -> str:
@@ -99,6 +104,24 @@ def _in_module(facts: Facts, story: Story, site: Site) -> bool:
     if implicit(facts, story.act):
         return operations.family(story.act.op) in _GATHERING and _shards(facts)
     return condition_of(facts, site, story.actors, story.others) is None
+
+
+def module_call(facts: Facts, story: Story) -> tuple[Step, Step | None, RankSet, RankSet] | None:
+    """A collective of a module's forward that one side issued and the other did not come to.
+
+    It, what the others went on to, the ranks that ran the module, and those that left it out.
+    """
+    if story.shape is Shape.EXTRA_CALL:
+        return (story.act, story.instead, story.actors, story.others) if story.act else None
+    sides = ((story.act, story.instead), (story.instead, story.act))
+    both = (story.actors, story.others), (story.others, story.actors)
+    for (ran, passed), (ours, theirs) in zip(sides, both, strict=True):
+        if ran is None or passed is None or ran.kind is not EventKind.CALL or ran.site is None or passed.site is None:
+            continue
+        inside, outside = (site.function.rpartition(".")[2] in _RUNNING for site in (ran.site, passed.site))
+        if inside and not outside and not implicit(facts, ran) and not condition_of(facts, ran.site, ours, theirs):
+            return ran, passed, ours, theirs
+    return None
 
 
 def _shards(facts: Facts) -> bool:
@@ -161,6 +184,20 @@ def _over_names(loop: ast.For) -> bool:
 def _index(node: ast.AST) -> str:
     key = node.slice if isinstance(node, ast.Subscript) else None
     return key.id if isinstance(key, ast.Name) else ""
+
+
+def signal_choice(facts: Facts, story: Story) -> tuple[Choice, str, str] | None:
+    """The condition that parted the ranks, if a signal's handler sets what it asks: it, the flag, the handler."""
+    if story.shape not in (Shape.LEFT_LOOP, Shape.EXTRA_CALL):
+        return None
+    if {choice.kind for choice in story.choices} != {Kind.CONDITION}:
+        return None
+    for choice in story.choices:
+        flags = signals.set_by_handlers(facts.evidence.code, choice.site.file)
+        asked = sorted(signals.names_on(facts.evidence.code, choice.site) & flags.keys())
+        if asked:
+            return choice, asked[0], flags[asked[0]]
+    return None
 
 
 def told_by(facts: Facts, *wanted: Special) -> Iterator[tuple[Story, Special]]:

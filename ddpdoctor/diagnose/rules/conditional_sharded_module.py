@@ -31,12 +31,14 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, special, wording
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.diagnose.special import Special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 
 RULE = Rule(
@@ -51,34 +53,35 @@ RULE = Rule(
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story, _ in special.told_by(facts, Special.SHARDED_MODULE):
-        if story.act and story.act.site:
-            yield _diagnosis(facts, story, story.act.site)
+        found = special.module_call(facts, story)
+        if found and found[0].site:
+            yield _diagnosis(facts, story, *found, found[0].site)
 
 
-def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    site = shapes.users_line(facts, story.actors, called)
+def _diagnosis(
+    facts: Facts, story: Story, call: Step, passed: Step | None, ran: RankSet, left_out: RankSet, called: Site
+) -> Diagnosis:
+    site = shapes.users_line(facts, ran, called)
     confidence = weaker(Confidence.LIKELY, story.cap)
-    ran, left_out = wording.ranks(story.actors), wording.ranks(story.others)
-    op = story.act.op if story.act else "a collective"
-    hidden = story.act is not None and special.implicit(facts, story.act)
-    what = "the sharded module that is called" if hidden else f"the {op}"
+    culprits = RankSet() if story.tie else story.culprits
+    what = "the sharded module that is called" if special.implicit(facts, call) else f"the {call.op}"
+    ours, theirs = wording.ranks(ran), wording.ranks(left_out)
     return Diagnosis(
         RULE.code,
         RULE.name,
         confidence,
-        story.blame(confidence),
-        story.culprits,
-        facts.waiting - story.culprits,
-        f"{left_out} did not come to {what} at {wording.place(site)}, {ran} did",
-        f"The forward issues {op} at {wording.place(site)}, and every rank must take part. {left_out.capitalize()} "
-        f"went on to {wording.step(story.instead)} instead, so all later operations meet the wrong partners: "
-        f"{left_out} "
-        f"{wording.verb(story.others, 'is', 'are')} in {wording.waiting(facts, story.others)}, {ran} in "
-        f"{wording.waiting(facts, story.actors)}.",
+        Confidence.POSSIBLE if story.tie else story.blame(confidence),
+        culprits,
+        facts.waiting - culprits,
+        f"{theirs} did not come to {what} at {wording.place(site)}, {ours} did",
+        f"The forward issues {call.op} at {wording.place(site)}, and every rank must take part. {theirs.capitalize()} "
+        f"went on to {wording.step(passed)} instead, so all later operations meet the wrong partners: "
+        f"{theirs} {wording.verb(left_out, 'is', 'are')} in {wording.waiting(facts, left_out)}, {ours} in "
+        f"{wording.waiting(facts, ran)}.",
         "Run the same modules on every rank: a dummy row times zero keeps an unused one in step.",
-        (facts.location(story.culprits, site), *facts.standing_locations((*story.others, *story.actors))),
+        (facts.location(culprits or left_out, site), *facts.standing_locations((*left_out, *ran))),
         (
-            f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
+            f"the histories part: {wording.step(call)} against {wording.step(passed)}",
             *shapes.parted_by(facts, story),
         ),
     )

@@ -1,0 +1,90 @@
+"""# DD237 data-loader-shutdown
+
+## What
+A rank waits for the end of its DataLoader's worker processes, between two epochs or at the end.
+
+## Why it hangs
+An iterator that is given up tells its workers to end and joins them. One that is stuck in the dataset's code, that
+ignores SIGTERM, or whose queue is full does not come to its end, and the other ranks wait for the next epoch.
+
+## Example
+    def worker_init(worker):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+## Fix
+Give what the dataset waits for a time limit; leave SIGTERM alone in workers; `persistent_workers=True` keeps the
+workers over the epochs.
+
+## When it is wrong
+torch gives up after some seconds for each worker, so this may pass by itself; it is at most `likely`. A rank that waits
+for a batch, not for an end, is DD234.
+
+## References
+https://github.com/pytorch/pytorch/issues/39570 https://github.com/pytorch/pytorch/issues/43455
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose.children import stuck_workers
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import RankEvidence, Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD237",
+    name="data-loader-shutdown",
+    requires=frozenset({Source.STACKS}),
+    excludes=("DD234", "DD254"),
+    fixture="data-loader-shutdown",
+    specificity=80,
+)
+_LOADER = "/torch/utils/data/"
+_ENDING = frozenset({"_shutdown_workers", "_shutdown_worker", "_clean_up_worker"})
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    idle = facts.doing(Activity.STILL, Activity.UNKNOWN)
+    ending = RankSet.of(rank for rank in idle if _ends_workers(facts.rank(rank)))
+    if ending:
+        yield _diagnosis(facts, ending)
+
+
+def _ends_workers(rank: RankEvidence) -> bool:
+    main = frames.main_thread(rank)
+    return main is not None and any(
+        _LOADER in frame.file and frame.function.rpartition(".")[2] in _ENDING for frame in main.frames
+    )
+
+
+def _diagnosis(facts: Facts, ending: RankSet) -> Diagnosis:
+    who = wording.ranks(ending)
+    stuck = tuple(worker for rank in ending for worker in stuck_workers(facts, rank))
+    waiting = facts.waiting - ending
+    where = f"; worker {stuck[0].pid} stands at {stuck[0].site_text()}" if stuck else ""
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        ending,
+        waiting,
+        f"{who} {wording.verb(ending, 'waits', 'wait')} for the end of "
+        f"{wording.verb(ending, 'its', 'their')} data workers at "
+        f"{wording.place(facts.standing(ending.members[0]).site)}{where}",
+        f"The iterator over the DataLoader was given up, and its workers do not end{where}. "
+        f"{wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} in "
+        f"{wording.waiting(facts, waiting)}."
+        if waiting
+        else f"The iterator over the DataLoader was given up, and its workers do not end{where}.",
+        "Give the dataset's waits a time limit and let workers end on SIGTERM; persistent_workers=True keeps them over "
+        "the epochs.",
+        (*facts.standing_locations(ending), *facts.standing_locations(waiting)),
+        tuple(f"worker {worker.pid} stands at {worker.site_text()}" for worker in stuck)
+        or (f"{who}: inside the DataLoader's _shutdown_workers",),
+    )

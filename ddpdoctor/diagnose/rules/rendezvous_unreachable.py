@@ -1,0 +1,90 @@
+"""# DD262 rendezvous-unreachable
+
+## What
+No process gets through the rendezvous: each waits at its own meeting point, or cannot reach the common one.
+
+## Why it hangs
+The ranks meet at one store, at MASTER_ADDR and MASTER_PORT. If address or port differ between ranks, or a firewall or
+the wrong network interface lies between them, rank 0 waits for clients and the clients try again and again.
+
+## Example
+    port = find_free_port()                    # another one in every process
+    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
+
+## Fix
+Let the launcher name the meeting point (`init_method` left out, `--rdzv-endpoint`); open the port between the nodes;
+set GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME to the interface that the nodes share.
+
+## When it is wrong
+A rank that has not come to the rendezvous yet is DD261, and then this is not said. Which of address, port and network
+it is cannot be seen from one machine; so it is at most `likely`, and on a single rank's word `possible`.
+
+## References
+https://github.com/pytorch/pytorch/issues/52848 https://github.com/pytorch/pytorch/issues/100167
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
+from ddpdoctor.model.evidence import RankEvidence, Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD262",
+    name="rendezvous-unreachable",
+    requires=frozenset({Source.STACKS}),
+    excludes=("DD252", "DD261", "DD271"),
+    fixture="rendezvous-unreachable",
+    specificity=60,
+)
+#: functions of torch/distributed/rendezvous.py and of the launcher's rendezvous that make the store
+_MEETING = frozenset({"_create_c10d_store", "_tcp_rendezvous_handler", "_env_rendezvous_handler", "_create_tcp_store"})
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    if facts.outcome not in (Outcome.HANG, Outcome.SLOW):
+        return
+    meeting = RankSet.of(rank.rank for rank in facts.evidence.ranks if _meets(rank))
+    seen = RankSet.of(rank.rank for rank in facts.evidence.ranks if rank.exit is None)
+    if meeting and meeting == seen and len(seen) == len(facts.evidence.ranks):
+        yield _diagnosis(facts, meeting)
+
+
+def _meets(rank: RankEvidence) -> bool:
+    """The rank is making its store: it has not met anybody yet."""
+    main = frames.main_thread(rank)
+    return main is not None and any(
+        frame.function.rpartition(".")[2] in _MEETING and "/torch/distributed/" in frame.file for frame in main.frames
+    )
+
+
+def _diagnosis(facts: Facts, meeting: RankSet) -> Diagnosis:
+    whole = len(meeting) == facts.evidence.world_size and len(meeting) > 1
+    nowhere = [
+        f"rank {rank.rank}: {descriptor.target}"
+        for rank in facts.evidence.ranks
+        if rank.process
+        for descriptor in rank.process.descriptors
+        if descriptor.kind == "socket" and "SYN_SENT" in descriptor.target
+    ]
+    who = wording.ranks(meeting)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY if whole else Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        RankSet(),
+        meeting,
+        f"{who} {wording.verb(meeting, 'waits', 'wait')} at the rendezvous, and nobody meets anybody",
+        f"{'All' if whole else 'The'} ranks that are seen have come to the rendezvous, so none is missing; but no "
+        "connection to the store stands. They have another address or port, or cannot reach the one that they have.",
+        "Compare MASTER_ADDR and MASTER_PORT, or the init_method, of all ranks; they must be the same, and reachable "
+        "from every node. Where nodes have several networks set GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME.",
+        facts.standing_locations(meeting),
+        (f"{who}: making the store in torch/distributed/rendezvous.py", *nowhere),
+    )

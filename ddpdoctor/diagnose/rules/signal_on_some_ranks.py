@@ -1,0 +1,85 @@
+"""# DD216 signal-on-some-ranks
+
+## What
+A signal (a notice of preemption, SIGTERM, SIGUSR1) reached some ranks only, and they act on it at once.
+
+## Why it hangs
+The handler sets a flag, and the rank leaves its loop to save. The others know nothing of the signal and wait for the
+rank in their next step.
+
+## Example
+    signal.signal(signal.SIGUSR1, self.note)      # note() sets self.requested
+    for batch in loader:
+        train(batch)
+        if self.requested:
+            break
+
+## Fix
+Let the ranks agree once a step: all_reduce(MAX) of the flag, and act on the result.
+
+## When it is wrong
+That the handler ran is not seen; it is read from the source that the flag is set by a handler. So it is at most
+`likely`, and a flag that something else sets as well may be DD206.
+
+## References
+https://github.com/Lightning-AI/pytorch-lightning/issues/20825
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Story
+from ddpdoctor.diagnose.special import Special, signal_choice, told_by
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD216",
+    name="signal-on-some-ranks",
+    requires=frozenset({Source.PAGES, Source.STACKS, Source.CODE}),
+    excludes=("DD201", "DD206"),
+    fixture="signal-on-some-ranks",
+    specificity=60,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for story, _ in told_by(facts, Special.SIGNAL):
+        yield _diagnosis(facts, story)
+
+
+def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
+    found = signal_choice(facts, story)
+    confidence = weaker(Confidence.LIKELY, story.cap)
+    flag, handler = found[1:] if found else ("", "")
+    first = story.place(found[0]) if found else None
+    culprits = RankSet() if story.tie else story.culprits
+    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        Confidence.POSSIBLE if story.tie else story.blame(confidence),
+        culprits,
+        facts.waiting - culprits,
+        f"{actors} went to {wording.step(story.act)} at the sign of a signal, {others} went on to "
+        f"{wording.step(story.instead)}",
+        f"`{flag}` is set by {handler}, which handles a signal. It reached {actors} and not {others}: {others} "
+        f"{wording.verb(story.others, 'is', 'are')} in {wording.waiting(facts, story.others)}, {actors} in "
+        f"{wording.waiting(facts, story.actors)}.",
+        "Agree on the flag once a step with an all_reduce(MAX), and let every rank act on the result.",
+        (
+            *((facts.location(culprits or story.actors, first),) if first else ()),
+            *facts.standing_locations((*story.others, *story.actors)),
+        ),
+        (
+            f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
+            *shapes.parted_by(facts, story),
+        ),
+    )

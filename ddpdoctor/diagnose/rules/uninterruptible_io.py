@@ -1,0 +1,86 @@
+"""# DD243 uninterruptible-io
+
+## What
+A rank is in a system call that the kernel does not interrupt (state D): a read or stat on NFS, Lustre or FUSE whose
+server does not answer.
+
+## Why it hangs
+The others wait in a collective for a rank that waits for storage. Neither a signal nor a debugger gets through to it.
+
+## Example
+    shard = torch.load("/mnt/nfs/shards/0007.pt")     # the file server is away
+
+## Fix
+Look at the storage: `dmesg`, the server, the mount. Copy data to local disks before the training; mount with `soft` or
+`timeo` where losing the mount is better than waiting for it.
+
+## When it is wrong
+A large read may be in state D for a while and go on, so this is `likely` only where the kernel function belongs to a
+network file system and nothing moved between two samples, and `possible` otherwise.
+
+## References
+https://github.com/open-mmlab/mmdetection3d/issues/952 https://man7.org/linux/man-pages/man5/nfs.5.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.standing import Activity
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.processes import ThreadState
+from ddpdoctor.model.ranks import Rank, RankSet
+
+RULE = Rule(
+    code="DD243",
+    name="uninterruptible-io",
+    requires=frozenset({Source.PROCESSES}),
+    excludes=("DD232", "DD238", "DD244"),
+    fixture="uninterruptible-io",
+    specificity=70,
+)
+#: kernel functions of network and user-space file systems
+_REMOTE = re.compile(r"^(nfs|rpc|fuse|ll_|cl_|ldlm|ptlrpc|osc_|ceph|cifs|smb|gpfs|cxi|beegfs|request_wait_answer)")
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for rank in facts.doing(Activity.STILL, Activity.UNKNOWN):
+        thread = _blocked(facts, rank)
+        if thread:
+            yield _diagnosis(facts, rank, thread)
+
+
+def _blocked(facts: Facts, rank: Rank) -> ThreadState | None:
+    """The main thread, if it is in an uninterruptible sleep."""
+    seen = facts.rank(rank)
+    threads = seen.process.threads if seen.process else ()
+    return next((t for t in threads if t.os_id == seen.worker.pid and t.state == "D"), None)
+
+
+def _diagnosis(facts: Facts, rank: Rank, thread: ThreadState) -> Diagnosis:
+    culprit = RankSet.of([rank])
+    waiting = facts.waiting - culprit
+    remote = _REMOTE.match(thread.wchan) is not None
+    still = facts.standing(rank).activity is Activity.STILL
+    confidence = Confidence.LIKELY if remote and still else Confidence.POSSIBLE
+    function = f" in the kernel's {thread.wchan}" if thread.wchan else ""
+    what = "a network file system" if remote else "storage"
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        confidence,
+        culprit,
+        waiting,
+        f"rank {rank} waits for {what}{function} at {wording.place(facts.standing(rank).site)}",
+        f"The process is in state D{function}: the kernel waits for a device or a server and lets nothing interrupt "
+        "it. py-spy and SIGKILL may not get through either.",
+        "Look at the storage first: dmesg, the file server, the mount. Copy the data to local disks before training.",
+        (*facts.standing_locations(culprit), *facts.standing_locations(waiting)),
+        (f"rank {rank}: main thread in state D{function}",),
+    )

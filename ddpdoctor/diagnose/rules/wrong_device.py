@@ -1,0 +1,81 @@
+"""# DD263 wrong-device
+
+## What
+Ranks did not choose their GPU before the first collective, so several of them may use the same one.
+
+## Why it hangs
+NCCL guesses the device from the rank, or takes cuda:0. Two ranks of one communicator on one GPU wait for each other in
+kernels that cannot run at the same time, or NCCL refuses ("Duplicate GPU detected").
+
+## Example
+    dist.init_process_group("nccl")
+    dist.barrier()                       # on which device?
+
+## Fix
+`torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before `init_process_group`, and `device_id=` in it.
+
+## When it is wrong
+The devices themselves are not seen, only that the source chooses none and the first NCCL collective does not return.
+So this is never more than `possible`.
+
+## References
+https://github.com/pytorch/pytorch/issues/53934 https://github.com/pytorch/pytorch/issues/68973
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
+from ddpdoctor.model.evidence import RankEvidence, Source
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import RankSet
+
+RULE = Rule(
+    code="DD263",
+    name="wrong-device",
+    requires=frozenset({Source.PAGES, Source.CODE}),
+    excludes=("DD261", "DD262", "DD271"),
+    fixture="wrong-device",
+    specificity=40,
+)
+#: what a program writes that chooses its device, itself or through a library
+_CHOOSES = re.compile(r"set_device|device_id\s*=|CUDA_VISIBLE_DEVICES|Accelerator\(|deepspeed|Trainer\(")
+_MANAGING = frozenset({"init_process_group", "new_group", "split_group"})
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    first = [rank for rank in facts.evidence.ranks if _in_first_collective(rank)]
+    everyone = len(first) == facts.evidence.world_size > 1 and len(facts.waiting) == len(first)
+    chosen = any(_CHOOSES.search(file.text) for file in facts.evidence.code.values())
+    if facts.outcome is Outcome.HANG and everyone and facts.evidence.code and not chosen and not facts.divergences:
+        yield _diagnosis(facts, RankSet.of(rank.rank for rank in first))
+
+
+def _in_first_collective(rank: RankEvidence) -> bool:
+    """On NCCL, with no collective before the one that it is in."""
+    if rank.page is None or "nccl" not in rank.page.backend or rank.page.events_lost:
+        return False
+    calls = [e.call for e in rank.page.events if e.kind is EventKind.CALL and e.call and e.call.op not in _MANAGING]
+    return len(calls) == 1
+
+
+def _diagnosis(facts: Facts, ranks: RankSet) -> Diagnosis:
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        RankSet(),
+        ranks,
+        f"the first NCCL collective does not return on {wording.ranks(ranks)}, and no rank chose its GPU",
+        "All ranks are in the first collective, so none is missing. Nothing in the source that was seen chooses a "
+        "device: ranks may share one.",
+        'Call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) before init_process_group, and give it device_id.',
+        facts.standing_locations(ranks),
+        (f"{wording.ranks(ranks)}: one collective begun, none finished, backend nccl",),
+    )

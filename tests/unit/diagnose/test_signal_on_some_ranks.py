@@ -1,0 +1,52 @@
+"""A loop that one rank leaves because a signal's handler set a flag."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.evidence import Evidence
+from tests.unit.diagnose.builders import At, Doing, job
+
+AT = At()
+PROGRAM = """\
+stop = threading.Event()
+
+
+def on_signal(number, frame):
+    {sets}
+
+
+signal.signal(signal.SIGTERM, on_signal)
+
+
+def train(loader):
+    for batch in loader:
+        loss = model(batch)
+        loss.backward()
+        optimizer.step()
+        if {asks}:
+            break
+    dist.barrier()
+"""
+
+
+def _job(sets: str, asks: str, odd: int) -> Evidence:
+    code = {AT.file: PROGRAM.format(sets=sets, asks=asks)}
+    steps = [act for _ in range(3) for act in AT.step(12)]
+    left = Doing([*steps, AT.all("barrier", 18)])
+    on = Doing([*steps, *AT.step(12)[:3]])
+    return job([left if rank == odd else on for rank in range(3)], code=code)
+
+
+@pytest.mark.parametrize("odd", range(3))
+@pytest.mark.parametrize(("sets", "asks"), [("stop.set()", "stop.is_set()"), ("state.late = True", "state.late")])
+def test_a_flag_of_the_handler(sets: str, asks: str, odd: int) -> None:
+    report = examine(_job(sets, asks, odd))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD216", (odd,), 17)
+    assert "DD206" not in [d.code for d in report.diagnoses]
+
+
+def test_another_condition_is_another_cause() -> None:
+    assert examine(_job("stop.set()", "plateau(loss)", 1)).diagnoses[0].code == "DD206"
