@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,15 @@ from ddpdoctor.model.ranks import Worker
 
 MOST_THREADS = 256
 MOST_DESCRIPTORS = 128
+
+#: system calls whose first argument is a file descriptor, by machine: asm/unistd_64.h, asm-generic/unistd.h
+_CALLS = {
+    "x86_64": "0 read 1 write 17 pread64 19 readv 20 writev 42 connect 43 accept 44 sendto 45 recvfrom 46 sendmsg "
+    "47 recvmsg 72 fcntl 73 flock 288 accept4",
+    "aarch64": "25 fcntl 32 flock 63 read 64 write 65 readv 66 writev 67 pread64 202 accept 203 connect 206 sendto "
+    "207 recvfrom 211 sendmsg 212 recvmsg 242 accept4",
+}.get(platform.machine(), "")
+_CALL_NAMES = dict(zip(_CALLS.split()[::2], _CALLS.split()[1::2], strict=True))
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _TCP_STATES = {"01": "ESTABLISHED", "02": "SYN_SENT", "06": "TIME_WAIT", "08": "CLOSE_WAIT", "0A": "LISTEN"}
@@ -82,7 +92,7 @@ def _threads(tasks: Path) -> tuple[ThreadState, ...]:
             with contextlib.suppress(OSError, IndexError, ValueError):
                 letter, seconds = _stat(task / "stat")
                 name = plain((task / "comm").read_text(errors="replace").strip())
-                found.append(ThreadState(int(task.name), name, letter, _wchan(task), seconds))
+                found.append(ThreadState(int(task.name), name, letter, _wchan(task), seconds, *_call(task)))
     return tuple(found)
 
 
@@ -92,6 +102,16 @@ def _wchan(task: Path) -> str:
     except OSError:
         return ""
     return "" if text == "0" else text
+
+
+def _call(task: Path) -> tuple[str, int | None]:
+    """The system call that the thread is inside of and its descriptor, as proc(5) tells those who may trace it."""
+    try:
+        number, first, *_ = (task / "syscall").read_text().split()
+        name = _CALL_NAMES.get(number, "")
+        return name, int(first, 16) & 0xFFFFFFFF if name else None
+    except (OSError, ValueError):
+        return "", None
 
 
 def _descriptors(folder: Path) -> tuple[Descriptor, ...]:

@@ -18,6 +18,10 @@ class ThreadState:
     wchan: str
     #: user + system seconds
     cpu_seconds: float
+    #: system call that it is inside of, "" where it runs, or where the kernel or our table does not say
+    call: str = ""
+    #: file descriptor that the call is about
+    descriptor: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import socket
 
@@ -28,6 +29,8 @@ def test_a_process_that_waits_for_a_pipe(start: Start) -> None:
     found = seen(process.pid)
     assert found.threads[0].os_id == process.pid
     assert found.threads[0].state == "S"
+    if platform.machine() in ("x86_64", "aarch64"):
+        assert (found.threads[0].call, found.threads[0].descriptor) == ("read", 0)
     stdin = next(descriptor for descriptor in found.descriptors if descriptor.number == 0)
     assert (stdin.kind, stdin.target.startswith("pipe:[")) == ("pipe", True)
     assert found.io_bytes is None or found.io_bytes > 0

@@ -1,0 +1,98 @@
+"""# DD233 network-wait
+
+## What
+A rank waits for an answer from the network (a tracking server, a model hub, object storage, a name server) in the
+middle of the training, and the answer does not come.
+
+## Why it hangs
+A client without a time limit waits for ever. The other ranks are in a collective that this rank has not come to.
+
+## Example
+    if rank == 0:
+        requests.post(url, json=metrics)         # no timeout: the default is none
+    dist.barrier()
+
+## Fix
+Give every request a timeout, use the client's offline mode, or talk to the network before the process group exists.
+
+## When it is wrong
+A slow answer looks the same while it lasts. Where the kernel does not tell system calls (no permission, gVisor), only
+the stack's frames speak, and the connection is not named.
+
+## References
+https://github.com/EleutherAI/bergson/issues/249 https://github.com/pytorch/torchtitan/issues/3338
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.asleep import Sleep, sleep_of
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import Rank, RankSet
+
+RULE = Rule(
+    code="DD233",
+    name="network-wait",
+    requires=frozenset({Source.STACKS}),
+    excludes=("DD231", "DD234", "DD238", "DD271"),
+    fixture="network-wait",
+    specificity=60,
+)
+
+_CALLS = ("recvfrom", "recvmsg", "read", "readv", "connect", "sendto", "sendmsg", "accept", "accept4")
+#: modules that do nothing but talk to the network, of the standard library and of the clients that are used most
+_CLIENTS = (
+    *("/socket.py", "/ssl.py", "/http/client.py", "/urllib/request.py", "/smtplib.py", "/ftplib.py"),
+    *("/urllib3/", "/requests/", "/httpx/", "/httpcore/", "/aiohttp/", "/botocore/", "/grpc/", "/paramiko/"),
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for rank in facts.blockers:
+        sleep = sleep_of(facts, rank)
+        if sleep is not None and (_on_socket(sleep) or sleep.within(*_CLIENTS)):
+            yield _diagnosis(facts, rank, sleep)
+
+
+def _on_socket(sleep: Sleep) -> bool:
+    return sleep.calls(*_CALLS) and sleep.target is not None and sleep.target.target.startswith("tcp ")
+
+
+def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
+    culprit = RankSet.of([rank])
+    waiting = facts.waiting - culprit
+    peer = f" from {sleep.target.target.removeprefix('tcp ')}" if sleep.target and _on_socket(sleep) else ""
+    rest = (
+        f" {wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} for it in "
+        f"{wording.waiting(facts, waiting)}."
+        if waiting
+        else ""
+    )
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        culprit,
+        waiting,
+        f"rank {rank} waits for the network at {wording.place(sleep.site)}{peer}",
+        f"Rank {rank} uses no processor and is inside a network client that has no time limit, or a long one.{rest}",
+        "Give the request a timeout, or talk to the network before the process group exists or in a thread of its own.",
+        (facts.location([rank], sleep.site), *facts.standing_locations(waiting)),
+        tuple(_evidence(rank, sleep)),
+    )
+
+
+def _evidence(rank: Rank, sleep: Sleep) -> Iterator[str]:
+    if sleep.inside:
+        inner = sleep.inside[0]
+        yield f"rank {rank} is in {inner.function} of {inner.file.rpartition('/')[2]}"
+    if sleep.call and sleep.target:
+        yield f"its system call is {sleep.call} on descriptor {sleep.target.number}, {sleep.target.target}"
+    elif sleep.wchan:
+        yield f"it sleeps in the kernel's {sleep.wchan}"

@@ -1,0 +1,96 @@
+"""# DD239 output-pipe-full
+
+## What
+A rank is inside a write to a pipe that is full because nobody reads it.
+
+## Why it hangs
+A pipe holds 64 KiB (pipe(7)). Whoever started the rank with `stdout=PIPE` and reads it only at the end lets it fill up;
+then `print` waits for ever, and the other ranks wait for this one.
+
+## Example
+    process = subprocess.Popen(["torchrun", "train.py"], stdout=subprocess.PIPE)
+    process.wait()                               # instead of communicate()
+
+## Fix
+Read the pipe while the job runs (`communicate()`, a thread), or let the output go to a file.
+
+## When it is wrong
+A reader that is slow, such as a terminal or a pager that was stopped, looks the same while it lasts.
+
+## References
+https://github.com/hiyouga/LlamaFactory/issues/10584 https://github.com/pytorch/xla/issues/2308
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.asleep import Sleep, sleep_of
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import Rank, RankSet
+
+RULE = Rule(
+    code="DD239",
+    name="output-pipe-full",
+    requires=frozenset({Source.STACKS, Source.PROCESSES}),
+    excludes=("DD231", "DD233", "DD242"),
+    fixture="output-pipe-full",
+    specificity=62,
+)
+
+_NAMES = {1: "standard output", 2: "standard error"}
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for rank in facts.blockers:
+        sleep = sleep_of(facts, rank)
+        if sleep is not None and _writes(sleep):
+            yield _diagnosis(facts, rank, sleep)
+
+
+def _writes(sleep: Sleep) -> bool:
+    """`pipe_write` is `anon_pipe_write` in kernels from 6.15 on."""
+    by_call = sleep.calls("write", "writev") and sleep.target is not None and sleep.target.kind == "pipe"
+    return by_call or sleep.wchan in ("pipe_write", "anon_pipe_write")
+
+
+def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
+    culprit = RankSet.of([rank])
+    waiting = facts.waiting - culprit
+    number = sleep.target.number if sleep.target else None
+    what = _NAMES.get(number or 0, f"descriptor {number}" if number is not None else "a pipe")
+    rest = (
+        f" {wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} for it in "
+        f"{wording.waiting(facts, waiting)}."
+        if waiting
+        else ""
+    )
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        culprit,
+        waiting,
+        f"rank {rank} cannot write to {what} at {wording.place(sleep.site)}: the pipe is full and nobody reads it",
+        f"Rank {rank} sleeps inside the write until somebody reads what is in the pipe.{rest}",
+        "Read the pipe while the job runs (communicate(), a thread of its own), or send the output to a file.",
+        (facts.location([rank], sleep.site), *facts.standing_locations(waiting)),
+        tuple(_evidence(facts, rank, sleep)),
+    )
+
+
+def _evidence(facts: Facts, rank: Rank, sleep: Sleep) -> Iterator[str]:
+    yield f"rank {rank} sleeps in the kernel's {sleep.wchan or 'write'}"
+    if sleep.target is None:
+        return
+    yield f"{sleep.target.target} is descriptor {sleep.target.number} of rank {rank}"
+    for seen in facts.evidence.ranks:
+        for descriptor in seen.process.descriptors if seen.process else ():
+            mine = seen.rank == rank and descriptor.number == sleep.target.number
+            if descriptor.target == sleep.target.target and not mine:
+                yield f"rank {seen.rank} has it, too, as descriptor {descriptor.number}"
