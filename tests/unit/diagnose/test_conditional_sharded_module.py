@@ -64,3 +64,14 @@ def test_a_layer_that_communicates(odd: int) -> None:
 def test_without_sharding_in_any_stack_it_is_not_said() -> None:
     report = examine(_job("self.look(self.pictures)", "all_gather_into_tensor", 1))
     assert "DD210" not in [d.code for d in report.diagnoses]
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_a_layer_whose_absence_is_met_by_the_next_call(odd: int) -> None:
+    code = {AT.file: PROGRAM.format(call="dist.all_reduce(x.mean(0))")}
+    layer, after = AT.all("all_reduce", 4), AT.all("barrier", 20, function="train")
+    usual, left_out = Doing([layer, after, layer]), Doing([layer, after, after])
+    report = examine(job([left_out if rank == odd else usual for rank in range(3)], code=code))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD210", (odd,), 4)
+    assert "DD213" not in [d.code for d in report.diagnoses]
