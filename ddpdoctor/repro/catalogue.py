@@ -26,7 +26,7 @@ LAUNCHERS = ("torchrun", "torch.distributed.run", "accelerate", "spawn", "python
 _KEYS = frozenset(
     {
         *("code", "name", "summary", "ranks", "culprits", "locate", "deadlock", "outcome"),
-        *("launcher", "lint", "stall_after", "needs", "seconds"),
+        *("launcher", "lint", "stall_after", "sometimes_proven", "needs", "seconds"),
     }
 )
 
@@ -76,6 +76,7 @@ def load(folder: Path) -> Case:
         culprits=fields.ranks("culprits", ranks),
         line=_line_of(folder / "broken.py", fields),
         deadlock=Deadlock(fields.choice("deadlock", [d.value for d in Deadlock])),
+        sometimes_proven=fields.flag("sometimes_proven"),
         outcome=Outcome(fields.choice("outcome", [o.value for o in Outcome])),
         launcher=fields.choice("launcher", LAUNCHERS),
         lint=fields.code("lint", ""),
@@ -99,6 +100,12 @@ class _Fields:
             raise self.wrong(key, "is missing")
         if not isinstance(value, kind) or isinstance(value, bool):
             raise self.wrong(key, f"must be a {kind.__name__}, found {value!r}")
+        return value
+
+    def flag(self, key: str) -> bool:
+        value = self.values.get(key, False)
+        if not isinstance(value, bool):
+            raise self.wrong(key, f"must be true or false, found {value!r}")
         return value
 
     def choice(self, key: str, choices: list[str] | tuple[str, ...], default: str | None = None) -> str:

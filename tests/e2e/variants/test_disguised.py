@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ddpdoctor.model.diagnosis import Deadlock
 from ddpdoctor.repro.case import Case
 from ddpdoctor.repro.catalogue import load_all, root
 from tests.e2e.job import STARTUP, torchrun, watch
@@ -53,7 +54,7 @@ def _check(case: Case, folder: Path) -> None:
         until=lambda report: case.outcome.value == "slow" and report["outcome"] == "slow",
     )
     assert run.report["outcome"] == case.outcome.value, run.explain()
-    assert run.report["deadlock"] == case.deadlock.value, run.explain()
+    assert case.allows(Deadlock(run.report["deadlock"])), run.explain()
     assert run.first["code"] == case.code, run.explain()
     assert run.first["culprits"] == list(case.culprits), run.explain()
     locations = (

@@ -62,6 +62,7 @@ def test_a_fixture_is_read(tmp_path: Path) -> None:
         ("culprits = [1]", "culprits = [2]", "'culprits' must be a list of ranks below 2, found [2]"),
         ('"wait()"', '"()"', "'locate' must be the text of one line of broken.py; 2 lines hold it"),
         ('"proven"', '"sure"', "'deadlock' is 'sure'; it can be 'proven', 'suspected', 'no'"),
+        ("seconds = 40", "seconds = 40\nsometimes_proven = 1", "'sometimes_proven' must be true or false, found 1"),
         ('"torchrun"', '"mpirun"', "'launcher' is 'mpirun'"),
         ("seconds = 40", "secs = 40", "'secs' is not a key"),
         ("seconds = 40", "seconds =", "fixture.toml: "),

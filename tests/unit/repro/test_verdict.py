@@ -23,6 +23,7 @@ CASE = Case(
     culprits=RankSet.of([0]),
     line=72,
     deadlock=Deadlock.PROVEN,
+    sometimes_proven=False,
     outcome=Outcome.HANG,
     launcher="torchrun",
     lint="",
@@ -56,6 +57,13 @@ def test_the_expected_verdict_passes() -> None:
 def test_a_wrong_diagnosis_is_seen(change: dict[str, object], wrong: str) -> None:
     first = dataclasses.replace(REPORT.diagnoses[0], **change)  # type: ignore[arg-type]
     assert _wrong(verdict.of_broken(CASE, 8, dataclasses.replace(REPORT, diagnoses=(first,)), 124)) == [wrong]
+
+
+def test_a_proof_is_right_only_where_it_may_come() -> None:
+    suspected = dataclasses.replace(CASE, deadlock=Deadlock.SUSPECTED)
+    assert _wrong(verdict.of_broken(suspected, 8, REPORT, 124)) == ["deadlock"]
+    either = dataclasses.replace(suspected, sometimes_proven=True)
+    assert _wrong(verdict.of_broken(either, 8, REPORT, 124)) == []
 
 
 def test_a_late_verdict_is_seen_and_patience_is_allowed_where_it_is_asked_for() -> None:
