@@ -15,7 +15,7 @@ from ddpdoctor.model.stacks import Site
 _PEER_LOSS = re.compile(
     r"connection closed by peer|connection reset|connection refused|broken pipe|gloo/transport|"
     r"remote process exited|remote error|ncclremoteerror|ncclsystemerror|socket timeout|"
-    r"wait timeout|timed out (waiting|connecting)|connectfullmesh|"
+    r"wait timeout|timed out (waiting|connecting)|application timeout|watchdog caught collective|connectfullmesh|"
     r"recv(value)? failed|failed to (recv|send)|store.*(closed|shut ?down)",
     re.IGNORECASE,
 )
@@ -60,8 +60,8 @@ def find_masked(evidence: Evidence) -> tuple[Failure, ...]:
         own = [raised] if raised else [r for r in rank.page.pending if not is_peer_loss(r) and r.type not in _SIGNALS]
         if own:
             first = min(own, key=lambda one: one.time)
-            found.append(Failure(rank.rank, first.time, first, None, False))
-    return tuple(sorted(found, key=lambda failure: (failure.time, failure.rank)))
+            found.append(Failure(rank.rank, first.time, first, None, is_peer_loss(first)))
+    return tuple(sorted(found, key=lambda failure: (failure.victim, failure.time, failure.rank)))
 
 
 def is_masked(rank: RankEvidence, now: float) -> bool:

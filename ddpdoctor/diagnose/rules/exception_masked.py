@@ -18,7 +18,8 @@ Mend what the traceback says. Call no collectives in `finally:` or `except:`; ma
 
 ## When it is wrong
 An exception that is being handled on purpose, in an `except:` that legitimately communicates on all ranks, looks the
-same; without the histories that part there it is only `likely`.
+same. Only where this rank alone parted from the others, and there, it is `certain`; where the histories blame another
+rank, or the exception says that a peer has gone, it is no more than `possible`.
 
 ## References
 https://github.com/pytorch/torchtitan/issues/1342 https://github.com/pytorch/pytorch/issues/196968
@@ -48,7 +49,9 @@ RULE = Rule(
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     if facts.outcome is Outcome.HANG and facts.masked:
-        yield _diagnosis(facts, facts.masked[0])
+        blamed = RankSet.of(rank for story in shapes.stories(facts) for rank in story.culprits)
+        first = min(facts.masked, key=lambda one: (one.victim, one.rank not in blamed, one.time))
+        yield _diagnosis(facts, first)
 
 
 def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
@@ -56,10 +59,7 @@ def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
     raised = first.raised
     site = frames.innermost_user_frame(raised.frames) if raised else None
     waiting = facts.waiting - culprit
-    stuck = first.rank in facts.graph.waits and first.rank in facts.graph.stuck
-    parted = any(first.rank in story.actors | story.others for story in shapes.stories(facts))
-    over = first.status is None and _ended(facts, first)
-    confidence = Confidence.CERTAIN if len(facts.masked) == 1 and (over or (stuck and parted)) else Confidence.LIKELY
+    confidence = _confidence(facts, first)
     name = raised.type if raised else "an exception"
     message = raised.message.strip().splitlines()[:1] if raised else []
     where = f" at {wording.place(site)}" if site else ""
@@ -85,6 +85,26 @@ def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
         ),
         traceback=raised.traceback if raised else "",
     )
+
+
+def _confidence(facts: Facts, first: Failure) -> Confidence:
+    """An exception may be handled well, on a rank that waits for a third: who parted from the others decides."""
+    if first.victim:
+        return Confidence.POSSIBLE
+    own = RankSet.of([first.rank])
+    blamed = [story.culprits for story in shapes.stories(facts)]
+    over = _ended(facts, first)
+    if blamed and not over and not any(first.rank in culprits for culprits in blamed):
+        return Confidence.POSSIBLE
+    stuck = first.rank in facts.graph.waits and first.rank in facts.graph.stuck
+    parted = stuck and bool(blamed) and all(culprits == own for culprits in blamed) and _went_no_further(facts, first)
+    return Confidence.CERTAIN if len(facts.masked) == 1 and (over or parted) else Confidence.LIKELY
+
+
+def _went_no_further(facts: Facts, first: Failure) -> bool:
+    """Nothing but the call that it is in followed the exception: the rank does not do its usual work in a handler."""
+    page = facts.rank(first.rank).page
+    return page is not None and sum(event.time > first.time for event in page.events) <= 1
 
 
 def _why(facts: Facts, first: Failure, waiting: RankSet) -> str:

@@ -10,6 +10,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.processes import Child, Motion, ProcessState, ThreadState
+from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
 from tests.unit.diagnose import stories
@@ -95,6 +96,53 @@ def test_an_exception_that_nobody_has_seen() -> None:
     assert (found.code, found.culprits.members) == ("DD253", (1,))
     assert found.locations[0].line == 11
     assert "FileNotFoundError: no such file" in found.traceback
+
+
+def handling(evidence: Evidence, rank: int, failure: Raised) -> Evidence:
+    ranks = [
+        replace(seen, page=replace(seen.page, pending=(failure,))) if seen.page and seen.rank == rank else seen
+        for seen in evidence.ranks
+    ]
+    return replace(evidence, ranks=tuple(ranks))
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_a_handler_that_does_its_work_is_not_the_cause(size: int) -> None:
+    # GIVEN rank 1 in the usual backward, inside an `except` that takes another sample, and a break on the last rank
+    odd = size - 1 if size > 2 else 0
+    evidence = handling(stories.among(size, odd, stories.left_early), 1, raised("CorruptImage", "", 60.0, AT.line(11)))
+    found = examine(evidence).diagnoses
+    # THEN the break comes first, and nobody is surely to blame for the exception
+    assert (found[0].code, found[0].culprits.members) == ("DD206", (odd,))
+    assert all(one.confidence is Confidence.POSSIBLE for one in found if one.code == "DD253")
+
+
+def test_a_program_that_runs_inside_a_handler() -> None:
+    # GIVEN a fallback that trains inside an `except`: the exception is older than most of what the rank has done
+    evidence = handling(stories.among(3, 1, stories.left_early), 1, raised("NoDevice", "", 2.0, AT.line(11)))
+    found = next(one for one in examine(evidence).diagnoses if one.code == "DD253")
+    assert found.confidence is Confidence.LIKELY
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "[gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:1",
+        "Application timeout caused pair closure",
+    ],
+)
+def test_a_lost_peer_is_no_cause(message: str) -> None:
+    # GIVEN rank 0 has lost a peer and cannot end, because of a thread of its own, and rank 1 has ended early
+    lost = Doing(
+        stories.in_backward(4).acts,
+        blocked=False,
+        stands=AT.line(40),
+        raised=raised("RuntimeError", message, 60.0, AT.line(12)),
+    )
+    gone = Doing(stories.epoch(3), blocked=False, exit_status=0)
+    found = examine(job([lost, gone, stories.in_backward(4)], code=stories.CODE)).diagnoses
+    assert (found[0].code, found[0].culprits.members) == ("DD252", (1,))
+    assert all(one.confidence is Confidence.POSSIBLE for one in found if one.code == "DD253")
 
 
 def test_the_end_of_an_iterator_is_no_failure() -> None:
