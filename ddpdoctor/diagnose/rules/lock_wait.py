@@ -80,11 +80,37 @@ def _diagnosis(facts: Facts, sleeps: dict[Rank, Sleep]) -> Diagnosis:
         waiting,
         f"{wording.ranks(held)} {wording.verb(held, 'waits', 'wait')} for the lock file{named} at "
         f"{wording.place(site)}",
-        f"Nobody of this job holds the lock; a process that was killed may have left it behind.{rest}",
-        f"Make sure that nobody is at work under the lock{named}, then remove it; build before the job starts.",
+        f"{_owner(facts, held, files)}{rest}",
+        _advice(_openers(facts, held, files), named),
         (facts.location(held, site), *facts.standing_locations(waiting)),
         tuple(_evidence(rank, sleep) for rank, sleep in sleeps.items()),
     )
+
+
+def _openers(facts: Facts, held: RankSet, files: list[str]) -> RankSet:
+    """Ranks that have the file open and do not wait for it: one of them may be the lock's owner."""
+    return RankSet.of(
+        seen.rank
+        for seen in facts.evidence.ranks
+        if seen.rank is not None and seen.rank not in held
+        if any(descriptor.target in files for descriptor in (seen.process.descriptors if seen.process else ()))
+    )
+
+
+def _owner(facts: Facts, held: RankSet, files: list[str]) -> str:
+    openers = _openers(facts, held, files)
+    if openers:
+        who = wording.ranks(openers).capitalize()
+        return f"{who} {wording.verb(openers, 'has', 'have')} the file open, too, and may hold the lock."
+    if files:
+        return "No other rank that was looked at has the file open; a process that was killed may have left it behind."
+    return "Who holds the lock is not known; a process that was killed may have left it behind."
+
+
+def _advice(openers: RankSet, named: str) -> str:
+    if openers:
+        return f"Give the lock back before the next collective; do not remove{named} while a rank may hold it."
+    return f"Make sure that nobody is at work under the lock{named}, then remove it; build before the job starts."
 
 
 def _evidence(rank: Rank, sleep: Sleep) -> str:

@@ -75,6 +75,19 @@ def test_what_is_none_of_these(evidence: Evidence) -> None:
     assert not codes & {"DD233", "DD238", "DD239"}
 
 
+def test_a_rank_that_may_hold_the_lock_is_named() -> None:
+    evidence = asleep(call="flock", on=LOCK)
+    owner = evidence.ranks[0]
+    opened = replace(owner, process=ProcessState(NOW, "S", 1.0, 0, (), (LOCK,)))
+    found = examine(replace(evidence, ranks=(opened, *evidence.ranks[1:]))).diagnoses[0]
+    assert found.code == "DD238"
+    assert "Rank 0 has the file open" in found.why
+    # THEN nobody is told to remove a lock that is in use
+    assert "do not remove /cache/build.lock" in found.fix
+    unheld = examine(evidence).diagnoses[0]
+    assert "No other rank" in unheld.why
+
+
 def test_a_lock_that_all_ranks_wait_for_has_no_culprit_among_them() -> None:
     one = asleep(FILE_BATON).ranks[1]
     waiting = Doing([AT.next(3)], blocked=False, stands=AT.line(9))
