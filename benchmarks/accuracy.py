@@ -27,6 +27,8 @@ from ddpdoctor.repro.runner import Result
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "accuracy.md"
+#: seconds that a healthy job may take
+LONGEST = 180.0
 HEALTHY = sorted((ROOT / "tests" / "e2e" / "healthy").glob("[a-z]*.py"))
 
 
@@ -86,9 +88,11 @@ def _healthy(program: Path, folder: Path) -> Alarm:
     written = folder / "report.json"
     command = [sys.executable, "-m", "ddpdoctor", "watch", "--on-hang", "stop", "--json", str(written)]
     job = runner.launch_command("torchrun", program, 3)
-    done = subprocess.run(
-        [*command, "--bundle", str(folder / "bundle"), "--", *job], capture_output=True, stdin=subprocess.DEVNULL
-    )
+    watched = [*command, "--bundle", str(folder / "bundle"), "--", *job]
+    try:
+        done = subprocess.run(watched, capture_output=True, stdin=subprocess.DEVNULL, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return Alarm(f"{program.parent.name}/{program.name}", f"did not end within {LONGEST:.0f} s")
     report = json.loads(written.read_text()) if written.exists() else {"outcome": "healthy", "deadlock": "no"}
     name = f"{program.parent.name}/{program.name}"
     if done.returncode != 0:
@@ -98,9 +102,10 @@ def _healthy(program: Path, folder: Path) -> Alarm:
 
 
 def _wrongly_certain(result: Result) -> bool:
-    first = result.report.diagnoses[0] if result.report and result.report.diagnoses else None
+    """Any diagnosis of the report, not only the first."""
+    sure = [d for d in result.report.diagnoses if d.confidence is Confidence.CERTAIN] if result.report else []
     failed = {check.what for check in result.checks if not check.passed}
-    return first is not None and first.confidence is Confidence.CERTAIN and bool(failed & {"code", "culprits", "line"})
+    return any(one.code != result.code for one in sure) or (bool(sure) and bool(failed & {"code", "culprits", "line"}))
 
 
 def _page(cases: list[Case], found: list[Result], alarms: list[Alarm], rounds: int) -> str:
