@@ -17,7 +17,8 @@ from ddpdoctor.diagnose import frames, histories, syntax, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.flowgraph import LOOPS, Edge, FlowGraph, Node, Way
 from ddpdoctor.diagnose.histories import History, Parting, Step
-from ddpdoctor.diagnose.source import parsed, same_everywhere
+from ddpdoctor.diagnose.rounds import same_everywhere
+from ddpdoctor.diagnose.source import parsed
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -17,9 +16,6 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _RANK_WORDS = re.compile(r"(^|_)rank(_|$|zero)|main_process|is_master|is_chief|is_primary", re.IGNORECASE)
 _RANK_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "GROUP_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"})
-
-#: What programs call the values of their command line or configuration, which all ranks have alike.
-_ARGUMENTS = frozenset({"args", "cfg", "config", "conf", "hparams", "opt", "opts", "options", "settings"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +104,10 @@ def _asks_rank(expression: ast.expr, names: frozenset[str]) -> bool:
         case ast.Subscript():
             return _is_rank_variable(expression.slice)
         case ast.Call():
-            wrapped = _last_name(expression.func) in ("int", "bool", "get", "getenv")
+            wrapped = last_name(expression.func) in ("int", "bool", "get", "getenv")
             inner = any(_is_rank_variable(arg) or _asks_rank(arg, names) for arg in expression.args[:1])
-            return (wrapped and inner) or _is_rank_word(_last_name(expression.func), names)
-    return _is_rank_word(_last_name(expression), names)
+            return (wrapped and inner) or _is_rank_word(last_name(expression.func), names)
+    return _is_rank_word(last_name(expression), names)
 
 
 def _is_rank_word(word: str, names: frozenset[str]) -> bool:
@@ -124,105 +120,60 @@ def _is_rank_variable(node: ast.expr) -> bool:
 
 def _rank_names(tree: ast.Module) -> frozenset[str]:
     """Names and attributes that the file assigns from a rank or a comparison of one."""
-    pairs: list[tuple[ast.expr, ast.expr]] = []
+    found: list[tuple[ast.expr, ast.expr]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
-            pairs.extend(_pairs(node.targets, node.value))
+            found.extend(pairs(node.targets, node.value))
         elif isinstance(node, ast.AnnAssign) and node.value:
-            pairs.append((node.target, node.value))
+            found.append((node.target, node.value))
     # a parameter that is passed a comparison; a rank that is passed on as a number may be anything there
-    passed = ((ast.Name(name), value) for (_, name), values in _passed(tree).items() for value in values)
-    pairs.extend((name, value) for name, value in passed if isinstance(value, (ast.Compare, ast.UnaryOp, ast.BoolOp)))
+    given = ((ast.Name(name), value) for (_, name), values in passed(tree).items() for value in values)
+    found.extend((name, value) for name, value in given if isinstance(value, (ast.Compare, ast.UnaryOp, ast.BoolOp)))
     names: frozenset[str] = frozenset()
     for _ in range(2):
-        names |= {_last_name(target) for target, value in pairs if _asks_rank(value, names)} - {""}
+        names |= {last_name(target) for target, value in found if _asks_rank(value, names)} - {""}
     return names
 
 
-def _passed(tree: ast.Module) -> dict[tuple[str, str], list[ast.expr]]:
+def passed(tree: ast.Module) -> dict[tuple[str, str], list[ast.expr]]:
     """(function, parameter) -> what the calls in the file pass for it; functions are told by their last name."""
     functions = {node.name: node.args for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)}
-    passed: dict[tuple[str, str], list[ast.expr]] = {}
+    found: dict[tuple[str, str], list[ast.expr]] = {}
     for call in ast.walk(tree):
-        name = _last_name(call.func) if isinstance(call, ast.Call) else ""
+        name = last_name(call.func) if isinstance(call, ast.Call) else ""
         if not isinstance(call, ast.Call) or name not in functions:
             continue
         names = [arg.arg for arg in (*functions[name].posonlyargs, *functions[name].args)]
         bound = isinstance(call.func, ast.Attribute) and names[:1] == ["self"]
         for parameter, value in zip(names[1:] if bound else names, call.args, strict=False):
-            passed.setdefault((name, parameter), []).append(value)
+            found.setdefault((name, parameter), []).append(value)
         for keyword in call.keywords:
-            passed.setdefault((name, keyword.arg or ""), []).append(keyword.value)
-    return passed
+            found.setdefault((name, keyword.arg or ""), []).append(keyword.value)
+    return found
 
 
-def _pairs(targets: list[ast.expr], value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+def pairs(targets: list[ast.expr], value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
     """(target, value) of an assignment, element by element where both sides are tuples."""
-    pairs: list[tuple[ast.expr, ast.expr]] = []
+    found: list[tuple[ast.expr, ast.expr]] = []
     for target in targets:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            pairs.extend(zip(target.elts, value.elts, strict=True))
+            found.extend(zip(target.elts, value.elts, strict=True))
         elif not isinstance(target, ast.Tuple):
-            pairs.append((target, value))
-    return pairs
+            found.append((target, value))
+    return found
 
 
-def _last_name(node: ast.AST) -> str:
+def last_name(node: ast.AST) -> str:
+    """`barrier` of `dist.barrier`, "" for what has no name."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def same_everywhere(code: Mapping[str, SourceFile], loop: Site) -> bool:
-    """The loop makes as many rounds on every rank: a `range` of constants, of the world size, or of arguments."""
-    tree = parsed(code, loop.file)
-    nodes = ast.walk(tree) if tree else ()
-    node = next((n for n in nodes if isinstance(n, ast.For) and n.lineno == loop.line), None)
-    if tree is None or node is None or not isinstance(node.iter, ast.Call) or _last_name(node.iter.func) != "range":
-        return False
-    return all(_is_common(part, _assigned(tree)) for part in node.iter.args)
-
-
-def _assigned(tree: ast.Module) -> dict[str, ast.expr | None]:
-    """Names and attributes that the file sets, with their value where they are set once and plainly."""
-    nodes = list(ast.walk(tree))
-    stored = [_variable(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)]
-    times = Counter([*stored, *(node.arg for node in nodes if isinstance(node, ast.arg))])
-    pairs = [pair for node in nodes if isinstance(node, ast.Assign) for pair in _pairs(node.targets, node.value)]
-    plain = {_variable(target): value for target, value in pairs}
-    for (_, name), values in _passed(tree).items():
-        if len(values) == 1:
-            plain.setdefault(name, values[0])
-    return {name: plain.get(name) if count == 1 else None for name, count in times.items()}
-
-
-def _variable(node: ast.AST) -> str:
-    """`name` or `.attribute`, whosever attribute it is."""
-    return f".{node.attr}" if isinstance(node, ast.Attribute) else _last_name(node)
-
-
-def _is_common(expression: ast.expr, assigned: Mapping[str, ast.expr | None], depth: int = 3) -> bool:
-    """The value is the same on every rank, as far as the source says."""
-    match expression:
-        case ast.Constant():
-            return True
-        case ast.Name():
-            value = assigned.get(expression.id)
-            return depth > 0 and value is not None and _is_common(value, assigned, depth - 1)
-        case ast.Attribute(value=ast.Name(id=base)):
-            return base in _ARGUMENTS and _variable(expression) not in assigned
-        case ast.BinOp():
-            return all(_is_common(part, assigned, depth) for part in (expression.left, expression.right))
-        case ast.Call():
-            known = _last_name(expression.func) in ("int", "max", "min", "get_world_size")
-            return known and all(_is_common(part, assigned, depth) for part in expression.args)
-    return False
-
-
 def no_sync_block(code: Mapping[str, SourceFile], site: Site) -> Span | None:
     """The innermost `with` around the line that names no_sync."""
     for node in reversed(_chain(code, site)):
-        names = {_last_name(n) for item in node.items for n in ast.walk(item)} if isinstance(node, ast.With) else set()
+        names = {last_name(n) for item in node.items for n in ast.walk(item)} if isinstance(node, ast.With) else set()
         if "no_sync" in names:
             return _span(code, site, node)
     return None

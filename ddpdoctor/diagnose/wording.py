@@ -49,6 +49,13 @@ def waiting(facts: Facts, members: RankSet) -> str:
     return f"{wait_label(wait)} at {place(facts.standing(wait.rank).site or wait.site)}"
 
 
+def held_up(facts: Facts, members: RankSet, whom: str = "it") -> str:
+    """` Ranks 0,2 wait for it in all_reduce seq 8 at train.py:88.`, to be put behind a sentence; "" for nobody."""
+    if not members:
+        return ""
+    return f" {ranks(members).capitalize()} {verb(members, 'waits', 'wait')} for {whom} in {waiting(facts, members)}."
+
+
 def batches(count: int) -> str:
     return f"{count} batch{'' if count == 1 else 'es'}"
 

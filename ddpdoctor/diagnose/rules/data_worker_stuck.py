@@ -64,8 +64,8 @@ def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWo
         waiting,
         f"rank {rank} waits for its data worker {workers[0].pid}, which stands at {where}",
         f"Rank {rank} needs the next batch from its worker process{'es' if len(workers) > 1 else ''} {pids}, and "
-        f"{'they do' if len(workers) > 1 else 'it does'} not move in the dataset's own code. {wording.ranks(waiting)} "
-        f"{wording.verb(waiting, 'waits', 'wait')} for rank {rank} in {wording.waiting(facts, waiting)}.",
+        f"{'they do' if len(workers) > 1 else 'it does'} not move in the dataset's own code."
+        f"{wording.held_up(facts, waiting, f'rank {rank}')}",
         "Give what the worker reads a timeout; DataLoader(timeout=...) turns the hang into an error.",
         (
             *(facts.location([rank], worker.site) for worker in workers[:1]),

@@ -66,8 +66,8 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Di
         waiting,
         f"rank {rank} waits for its data worker {first.pid}, which waits for a lock at {first.site_text()}",
         f"Worker {first.pid} sleeps in a lock that nobody gives back: it was probably held by another thread of rank "
-        f"{rank} when the worker was forked, and that thread does not exist in the worker. {wording.ranks(waiting)} "
-        f"{wording.verb(waiting, 'waits', 'wait')} for rank {rank} in {wording.waiting(facts, waiting)}.",
+        f"{rank} when the worker was forked, and that thread does not exist in the worker."
+        f"{wording.held_up(facts, waiting, f'rank {rank}')}",
         'Start the workers without fork: DataLoader(multiprocessing_context="spawn") or "forkserver", or start threads '
         "only after the loader's workers.",
         (

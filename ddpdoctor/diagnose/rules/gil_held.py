@@ -64,9 +64,8 @@ def _diagnosis(facts: Facts, rank: Rank) -> Diagnosis:
         waiting,
         f"rank {rank} is in a native call at {wording.place(site)} that holds the interpreter's lock, for "
         f"{wording.seconds(silent)}",
-        f"Python has not run in rank {rank} since: its heartbeat thread gets no turn, the process uses no processor. "
-        f"{wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} for it in "
-        f"{wording.waiting(facts, waiting)}.",
+        f"Python has not run in rank {rank} since: its heartbeat thread gets no turn, the process uses no processor."
+        f"{wording.held_up(facts, waiting)}",
         "Release the lock around the call (ctypes.CDLL, not PyDLL; Py_BEGIN_ALLOW_THREADS), or give it a timeout.",
         (
             *((facts.location([rank], site),) if site else ()),

@@ -95,7 +95,8 @@ def _diagnosis(facts: Facts, asked: RankSet, what: str) -> Diagnosis:
         f"{wording.waiting(facts, waiting)}."
         if waiting
         else f"{who.capitalize()} {wording.verb(asked, 'stands', 'stand')} in {what}.",
-        "Take the call out; to look at a running job use `ddpdoctor dump`, or torch.distributed.breakpoint(rank).",
+        "Take the call out; to look at a running job press Ctrl-\\ under `ddpdoctor watch`, or use "
+        "torch.distributed.breakpoint(rank).",
         (*facts.standing_locations(asked), *facts.standing_locations(waiting)),
         tuple(f"rank {rank}: {facts.standing(rank).label}" for rank in asked),
     )

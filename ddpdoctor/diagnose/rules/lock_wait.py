@@ -65,12 +65,7 @@ def _diagnosis(facts: Facts, sleeps: dict[Rank, Sleep]) -> Diagnosis:
     culprits = held if waiting else RankSet()
     files = sorted({sleep.target.target for sleep in sleeps.values() if sleep.target and sleep.target.kind == "file"})
     named = f" {', '.join(files)}" if files else ""
-    rest = (
-        f" {wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} for "
-        f"{wording.verb(held, 'it', 'them')} in {wording.waiting(facts, waiting)}."
-        if waiting
-        else ""
-    )
+    rest = wording.held_up(facts, waiting, wording.verb(held, "it", "them"))
     return Diagnosis(
         RULE.code,
         RULE.name,

@@ -67,12 +67,6 @@ def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
     culprit = RankSet.of([rank])
     waiting = facts.waiting - culprit
     peer = f" from {sleep.target.target.removeprefix('tcp ')}" if sleep.target and _on_socket(sleep) else ""
-    rest = (
-        f" {wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} for it in "
-        f"{wording.waiting(facts, waiting)}."
-        if waiting
-        else ""
-    )
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -81,7 +75,8 @@ def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
         culprit,
         waiting,
         f"rank {rank} waits for the network at {wording.place(sleep.site)}{peer}",
-        f"Rank {rank} uses no processor and is inside a network client that has no time limit, or a long one.{rest}",
+        f"Rank {rank} uses no processor and is inside a network client that has no time limit, or a long one."
+        f"{wording.held_up(facts, waiting)}",
         "Give the request a timeout, or talk to the network before the process group exists or in a thread of its own.",
         (facts.location([rank], sleep.site), *facts.standing_locations(waiting)),
         tuple(_evidence(rank, sleep)),

@@ -63,12 +63,6 @@ def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
     waiting = facts.waiting - culprit
     number = sleep.target.number if sleep.target else None
     what = _NAMES.get(number or 0, f"descriptor {number}" if number is not None else "a pipe")
-    rest = (
-        f" {wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} for it in "
-        f"{wording.waiting(facts, waiting)}."
-        if waiting
-        else ""
-    )
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -77,7 +71,8 @@ def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
         culprit,
         waiting,
         f"rank {rank} cannot write to {what} at {wording.place(sleep.site)}: the pipe is full and nobody reads it",
-        f"Rank {rank} sleeps inside the write until somebody reads what is in the pipe.{rest}",
+        f"Rank {rank} sleeps inside the write until somebody reads what is in the pipe."
+        f"{wording.held_up(facts, waiting)}",
         "Read the pipe while the job runs (communicate(), a thread of its own), or send the output to a file.",
         (facts.location([rank], sleep.site), *facts.standing_locations(waiting)),
         tuple(_evidence(facts, rank, sleep)),

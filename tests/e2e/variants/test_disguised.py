@@ -19,7 +19,6 @@ CASES = [case for case in load_all(root()) if not case.needs and case.launcher =
 FEW = ("skipped-batch", "group-order-cycle", "rank-died")
 #: what is not the same yet, and why
 OPEN = {
-    "signal-on-some-ranks": "`range(args.steps)` is taken to be alike on all ranks by the name `args` alone",
     "rank-missing-at-init": "before there is a page only the environment of the launcher tells a rank",
 }
 TURNED = Path(__file__).with_name("turned.py")
