@@ -332,7 +332,15 @@ def _joined(analysis: Analysis, frame: Frame, node: Any) -> Value:
     parts = [evaluate(analysis, frame, v.value) for v in node.values if isinstance(v, ast.FormattedValue)]
     if not parts:
         return unknown("text", id(node))
-    return lift("format", lambda *a: "/".join(map(str, a)), parts)._replace(tags=_text_tags(parts))
+    text = "".join(_pattern(v) for v in node.values)
+    return lift(f"format {text}", lambda *a: text.format(*a), parts)._replace(tags=_text_tags(parts))
+
+
+def _pattern(node: ast.expr) -> str:
+    """A piece of an f-string as a piece of a pattern for `str.format`."""
+    if isinstance(node, ast.Constant):
+        return str(node.value).replace("{", "{{").replace("}", "}}")
+    return "{}" if getattr(node, "format_spec", None) is None else "{!s}"
 
 
 def _text_tags(parts: list[Value]) -> frozenset[str]:

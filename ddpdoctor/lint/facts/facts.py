@@ -11,6 +11,7 @@ from ddpdoctor.lint.facts.compare import Divergence, divergences
 from ddpdoctor.lint.facts.events import Call, Iteration
 from ddpdoctor.lint.facts.modules import Module
 from ddpdoctor.lint.facts.project import Project
+from ddpdoctor.lint.facts.reach import Reached, reached
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt, Loop, Node, Op, Scope, operations
 from ddpdoctor.lint.rule import LintRule
@@ -71,6 +72,20 @@ class ModuleFacts:
                 elif isinstance(node, Scope):
                     stack.extend(node.body)
         return found
+
+    @cached_property
+    def reached(self) -> list[Reached]:
+        """Collectives with the calls, branches and loops that lead to them."""
+        try:
+            return reached(self.analysis.roots)
+        except RecursionError:
+            self.analysis.too_deep = True
+            return []
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The syntax node that each node of this file stands in."""
+        return {child: node for node in ast.walk(self.module.tree) for child in ast.iter_child_nodes(node)}
 
     @cached_property
     def assignments(self) -> list[tuple[str, ast.expr]]:

@@ -1,0 +1,185 @@
+"""A collective that runs only on the rank that has failed, or a failure that one rank swallows
+
+## What it does
+Finds collectives in `finally:` and `except:` that run after an exception too, `destroy_process_group()` there with
+NCCL, and handlers in a training loop that swallow an exception out of a DDP backward or another collective.
+
+## Why it hangs
+An exception rarely happens on all ranks at once. The rank that has it waits in the handler's collective for ranks that
+are in another one, and the traceback is not shown before the timeout. A rank that swallows it is one collective behind
+for ever: its next step meets the others' last.
+
+## Example
+```python
+try:
+    train(model, loader)
+finally:
+    dist.barrier()
+    dist.destroy_process_group()
+```
+
+## Use instead
+```python
+train(model, loader)
+dist.barrier()
+dist.destroy_process_group()
+```
+
+## Fix safety
+No automatic fix: what follows a failure is the author's decision.
+
+## When it is wrong
+When the exception can only come on all ranks together. A collective under a condition that tells how the block ended,
+handlers that raise again, that leave the loop or that call something that may inform the other ranks, and
+`destroy_process_group()` on gloo are not reported.
+
+## References
+https://github.com/pytorch/torchtitan/pull/1342
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import tries
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.reach import Reached
+from ddpdoctor.lint.facts.residual import rank_decided
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD116", "collective-in-exception-path", Severity.WARNING, ("DD208", "DD253"))
+
+#: making groups again is how a job recovers
+_SETUP = frozenset({"init_process_group", "new_group"})
+_DESTROY = "torch.distributed.destroy_process_group"
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Every `try` of the file: its `finally`, its handlers, and what they swallow."""
+    for node in ast.walk(facts.module.tree):
+        if not isinstance(node, ast.Try):
+            continue
+        if node.finalbody:
+            yield from _in_finally(facts, node)
+        for handler in node.handlers:
+            if tries.catches_local(handler):
+                yield from _in_handler(facts, node, handler)
+                yield from _swallowed(facts, node, handler)
+
+
+def _through(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[tuple[Reached, int]]:
+    first, last = tries.lines_of(body)
+    for item in facts.reached:
+        index = item.within(facts.module.path, first, last)
+        if index is not None and item.op.op not in _SETUP:
+            yield item, index
+
+
+def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
+    if any(_leaves_at_once(h) for h in node.handlers):
+        return
+    outcome = tries.bound_in(node)
+    for item, index in _through(facts, node.finalbody):
+        here = item.way[index]
+        if _on_all_ranks(item) and not _tells_outcome(node.finalbody, here, outcome):
+            message = (
+                f"{item.op.op} in `finally` runs after an exception too: the rank that failed waits here for ranks "
+                "that are elsewhere, and its traceback waits with it"
+            )
+            yield facts.finding(RULE, here, message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
+    for here in _destroyed(facts, node.finalbody):
+        if not _tells_outcome(node.finalbody, here, outcome):
+            message = (
+                "after an exception on one rank, destroy_process_group waits here for NCCL operations that the other "
+                "ranks never join: call it after the block instead"
+            )
+            yield facts.finding(RULE, here, message)
+
+
+def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
+    regular = {item.op.op for item, _ in _through(facts, [*node.body, *node.orelse])}
+    for item, index in _through(facts, handler.body):
+        if item.op.op in regular or not _on_all_ranks(item):
+            continue
+        message = (
+            f"only a rank that met the exception runs this {item.op.op}: it waits for ranks that did not, unless all "
+            "fail together"
+        )
+        yield facts.finding(RULE, item.way[index], message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
+
+
+def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
+    if tries.acts(handler) or any(True for _ in _through(facts, handler.body)):
+        return
+    first, last = tries.lines_of(node.body)
+    for item, index in _through(facts, node.body):
+        outside = _repeating(facts, item, index, first, last)
+        if outside is None or not _may_fail_before(node, item.way[index], item.op.op):
+            continue
+        if tries.goes_on(handler.body, after_return=outside):
+            message = (
+                f"an exception on one rank is swallowed here, around {item.op.op}: that rank goes on with its next "
+                "step while the others wait for it in this one"
+            )
+            related = ((item.op.site, f"{item.op.op} needs all ranks"),)
+            yield facts.finding(RULE, handler, message, related=related)
+            return
+
+
+def _repeating(facts: ModuleFacts, item: Reached, index: int, first: int, last: int) -> bool | None:
+    """None where no loop goes round the `try`; else whether the loop is a caller's."""
+    found: bool | None = None
+    for loop, depth in item.loops:
+        inside = loop.site.file == facts.module.path and first <= loop.site.line <= last
+        if depth <= index and not inside:
+            found = depth < index
+    return found
+
+
+def _may_fail_before(node: ast.Try, here: Site, op: str) -> bool:
+    """A backward fails by itself; another collective's block must hold something else that can fail on one rank."""
+    if op.startswith("backward"):
+        return True
+    return any(
+        isinstance(n, ast.Call) and (n.lineno, n.col_offset) < (here.line, here.column - 1)
+        for statement in node.body
+        for n in ast.walk(statement)
+    )
+
+
+def _leaves_at_once(handler: ast.ExceptHandler) -> bool:
+    """`os._exit` does not run `finally`."""
+    return any(isinstance(n, ast.Attribute) and n.attr in ("_exit", "abort", "kill") for n in ast.walk(handler))
+
+
+def _on_all_ranks(item: Reached) -> bool:
+    return not any(rank_decided(branch.truth) for branch in item.under)
+
+
+def _tells_outcome(body: list[ast.stmt], here: Site, outcome: set[str]) -> bool:
+    """The call stands under a condition on what the guarded block left behind, or on the exception itself."""
+    for statement in body:
+        for node in ast.walk(statement):
+            inside = isinstance(node, ast.If) and node.lineno <= here.line <= (node.end_lineno or 0)
+            if inside and isinstance(node, ast.If):
+                names = tries.names_in(node.test)
+                if names & outcome or "exc_info" in names or "exception" in names:
+                    return True
+    return False
+
+
+def _destroyed(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[Site]:
+    """Where NCCL groups are destroyed, seen from these lines."""
+    groups = facts.named("torch.distributed.init_process_group")
+    backends = [call.argument(0, "backend") for call in groups]
+    if not any(b is not None and isinstance(b.constant, str) and "nccl" in b.constant for b in backends):
+        return
+    first, last = tries.lines_of(body)
+    for call in facts.named(_DESTROY):
+        for site in (*call.context.chain, call.site):
+            if site.file == facts.module.path and first <= site.line <= last and not call.context.some_ranks_only:
+                yield site
+                break

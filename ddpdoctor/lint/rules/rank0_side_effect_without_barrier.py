@@ -1,0 +1,136 @@
+"""Rank 0 makes a file that the others use without waiting for it
+
+## What it does
+Finds a path that only some ranks write, download, unpack or create, and that the others read or write into later with
+no collective between the two.
+
+## Why it harms
+Nothing makes the other ranks wait: they find no file, or half of one. It works as long as rank 0 is fast, and fails on
+a slow disk or a large download; the rank that raises then leaves the rest waiting for it.
+
+## Example
+```python
+if rank == 0:
+    download(path)
+data = torch.load(path)
+```
+
+## Use instead
+```python
+if rank == 0:
+    download(path)
+dist.barrier()
+data = torch.load(path)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When something else makes the ranks wait that cannot be seen. A function between the two whose name says that it
+synchronises, a context like `main_process_first`, a lock, and a loop that polls for the file keep the rule silent.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import files, loaders
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.files import Touch, Use
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD124", "rank0-side-effect-without-barrier", Severity.WARNING, ("DD251",))
+
+#: functions that may make ranks wait for each other, or that only one process at a time gets through
+_WAITS = re.compile(
+    r"barrier|sync|wait|broadcast|gather|reduce|init_|setup|prepare|spawn|first|lock|rendezvous|launch|sleep"
+    r"|retry|poll|distribut|DDP",
+    re.IGNORECASE,
+)
+_CHANGES = frozenset({Use.WRITES_FILE, Use.MAKES_FOLDER, Use.FILLS})
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Paths that some ranks write and others need."""
+    touched = files.touches(facts)
+    writers = [t for t in touched if t.use in _CHANGES and t.call.context.some_ranks_only]
+    if not writers:
+        return
+    for reader in touched:
+        for writer in writers:
+            places = _race(facts, writer, reader, touched)
+            if places is not None:
+                done, used = places
+                message = (
+                    f"only some ranks make this path, at line {done.line}, and the others use it here with nothing "
+                    "that makes them wait: put a barrier between"
+                )
+                yield facts.finding(RULE, used, message, related=((writer.call.site, "made here, by some ranks"),))
+                break
+
+
+def _race(facts: ModuleFacts, writer: Touch, reader: Touch, touched: list[Touch]) -> tuple[Site, Site] | None:
+    """(where it is made, where it is used), both in one function of this file."""
+    late = reader.call.context.mask & ~writer.call.context.mask
+    if not late or not files.needs(reader, writer) or reader.call.context.handler == "try":
+        return None
+    if _excluded(writer.call, reader.call) or any(_WAITS.search(w) for w in writer.call.context.withs):
+        return None
+    places = _side_by_side(facts, writer.call, reader.call)
+    if places is None or _waits(facts, *places):
+        return None
+    # the others have made the folder themselves
+    own = any(
+        t.parts == writer.parts and t.use in _CHANGES and not late & ~t.call.context.mask and t.call is not reader.call
+        for t in touched
+        if t.call.index < reader.call.index
+    )
+    return None if own else places
+
+
+def _excluded(writer: Call, reader: Call) -> bool:
+    """One stands under a condition that the other stands under the opposite of."""
+    sides = {(g.truth, g.side) for g in writer.context.guards if len(g.truth) == 1}
+    return any((g.truth, not g.side) in sides for g in reader.context.guards if len(g.truth) == 1)
+
+
+def _side_by_side(facts: ModuleFacts, writer: Call, reader: Call) -> tuple[Site, Site] | None:
+    """The statements of the innermost common function through which they are reached, in this order."""
+    if writer.context.calls[0] != reader.context.calls[0]:
+        return None
+    ways = ((*writer.context.chain, writer.site), (*reader.context.chain, reader.site))
+    for done, used in zip(*ways, strict=False):
+        if done == used:
+            continue
+        here = facts.module.path
+        ordered = done.file == used.file == here and done.line < used.line
+        return (done, used) if ordered and loaders.same_function(facts, done.line, used.line) else None
+    return None
+
+
+def _waits(facts: ModuleFacts, done: Site, used: Site) -> bool:
+    """Between the two lines is a collective, or something that may be one."""
+    here = facts.module.path
+    if any(item.within(here, done.line, used.end_line) is not None for item in facts.reached):
+        return True
+    for node in ast.walk(facts.module.tree):
+        line = getattr(node, "lineno", 0)
+        if not done.line <= line <= used.end_line:
+            continue
+        if isinstance(node, ast.While):
+            return True
+        if isinstance(node, ast.Call):
+            func = node.func
+            name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+            if _WAITS.search(name):
+                return True
+    return False
