@@ -30,6 +30,7 @@ RULES = (
     "collective_result_lost",
     "collective_argument_error",
     "rank0_side_effect_without_barrier",
+    "rank_divergent_shared_value",
     "identical_rng_all_ranks",
     "rank_dependent_split",
     "shard_order_not_synced",

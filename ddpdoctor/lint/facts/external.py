@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 Keywords = tuple[tuple[str, Value], ...]
 
 _DATA = frozenset({"ddp", "batch", "time", "file", "unique", "local-choice", "shard", "block"})
+#: a name that each process makes up for itself
+_OWN = frozenset({"time", "unique"})
 _FIRST = per_rank((True, False, False, False), frozenset({"rank"}))
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 _CASTS: dict[str, Callable[..., object]] = {
@@ -247,7 +249,7 @@ def _method(
         key = (method, receiver.atoms, site if args or method == "__call__" else 0)
         value = unknown(*key, taint=taint, tags=tags - {"wrapped"})
         return value._replace(thing=Method(receiver, method))
-    return unknown("method", site, tags=receiver.tags & frozenset({"ddp"}) - {"wrapped"})._replace(
+    return unknown("method", site, tags=receiver.tags & (_OWN | {"ddp"}))._replace(
         thing=Made(f"?.{method}", site, (receiver, *args), keywords, node)
     )
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _BUILTINS = frozenset(dir(builtins))
 #: attributes of tensors and loaders that keep what is known of the data
+_KEPT = frozenset({"ddp", "batch", "time", "unique"})
 _DATA_ATTRIBUTES = frozenset({"data", "grad", "T", "loss", "logits", "mT", "real"})
 
 
@@ -218,7 +219,7 @@ def _unknown_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str
     taint = Taint.UNKNOWN
     if name in _DATA_ATTRIBUTES and owner.taint is Taint.RANK_LOCAL:
         taint = Taint.RANK_LOCAL
-    result = unknown("attribute", owner.atoms, name, taint=taint, tags=owner.tags & frozenset({"ddp", "batch"}))
+    result = unknown("attribute", owner.atoms, name, taint=taint, tags=owner.tags & _KEPT)
     return result._replace(thing=Method(owner, name))
 
 

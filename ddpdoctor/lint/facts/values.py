@@ -103,7 +103,9 @@ FALSE = const(False)
 NONE = const(None)
 
 #: tags that outlive arithmetic
-STICKY = frozenset({"rank", "local_rank", "ddp", "batch", "time", "file", "shard", "block", "world", "ceil", "seeded"})
+STICKY = frozenset({
+    "rank", "local_rank", "ddp", "batch", "time", "file", "shard", "block", "world", "ceil", "seeded", "unique",
+})  # fmt: skip
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,

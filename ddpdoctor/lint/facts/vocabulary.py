@@ -266,7 +266,8 @@ PURE_METHODS = frozenset({
 #: the wall clock: never the same on two ranks
 CLOCK_CALLS = frozenset({
     "time.time", "time.perf_counter", "time.monotonic", "time.process_time", "time.time_ns",
-    "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
+    "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "time.strftime", "time.ctime",
+    "time.localtime", "time.gmtime", "time.asctime",
 })  # fmt: skip
 #: fresh on every process, whatever the seed
 UNIQUE_CALLS = frozenset({

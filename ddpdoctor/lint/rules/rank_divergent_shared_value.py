@@ -1,0 +1,133 @@
+"""A name that each rank makes up for itself, for something that all ranks write together
+
+## What it does
+Finds a clock, a UUID, a temporary folder or a process id in the path of a collective save (distributed checkpoint,
+Accelerate's `save_state`, DeepSpeed's `save_checkpoint`, Fabric's `save`), in the folder that each rank saves its part
+to, and in the file through which the ranks are to find each other.
+
+## Why it harms
+Each rank calls it by itself, and gets another value. The checkpoint is split over several folders, of which none is
+complete; with a clock only when the ranks are on two sides of a second, so it shows once in a while. Ranks that look
+for each other in different files wait for ever.
+
+## Example
+```python
+folder = f"checkpoints/{time.strftime('%H%M%S')}"
+torch.distributed.checkpoint.save(state, checkpoint_id=folder)
+```
+
+## Use instead
+```python
+name = [time.strftime("%H%M%S")]
+dist.broadcast_object_list(name, src=0)
+torch.distributed.checkpoint.save(state, checkpoint_id=f"checkpoints/{name[0]}")
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When a function that cannot be seen makes the value equal afterwards. Names of logs, and values that one rank alone
+uses, that are broadcast or that a parent process hands to all ranks, are not reported.
+
+## References
+https://github.com/Lightning-AI/pytorch-lightning/issues/15304
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD125", "rank-divergent-shared-value", Severity.WARNING, ("DD262",))
+
+_OWN = frozenset({"time", "unique"})
+_CHECKPOINT = "torch.distributed.checkpoint."
+#: collective saves: (position, name) of the path
+_SAVES: dict[str, tuple[int, str]] = {
+    f"{_CHECKPOINT}save": (-1, "checkpoint_id"),
+    f"{_CHECKPOINT}async_save": (-1, "checkpoint_id"),
+    f"{_CHECKPOINT}FileSystemWriter": (0, "path"),
+    f"{_CHECKPOINT}filesystem.FileSystemWriter": (0, "path"),
+    f"{_CHECKPOINT}FsspecWriter": (0, "path"),
+}
+#: the same as methods, by the class that has them
+_METHODS: dict[tuple[str, str], tuple[int, str]] = {
+    ("accelerate.Accelerator", "save_state"): (0, "output_dir"),
+    ("accelerate.Accelerator", "save_model"): (1, "save_directory"),
+    ("lightning.fabric.Fabric", "save"): (0, "path"),
+}
+_OF_EACH_RANK: dict[str, tuple[int, str]] = {"torch.save": (1, "f"), "numpy.save": (0, "file")}
+#: several processes are started from here: what the parent makes up is the same for all of them
+_STARTS = ("spawn", "Process", "MultiProcessTestCase", "start_processes", "ProcessPoolExecutor", "fork")
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Saves and meeting points whose name differs between ranks."""
+    for call in facts.calls:
+        if call.context.mask.bit_count() < 2:
+            continue
+        path = _shared(facts, call)
+        if path is not None and path.tags & _OWN:
+            yield facts.finding(
+                RULE, call.site, f"{_who(path)}, so the ranks save to different places: broadcast the name from rank 0"
+            )
+        elif _folder_of_parts(call):
+            message = (
+                "the folder's name is made up by each rank for itself, so the parts that the ranks save end up in "
+                "different folders: broadcast the name from rank 0"
+            )
+            yield facts.finding(RULE, call.site, message)
+    yield from _meeting_points(facts)
+
+
+def _who(value: Value) -> str:
+    return "every rank reads its own clock for this name" if "time" in value.tags else "every rank gets another name"
+
+
+def _shared(facts: ModuleFacts, call: Call) -> Value | None:
+    place = _SAVES.get(call.path)
+    if place is None and not call.path:
+        made = call.receiver.thing if call.receiver is not None else None
+        if isinstance(made, Made):
+            place = _METHODS.get((made.path, call.method))
+        if place is None and call.method == "save_checkpoint" and "deepspeed" in facts.module.words:
+            return next((v for v in (*call.args, *(v for _, v in call.keywords)) if v.tags & _OWN), None)
+    return call.argument(*place) if place is not None else None
+
+
+def _folder_of_parts(call: Call) -> bool:
+    """`torch.save(part, os.path.join(<a folder of this moment>, f"rank{rank}.pt"))`."""
+    place = _OF_EACH_RANK.get(call.path)
+    path = call.argument(*place) if place is not None else None
+    thing = path.thing if path is not None else None
+    if not isinstance(thing, Made) or thing.path != "os.path.join" or len(thing.args) < 2:
+        return False
+    folder, *names = thing.args
+    ranked = any("rank" in n.tags for n in names) and "rank" not in folder.tags
+    return ranked and bool(folder.tags & _OWN)
+
+
+def _meeting_points(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Temporary files as the place where ranks that were started one by one look for each other."""
+    if facts.mentions(*_STARTS):
+        return
+    for call in facts.named("torch.distributed.init_process_group", "torch.distributed.FileStore"):
+        name = "init_method" if call.path.endswith("group") else "file_name"
+        where = call.argument(1, name) if name == "init_method" else call.argument(0, name)
+        if where is None or not where.tags & _OWN or call.context.mask.bit_count() < 2 or _alone(call):
+            continue
+        message = "every rank makes up its own file to meet in, so no rank finds another one: all must use one path"
+        yield facts.finding(RULE, call.site, message)
+
+
+def _alone(call: Call) -> bool:
+    """A group of one process."""
+    size = call.keyword("world_size") or (call.argument(1, "world_size") if call.path.endswith("Store") else None)
+    return size is None or size.constant == 1
