@@ -43,7 +43,8 @@ class Alarm:
 def main() -> int:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     jobs = int(sys.argv[2]) if len(sys.argv) > 2 else 2
-    cases = [case for case in catalogue.load_all(catalogue.root()) if not runner.missing(case)]
+    every = catalogue.load_all(catalogue.root())
+    cases = [case for case in every if not runner.missing(case) and case.harm is None]
     with tempfile.TemporaryDirectory(prefix="ddp-") as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         broken = [
             pool.submit(_broken, case, Path(folder, f"{case.name}-{number}"))

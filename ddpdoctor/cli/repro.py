@@ -1,4 +1,4 @@
-"""Impure. `ddpdoctor repro`: real jobs that hang for a known reason, and whether the diagnosis is the right one."""
+"""Impure. `ddpdoctor repro`: real jobs that hang or do harm for a known reason, and whether that reason is found."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _EPILOG = """examples:
   ddpdoctor repro all --jobs 2
 
 exit status:
-  0  diagnosed as expected
+  0  found as expected
   1  not
   2  unusable arguments"""
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="list|show|run|all", required=True)
     listing = actions.add_parser("list", help="name the cases")
     show = actions.add_parser("show", help="print a case's program")
-    running = actions.add_parser("run", help="run a case under `ddpdoctor watch` and compare the verdict")
+    running = actions.add_parser("run", help="run a case and compare what is found with what is known")
     every = actions.add_parser("all", help="run every case, broken and fixed")
     for action in (show, running):
         action.add_argument("name", metavar="NAME", help="a case, as `ddpdoctor repro list` names it")
@@ -83,7 +83,7 @@ def _list(as_json: bool) -> ExitCode:
         return ExitCode.OK
     widest = max((len(case.name) for case in cases), default=0)
     for case in cases:
-        print(f"{case.code}  {case.name:<{widest}}  {case.ranks} ranks  {case.outcome.value:<5}  {case.summary}")
+        print(f"{case.code}  {case.name:<{widest}}  {case.ranks} ranks  {case.ends_as:<5}  {case.summary}")
     return ExitCode.OK
 
 
@@ -118,16 +118,29 @@ def _run_one(case: Case, ranks: int | None, fixed: bool, stop: threading.Event) 
     folder = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-")) / case.name
     command = runner.launch_command(case.launcher, program, ranks)
     _say(f"{case.name}: {case.summary}")
-    _say(f"starting {ranks} ranks: ddpdoctor watch --on-hang stop -- {' '.join(_short(word) for word in command)}")
+    watched = "" if case.harm else "ddpdoctor watch --on-hang stop -- "
+    _say(f"starting {ranks} ranks: {watched}{' '.join(_short(word) for word in command)}")
     live = _Live(folder)
     result = runner.run(case, ranks=ranks, fixed=fixed, folder=folder, stop=stop, tick=live)
     if result.report is not None and not live.told:
         live.tell(result.report)
+    _show_harm(result)
     _say(f"expected and found, {result.seconds:.0f} s in all; what the job printed: {folder / runner.OUTPUT}")
     for line in _table(result):
         _say(line)
     _say(_conclusion(result))
     return result
+
+
+def _show_harm(result: Result) -> None:
+    """The program's own words, and the line that lint points at."""
+    for line in result.shown:
+        _say(f"the program says: {line}")
+    if result.findings:
+        from ddpdoctor.report.findings import full
+
+        texts = {f.file: Path(f.file).read_text(encoding="utf-8") for f in result.findings}
+        print(f"\n{full.render(result.findings, texts)}", file=sys.stderr, flush=True)
 
 
 class _Live:
@@ -232,7 +245,7 @@ def _conclusion(result: Result) -> str:
     if result.skipped:
         return f"{result.name} was not run: it {result.skipped}"
     if not result.passed:
-        return f"{result.name} was not diagnosed as expected"
+        return f"{result.name} did not come out as expected"
     return f"{result.name} behaves as expected" + (
         "" if result.program == "fixed.py" else f"; its cure: `ddpdoctor repro run {result.name} --fixed`"
     )
@@ -243,7 +256,7 @@ def _as_json(result: Result) -> object:
 
 
 def _case_as_json(case: Case) -> object:
-    return {**codec.encode(case), "folder": str(case.folder)}
+    return {**codec.encode(case), "folder": str(case.folder), "outcome": case.ends_as}
 
 
 def _short(word: str) -> str:

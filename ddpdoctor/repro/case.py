@@ -10,6 +10,22 @@ from ddpdoctor.model.ranks import RankSet
 
 
 @dataclass(frozen=True, slots=True)
+class Harm:
+    """What shows a failure that does not hang: a number that the program itself prints as `<measure>: <number>`.
+
+    Bounds are inclusive.
+    """
+
+    measure: str
+    #: what broken.py comes to
+    harmed: tuple[int, int]
+    #: what fixed.py comes to
+    cured: tuple[int, int]
+    #: broken.py also ends with an error
+    fails: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One fixture and what is expected of its broken program."""
 
@@ -26,6 +42,7 @@ class Case:
     deadlock: Deadlock
     #: the same fault ends in either of two ways, of which one can be proven
     sometimes_proven: bool
+    #: what `watch` must find; HEALTHY where the program does harm without stopping
     outcome: Outcome
     launcher: str
     #: lint rule that finds it before launch, "" for none
@@ -36,10 +53,17 @@ class Case:
     needs: str
     #: the longest that a run may take
     seconds: int
+    #: set where the program is run plainly, and its own numbers show what is wrong
+    harm: Harm | None = None
 
     def allows(self, found: Deadlock) -> bool:
         """Is this what may be said of its deadlock?"""
         return found is self.deadlock or (self.sometimes_proven and found is Deadlock.PROVEN)
+
+    @property
+    def ends_as(self) -> str:
+        """How broken.py ends, in a word."""
+        return "harm" if self.harm else self.outcome.value
 
     @property
     def broken(self) -> Path:

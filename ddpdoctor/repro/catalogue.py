@@ -13,7 +13,7 @@ import ddpdoctor
 from ddpdoctor.errors import InputError
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
 from ddpdoctor.model.ranks import RankSet
-from ddpdoctor.repro.case import Case
+from ddpdoctor.repro.case import Case, Harm
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -29,6 +29,11 @@ _KEYS = frozenset(
         *("launcher", "lint", "stall_after", "sometimes_proven", "needs", "seconds"),
     }
 )
+#: `outcome` of a program that neither hangs nor dies of it, and the keys that say how the harm shows
+_HARM = "harm"
+_HARM_KEYS = frozenset({"measure", "harmed", "cured", "fails"})
+#: what only a hang or a crash has
+_VERDICT_KEYS = frozenset({"culprits", "deadlock", "stall_after", "sometimes_proven"})
 
 
 def root() -> Path:
@@ -61,9 +66,11 @@ def load(folder: Path) -> Case:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: {error}", hint="see the other fixtures for the form") from None
     fields = _Fields(path, values)
-    unknown = sorted(values.keys() - _KEYS)
+    outcome = fields.choice("outcome", [*(o.value for o in Outcome), _HARM])
+    keys = (_KEYS - _VERDICT_KEYS) | _HARM_KEYS if outcome == _HARM else _KEYS
+    unknown = sorted(values.keys() - keys)
     if unknown:
-        raise fields.wrong(unknown[0], f"is not a key; keys are {', '.join(sorted(_KEYS))}")
+        raise fields.wrong(unknown[0], f"is not a key; keys are {', '.join(sorted(keys))}")
     if fields.get("name", str) != folder.name:
         raise fields.wrong("name", f"must be the folder's name, {folder.name!r}")
     ranks = fields.get("ranks", int)
@@ -73,16 +80,26 @@ def load(folder: Path) -> Case:
         summary=fields.get("summary", str),
         folder=folder,
         ranks=ranks,
-        culprits=fields.ranks("culprits", ranks),
+        culprits=RankSet() if outcome == _HARM else fields.ranks("culprits", ranks),
         line=_line_of(folder / "broken.py", fields),
-        deadlock=Deadlock(fields.choice("deadlock", [d.value for d in Deadlock])),
+        deadlock=Deadlock.NO if outcome == _HARM else Deadlock(fields.choice("deadlock", [d.value for d in Deadlock])),
         sometimes_proven=fields.flag("sometimes_proven"),
-        outcome=Outcome(fields.choice("outcome", [o.value for o in Outcome])),
+        outcome=Outcome.HEALTHY if outcome == _HARM else Outcome(outcome),
         launcher=fields.choice("launcher", LAUNCHERS),
         lint=fields.code("lint", ""),
         stall_after=fields.get("stall_after", int) if "stall_after" in values else None,
         needs=fields.choice("needs", ("", "gpu", "multi-node"), ""),
         seconds=fields.get("seconds", int),
+        harm=_harm(fields) if outcome == _HARM else None,
+    )
+
+
+def _harm(fields: _Fields) -> Harm:
+    return Harm(
+        measure=fields.get("measure", str),
+        harmed=fields.bounds("harmed"),
+        cured=fields.bounds("cured"),
+        fails=fields.flag("fails"),
     )
 
 
@@ -125,6 +142,12 @@ class _Fields:
         if not all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v < world_size for v in values):
             raise self.wrong(key, f"must be a list of ranks below {world_size}, found {values!r}")
         return RankSet.of(values)
+
+    def bounds(self, key: str) -> tuple[int, int]:
+        values = self.get(key, list)
+        if [type(v) for v in values] != [int, int] or values[0] > values[1]:
+            raise self.wrong(key, f"must be the least and the greatest whole number, found {values!r}")
+        return values[0], values[1]
 
 
 def _line_of(broken: Path, fields: _Fields) -> int:

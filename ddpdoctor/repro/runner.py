@@ -1,8 +1,9 @@
-"""Impure. Runs a fixture's program for real, under `ddpdoctor watch`, and reads the verdict."""
+"""Impure. Runs a fixture's program for real: under `ddpdoctor watch` for its verdict, or plainly for its numbers."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
 import subprocess
@@ -11,17 +12,19 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
+from ddpdoctor.lint import engine, registry
+from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.codec import DecodeError
 from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.report import Report
 from ddpdoctor.report import json
 from ddpdoctor.repro import verdict
-from ddpdoctor.repro.case import Case
+from ddpdoctor.repro.case import Case, Harm
 
 #: seconds that importing torch may take on a busy machine, on top of what the fixture asks for
 _STARTUP = 60.0
@@ -36,7 +39,7 @@ _REPORT = "report.json"
 _MARK = "DDPDOCTOR_REPRO"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Result:
     """One run of one program of a fixture."""
 
@@ -47,8 +50,11 @@ class Result:
     checks: tuple[verdict.Check, ...]
     #: seconds that the whole run took
     seconds: float
-    #: what watch wrote, None where it wrote nothing
+    #: what watch wrote, None where it wrote nothing or was not asked
     report: Report | None = None
+    #: of a program that does harm: its own lines that show it, and what lint finds in it
+    shown: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     #: why it was not run, "" if it was
     skipped: str = ""
     #: what watch and the job printed, the report and the bundle; "" where it was not run
@@ -80,13 +86,34 @@ def run(
         return Result(case.name, case.code, program.name, ranks, (), 0.0, skipped=lacking)
     folder.mkdir(parents=True)
     began = time.monotonic()
-    with _started(_watch_command(case, program, ranks, folder), folder / OUTPUT) as process:
+    plain = launch_command(case.launcher, program, ranks)
+    command = plain if case.harm else [*_watch_command(case, folder), *plain]
+    with _started(command, folder / OUTPUT) as process:
         for _ in _until_told(process, folder, case, fixed, began, stop):
             tick(time.monotonic() - began)
         report, status = report_in(folder), process.poll()
-    checks = verdict.of_fixed(report, status) if fixed else verdict.of_broken(case, ranks, report, status)
-    seconds = time.monotonic() - began
-    return Result(case.name, case.code, program.name, ranks, checks, seconds, report, folder=str(folder))
+    result = Result(case.name, case.code, program.name, ranks, (), 0.0, report, folder=str(folder))
+    if case.harm:
+        result = _with_numbers(result, case, case.harm, program, status)
+    elif fixed:
+        result = dataclasses.replace(result, checks=verdict.of_fixed(report, status))
+    else:
+        result = dataclasses.replace(result, checks=verdict.of_broken(case, ranks, report, status))
+    return dataclasses.replace(result, seconds=time.monotonic() - began)
+
+
+def _with_numbers(result: Result, case: Case, harm: Harm, program: Path, status: int | None) -> Result:
+    """What the program printed of itself, and what lint finds in it."""
+    output = (Path(result.folder) / OUTPUT).read_text(encoding="utf-8", errors="replace")
+    findings = engine.lint([str(program)], Settings(registry.defaults())).findings
+    fixed = program == case.fixed
+    codes = {finding.code for finding in findings}
+    return dataclasses.replace(
+        result,
+        checks=verdict.of_harm(case, harm, result.ranks, output, status, codes, fixed=fixed),
+        shown=tuple(line for line in output.splitlines() if f"{harm.measure}: " in line),
+        findings=findings,
+    )
 
 
 def report_in(folder: Path) -> Report | None:
@@ -110,12 +137,12 @@ def launch_command(launcher: str, program: Path, ranks: int) -> list[str]:
     return [sys.executable, str(program)]
 
 
-def _watch_command(case: Case, program: Path, ranks: int, folder: Path) -> list[str]:
+def _watch_command(case: Case, folder: Path) -> list[str]:
+    """`watch`, up to and with the `--`."""
     patience = ["--stall-after", str(case.stall_after)] if case.stall_after is not None else []
     return [
         *(sys.executable, "-m", "ddpdoctor", "watch", "--on-hang", "stop", *patience),
-        *("--json", str(folder / _REPORT), "--bundle", str(folder / "bundle")),
-        *("--", *launch_command(case.launcher, program, ranks)),
+        *("--json", str(folder / _REPORT), "--bundle", str(folder / "bundle"), "--"),
     ]
 
 

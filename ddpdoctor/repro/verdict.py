@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ddpdoctor.errors import ExitCode
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
-from ddpdoctor.repro.case import Case
+from ddpdoctor.repro.case import Case, Harm
 
 #: seconds from the last progress to the report: with a proof, and beyond `--stall-after` without one
 PROVEN_WITHIN = 6.0
@@ -55,6 +56,33 @@ def of_fixed(report: Report | None, status: int | None) -> tuple[Check, ...]:
         _equal("outcome", Outcome.HEALTHY.value, said),
         _equal("code", "none", named),
     )
+
+
+def of_harm(
+    case: Case, harm: Harm, ranks: int, output: str, status: int | None, codes: set[str], *, fixed: bool
+) -> tuple[Check, ...]:
+    """A program that was run plainly: its own number, how it ended, and what lint said of it.
+
+    `status` is the launcher's, None where we ended the run; `codes` are those of lint's findings.
+    """
+    low, high = harm.cured if fixed else harm.harmed
+    fails = harm.fails and not fixed
+    found = number_in(output, harm.measure)
+    # how large the harm is follows from how the fixture's data fall on its own number of ranks
+    fits = found is not None and (low <= found <= high or ranks != case.ranks)
+    expected = f"{low}" if low == high else f"{low} to {high}"
+    ended = "did not end" if status is None else str(status)
+    return (
+        Check("number", expected if ranks == case.ranks else "any", "none" if found is None else f"{found:g}", fits),
+        Check("status", "an error" if fails else "0", ended, status is not None and bool(status) == fails),
+        _equal("lint", "nothing" if fixed else case.lint or "nothing", ", ".join(sorted(codes)) or "nothing"),
+    )
+
+
+def number_in(output: str, measure: str) -> float | None:
+    """The last number that the program printed behind `<measure>:`."""
+    found = re.findall(rf"{re.escape(measure)}: (-?\d+(?:\.\d+)?)", output)
+    return float(found[-1]) if found else None
 
 
 def _equal(what: str, expected: str, found: str) -> Check:

@@ -29,6 +29,20 @@ def test_a_run_shows_its_verdict_and_passes() -> None:
     assert "WRONG" not in done.stderr
 
 
+def test_a_harm_is_shown_with_the_programs_own_numbers_and_the_line_that_lint_finds() -> None:
+    done = subprocess.run(
+        [*REPRO, "run", "every-rank-all-data", "--json"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)
+    assert result["passed"]
+    assert result["report"] is None
+    assert [finding["code"] for finding in result["findings"]] == ["DD103"]
+    assert "ddpdoctor: the program says: epoch 1: visits of each sample: 2" in done.stderr
+    assert "DD103 missing-distributed-sampler" in done.stderr
+    assert "ddpdoctor watch" not in done.stderr
+
+
 def test_ctrl_c_ends_the_job_and_leaves_no_process() -> None:
     mark = f"{os.getpid()}-{time.monotonic_ns()}"
     run = subprocess.Popen(

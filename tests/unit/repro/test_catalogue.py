@@ -8,9 +8,10 @@ import pytest
 
 from ddpdoctor.diagnose import registry
 from ddpdoctor.errors import InputError
+from ddpdoctor.lint.registry import names as lint_rules
 from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.repro import catalogue
-from ddpdoctor.repro.case import Case
+from ddpdoctor.repro.case import Case, Harm
 
 CASES = catalogue.load_all(catalogue.root())
 
@@ -26,6 +27,20 @@ launcher = "torchrun"
 seconds = 40
 """
 
+HARM = """code = "DD101"
+name = "case"
+summary = "Something."
+ranks = 2
+locate = "wait()"
+outcome = "harm"
+measure = "samples seen"
+harmed = [1, 7]
+cured = [8, 8]
+launcher = "torchrun"
+lint = "DD101"
+seconds = 40
+"""
+
 
 def _case(folder: Path, toml: str, program: str = "first()\nwait()\n") -> Path:
     folder = folder / "case"
@@ -36,20 +51,44 @@ def _case(folder: Path, toml: str, program: str = "first()\nwait()\n") -> Path:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_fixture_belongs_to_a_diagnosis_that_exists(case: Case) -> None:
-    assert case.code in {registered.rule.code for registered in registry.RULES}
+def test_a_fixture_belongs_to_a_diagnosis_or_a_lint_rule_that_exists(case: Case) -> None:
+    known = set(lint_rules()) if case.harm else {registered.rule.code for registered in registry.RULES}
+    assert case.code in known
+    assert not case.harm or case.lint == case.code
     assert case.fixed.is_file()
     assert compile(case.fixed.read_text(), str(case.fixed), "exec")
     assert (case.outcome is Outcome.SLOW) <= (case.stall_after is not None)
 
 
 def test_every_diagnosis_has_a_fixture() -> None:
-    assert {registered.rule.code for registered in registry.RULES} == {case.code for case in CASES}
+    assert {registered.rule.code for registered in registry.RULES} == {case.code for case in CASES if not case.harm}
 
 
 def test_a_fixture_is_read(tmp_path: Path) -> None:
     case = catalogue.load(_case(tmp_path, TOML))
     assert (case.line, case.lint, case.needs, case.stall_after) == (2, "", "", None)
+
+
+def test_a_fixture_of_harm_is_read(tmp_path: Path) -> None:
+    case = catalogue.load(_case(tmp_path, HARM))
+    assert case.harm == Harm("samples seen", (1, 7), (8, 8), fails=False)
+    assert (case.ends_as, case.outcome, len(case.culprits)) == ("harm", Outcome.HEALTHY, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('measure = "samples seen"\n', "", "'measure' is missing"),
+        ("[1, 7]", "[7, 1]", "'harmed' must be the least and the greatest whole number, found [7, 1]"),
+        ("[8, 8]", '["8", 8]', "'cured' must be the least and the greatest whole number"),
+        ("seconds = 40", 'seconds = 40\ndeadlock = "no"', "'deadlock' is not a key"),
+        ('"harm"', '"hang"', "'cured' is not a key"),
+    ],
+)
+def test_the_fault_of_a_fixture_of_harm_is_named(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    with pytest.raises(InputError) as caught:
+        catalogue.load(_case(tmp_path, HARM.replace(old, new)))
+    assert fault in caught.value.message
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from ddpdoctor.model.diagnosis import Deadlock, Outcome
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Timeline
 from ddpdoctor.repro import verdict
-from ddpdoctor.repro.case import Case
+from ddpdoctor.repro.case import Case, Harm
 from tests.golden.reports import TRAIN, hang_certain, hang_undecided, healthy
 
 CASE = Case(
@@ -97,3 +97,32 @@ def test_a_cure_is_healthy_and_ends_by_itself() -> None:
     assert _wrong(verdict.of_fixed(None, 0)) == []
     assert _wrong(verdict.of_fixed(REPORT, 124)) == ["status", "outcome", "code"]
     assert _wrong(verdict.of_fixed(None, None)) == ["status"]
+
+
+HARM = Harm("samples seen", harmed=(1, 7), cured=(8, 8), fails=False)
+HARMFUL = dataclasses.replace(CASE, code="DD133", lint="DD133", ranks=2, outcome=Outcome.HEALTHY, harm=HARM)
+
+
+def _of_harm(output: str, status: int | None = 0, codes: tuple[str, ...] = ("DD133",), *, ranks: int = 2) -> list[str]:
+    return _wrong(verdict.of_harm(HARMFUL, HARM, ranks, output, status, set(codes), fixed=False))
+
+
+def test_harm_is_shown_by_the_last_number_that_the_program_prints() -> None:
+    assert _of_harm("samples seen: 8\n[0] epoch 1: samples seen: 6 of 8\n") == []
+    assert _of_harm("samples seen: 8 of 8\n") == ["number"]
+    assert _of_harm("Traceback (most recent call last):\n", 1) == ["number", "status"]
+    assert _of_harm("samples seen: 6\n", None) == ["status"]
+    assert _of_harm("samples seen: 6\n", codes=()) == ["lint"]
+    assert _of_harm("samples seen: 6\n", codes=("DD133", "DD101")) == ["lint"]
+
+
+def test_how_large_the_harm_is_depends_on_the_number_of_ranks() -> None:
+    assert _of_harm("samples seen: 12\n", ranks=4) == []
+    assert _of_harm("nothing\n", ranks=4) == ["number"]
+
+
+def test_a_harm_that_ends_with_an_error_and_its_cure() -> None:
+    failing = dataclasses.replace(HARM, fails=True)
+    assert _wrong(verdict.of_harm(HARMFUL, failing, 2, "samples seen: 6", 1, {"DD133"}, fixed=False)) == []
+    assert _wrong(verdict.of_harm(HARMFUL, failing, 2, "samples seen: 8", 0, set(), fixed=True)) == []
+    assert _wrong(verdict.of_harm(HARMFUL, HARM, 2, "samples seen: 6", 0, {"DD133"}, fixed=True)) == ["number", "lint"]
