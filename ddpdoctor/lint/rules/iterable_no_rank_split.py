@@ -1,0 +1,128 @@
+"""An iterable data set that splits by worker, but not by rank
+
+## What it does
+Finds an `IterableDataset` whose `__iter__` shares its data out between the workers of a loader (`get_worker_info`)
+and mentions no rank, in a loader that feeds data-parallel training.
+
+## Why it harms
+`get_worker_info` counts the workers of one process. Every rank has a worker 0, and all of them read the same part: the
+job goes through the data once a rank, and gradients average duplicates.
+
+## Example
+```python
+class Lines(IterableDataset):
+    def __iter__(self):
+        info = get_worker_info()
+        yield from itertools.islice(self.lines, info.id, None, info.num_workers)
+```
+
+## Use instead
+```python
+class Lines(IterableDataset):
+    def __iter__(self):
+        info = get_worker_info()
+        part = dist.get_rank() * info.num_workers + info.id
+        yield from itertools.islice(self.lines, part, None, dist.get_world_size() * info.num_workers)
+```
+
+## Fix safety
+No automatic fix: the number of batches a rank must come out equal as well.
+
+## When it is wrong
+When the source is split before it comes to the class, by files for example. A rank, world size or shard anywhere in
+the class or in what it is made from, random streams, and frameworks that split keep the rule silent.
+
+## References
+https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.modules import FunctionInfo, Module
+from ddpdoctor.lint.facts.names import external_bases, find_method, mro
+from ddpdoctor.lint.facts.things import Instance
+from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD106", "iterable-no-rank-split", Severity.WARNING)
+
+_BASES = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.IterableDataset")
+#: anything that may know of ranks
+_RANKED = re.compile(r"rank|world|shard|replica|process(es|_i|_c)|split|node|dist|num_proc|partition", re.IGNORECASE)
+#: a stream drawn at random is not shared out, it is drawn anew
+_RANDOM = re.compile(r"rand|seed|shuffle|generator|sample|choice|permut", re.IGNORECASE)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Loaders of such data sets in loops with a DDP backward."""
+    for iteration in facts.iterations:
+        loader = loaders.loader_of(iteration.turn.over)
+        over = iteration.turn.over
+        if loader is None or over is None or loader.opaque or "prepared" in over.tags or iteration.context.no_grad:
+            continue
+        dataset = loader.argument(0, "dataset")
+        thing = dataset.thing if dataset is not None else None
+        if not isinstance(thing, Instance) or _given_ranks(thing):
+            continue
+        method = find_method(facts.analysis, thing.info, "__iter__")
+        if method is None or not set(_BASES) & external_bases(facts.analysis, thing.info):
+            continue
+        words = _words_of(facts, thing, method)
+        if "get_worker_info" not in words or any(_RANKED.search(w) or _RANDOM.search(w) for w in words - _KNOWN):
+            continue
+        ops = [op for op in facts.looped.get(iteration.turn.site, []) if op.op.startswith("backward")]
+        if ops:
+            message = (
+                f"{thing.info.name} shares its data out between workers only, so every rank reads all of it: take "
+                "rank and world size into account as well"
+            )
+            related = ((loader.site, "the loader"), (ops[0].site, "gradients are averaged over ranks here"))
+            here = iteration.turn.site if method.module is not facts.module else None
+            yield facts.finding(RULE, here or method.node, message, related=related)
+
+
+#: words of every such class
+_KNOWN = frozenset({"get_worker_info", "worker_info", "num_workers", "IterableDataset", "__iter__", "start", "islice"})
+
+
+def _given_ranks(thing: Instance) -> bool:
+    """Its constructor is given a rank, a world size, or something that already depends on them."""
+    given: list[Value] = [*thing.args, *(v for _, v in thing.keywords)]
+    names = [name for name, _ in thing.keywords]
+    return any(_RANKED.search(n) for n in names) or any(
+        len(v.atoms) > 1 or v.tags & {"rank", "local_rank", "world", "shard", "block"} for v in given
+    )
+
+
+def _words_of(facts: ModuleFacts, thing: Instance, method: FunctionInfo) -> set[str]:
+    """Names in the class, its bases in the project, and the functions of its files that it calls."""
+    words: set[str] = set()
+    for info in mro(facts.analysis, thing.info):
+        words |= _identifiers(info.node)
+    return words | _of_functions(method.module, words)
+
+
+def _of_functions(module: Module, words: set[str]) -> set[str]:
+    called = [f for f in module.functions if f.name in words]
+    return {w for f in called for w in _identifiers(f.node)}
+
+
+def _identifiers(node: ast.AST) -> set[str]:
+    words: set[str] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            words.add(inner.id)
+        elif isinstance(inner, ast.Attribute):
+            words.add(inner.attr)
+        elif isinstance(inner, ast.arg):
+            words.add(inner.arg)
+        elif isinstance(inner, ast.Constant) and isinstance(inner.value, str) and inner.value.isupper():
+            words.add(inner.value)
+    return words

@@ -1,0 +1,111 @@
+"""A sampler that knows nothing of ranks, in data-parallel training
+
+## What it does
+Finds `RandomSampler`, `WeightedRandomSampler` and `SubsetRandomSampler` in the loader of a loop with a DDP backward.
+
+## Why it harms
+Each rank draws a whole epoch for itself. With equal seeds all ranks draw the same samples, and the gradients average
+copies; without, an epoch costs as much as on one GPU and visits samples as often as there are ranks.
+
+## Example
+```python
+sampler = WeightedRandomSampler(weights, len(weights))
+for batch in DataLoader(data, batch_size=64, sampler=sampler):
+    model(batch).sum().backward()
+```
+
+## Use instead
+```python
+drawn = torch.multinomial(weights, len(weights), replacement=True, generator=torch.Generator().manual_seed(epoch))
+sampler = DistributedSampler(Subset(data, drawn.tolist()))
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the data set itself is one rank's share in a way that cannot be seen. Data or indices that depend on the rank, a
+generator or seed of each rank for draws with replacement, a number of draws divided by the world size, and loaders
+given to a framework are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import loaders, seeds
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Instance, Made, Site
+from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD108", "unsharded-custom-sampler", Severity.WARNING)
+
+_SAMPLERS = frozenset(
+    f"torch.utils.data.{name}" for name in ("RandomSampler", "WeightedRandomSampler", "SubsetRandomSampler")
+)
+_RANKS = frozenset({"rank", "local_rank", "world", "shard", "block"})
+#: words of code that splits data by rank itself
+_SPLITS = ("split_dataset_by_node", "prepare_data_loader", "setup_dataloaders", "num_shards", "shard_id")
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Samplers without ranks whose loop has a DDP backward."""
+    if facts.mentions(*_SPLITS):
+        return
+    for iteration in facts.iterations:
+        over = iteration.turn.over
+        loader = loaders.loader_of(over)
+        if over is None or loader is None or "prepared" in over.tags or iteration.context.no_grad:
+            continue
+        sampler = _sampler(loader)
+        if sampler is None or _knows_ranks(facts, sampler, loader):
+            continue
+        ops = [op for op in facts.looped.get(iteration.turn.site, []) if op.op == "backward (DDP)"]
+        if ops:
+            name = sampler.path.rpartition(".")[2]
+            message = f"{name} knows nothing of ranks: each rank draws a whole epoch from all of this data"
+            related = ((loader.site, "the loader"), (ops[0].site, "gradients are averaged over ranks here"))
+            yield facts.finding(RULE, _here(facts, sampler, loader, iteration.turn.site), message, related=related)
+
+
+def _here(facts: ModuleFacts, sampler: Made, loader: Made, turn: Site) -> Site:
+    return next((s for s in (sampler.site, loader.site) if s.file == facts.module.path), turn)
+
+
+def _sampler(loader: Made) -> Made | None:
+    given = loader.argument(3, "sampler")
+    batches = loader.argument(4, "batch_sampler")
+    if batches is not None:
+        made = batches.thing
+        given = made.argument(0, "sampler") if isinstance(made, Made) and made.path.endswith(".BatchSampler") else None
+    thing = given.thing if given is not None else None
+    sure = given is not None and isinstance(thing, Made) and "maybe" not in given.tags
+    return thing if sure and isinstance(thing, Made) and thing.path in _SAMPLERS and not thing.opaque else None
+
+
+def _knows_ranks(facts: ModuleFacts, sampler: Made, loader: Made) -> bool:
+    given = [*sampler.args, *(v for _, v in sampler.keywords)]
+    dataset = loader.argument(0, "dataset")
+    if any(_by_rank(facts, v) for v in given) or (dataset is not None and _by_rank(facts, dataset)):
+        return True
+    if sampler.keyword("generator") is not None:
+        return True
+    # independent draws of each rank are a sample of the same distribution
+    independent = sampler.path.endswith("WeightedRandomSampler") or sampler.argument(1, "replacement") is not None
+    seeded = seeds.seedings(facts)
+    return independent and any(seeds.differs_by_rank(call) for call in seeded)
+
+
+def _by_rank(facts: ModuleFacts, value: Value, depth: int = 0) -> bool:
+    """The value, or something that it is made from, depends on the rank."""
+    if loaders.shard_tags(facts, value) & _RANKS or len(value.atoms) > 1:
+        return True
+    thing = value.thing
+    if isinstance(thing, (Instance, Made)) and depth < 4:
+        return any(_by_rank(facts, v, depth + 1) for v in (*thing.args, *(v for _, v in thing.keywords)))
+    return False
