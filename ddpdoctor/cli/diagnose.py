@@ -1,4 +1,4 @@
-"""Impure. `ddpdoctor diagnose BUNDLE`: the verdict on evidence that was taken earlier, without the job."""
+"""Impure. `ddpdoctor diagnose PATH...`: the verdict on whatever a job left behind, without the job."""
 
 from __future__ import annotations
 
@@ -13,61 +13,76 @@ from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.report import Report
 
 _EPILOG = """examples:
-  ddpdoctor diagnose ~/.local/state/ddpdoctor/runs/20260822-141203-a3f1
-  ddpdoctor diagnose --json - bundle/ | jq .diagnoses[0].summary
+  ddpdoctor diagnose /tmp/nccl_trace_rank_* stacks/ slurm-812.out
+  ddpdoctor diagnose -f markdown logs/ > issue.md
+  kubectl logs trainer-0 | ddpdoctor diagnose -
 
 exit status:
   0  healthy
   1  a diagnosis
-  2  unusable arguments, or a bundle that cannot be read"""
+  2  unusable arguments, or nothing in the paths that can be read"""
+
+_FORMATS = ("terminal", "json", "markdown")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
-    parser.add_argument("bundle", metavar="BUNDLE", type=Path, help="a folder that `ddpdoctor watch` has written")
     parser.add_argument(
-        "--json", metavar="FILE", help="write the report as JSON to FILE; `-` for stdout, no screen then"
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="a bundle of `ddpdoctor watch`, Flight Recorder dumps, py-spy, faulthandler, gdb or pystack stacks, logs, "
+        "or folders of these; `-` reads standard input. What a file is, is told by its content",
+    )
+    parser.add_argument(
+        "-f", "--format", choices=_FORMATS, default="terminal", help="what is written to stdout (default: terminal)"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the report as JSON to FILE too; `-` for stdout, no screen then"
     )
 
 
 def run(args: argparse.Namespace) -> ExitCode:
-    """Replay a bundle; raises InputError where it cannot be used."""
-    from ddpdoctor.collect import assemble, bundle
-    from ddpdoctor.diagnose import engine
+    """Read, judge, print; raises InputError where nothing can be read."""
+    from ddpdoctor.archive import find, verdict
 
-    report = engine.examine(assemble.assemble(bundle.read(args.bundle)))
-    if args.json:
-        _write_json(report, args.json)
-    if args.json != "-":
-        _draw(report, args.bundle)
+    found = find.find(args.paths, sys.stdin.buffer)
+    report = verdict.examine(found)
+    if args.json and args.json != "-":
+        _save_json(report, args.json)
+    sys.stdout.write(_rendered(report, "json" if args.json == "-" else args.format, args.paths))
     return ExitCode.OK if report.outcome is Outcome.HEALTHY else ExitCode.FOUND
 
 
-def _write_json(report: Report, target: str) -> None:
+def _save_json(report: Report, target: str) -> None:
     from ddpdoctor.report import json
 
-    text = json.render(report)
-    if target == "-":
-        sys.stdout.write(text)
-        return
     try:
-        Path(target).write_text(text, encoding="utf-8")
+        Path(target).write_text(json.render(report), encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"cannot write {target}: {error.strerror}", hint="name a file in a folder that exists"
         ) from None
 
 
-def _draw(report: Report, folder: Path) -> None:
+def _rendered(report: Report, form: str, paths: list[str]) -> str:
+    if form == "json":
+        from ddpdoctor.report import json
+
+        return json.render(report)
+    directory = str(Path.cwd())
+    if form == "markdown":
+        from ddpdoctor.report import markdown
+
+        return markdown.render(report, directory=directory)
     from ddpdoctor.report import terminal
 
     screen = options.screen(sys.stdout, os.environ)
-    text = terminal.render(
+    return terminal.render(
         report,
         width=screen.width,
         color=screen.color,
         unicode=screen.unicode,
-        bundle=str(folder),
-        directory=str(Path.cwd()),
+        bundle=paths[0] if len(paths) == 1 and paths[0] != "-" else "",
+        directory=directory,
     )
-    sys.stdout.write(text)

@@ -24,6 +24,7 @@ def sites(evidence: Evidence) -> Iterator[Site]:
         for stacks in (rank.stacks, *(child.stacks for child in rank.children)):
             for thread in stacks.threads if stacks else ():
                 yield from thread.frames
+        yield from rank.raised.frames if rank.raised else ()
         if rank.page is None:
             continue
         yield from (loader.site for loader in rank.page.counters.loaders)

@@ -90,13 +90,15 @@ def _rank_statuses(facts: Facts, ends: Mapping[Rank, int]) -> tuple[RankStatus, 
 
 def _timeline(evidence: Evidence) -> Timeline:
     timing = evidence.timing
+    if timing.collected <= 0.0 or timing.collected == timing.started:
+        return Timeline(None, None, None)  # files that were left behind do not say when the job was started
     # without a page nothing tells movement, and the watcher's clock still stands at the start
     moved = timing.last_progress - timing.started if timing.last_progress > timing.started else None
     return Timeline(moved, timing.detected - timing.started, timing.collected - timing.started)
 
 
 def _notes(facts: Facts) -> tuple[str, ...]:
-    notes = []
+    notes = list(facts.evidence.notes)
     healthy = facts.outcome is Outcome.HEALTHY
     if healthy and facts.doing(Activity.WORKING):
         notes.append("no rank waits for another that does not move")

@@ -115,7 +115,9 @@ def _hidden(rank: RankEvidence) -> Failure | None:
 
 def _raised(rank: RankEvidence) -> Raised | None:
     """The exception that ended the process. One that is merely being handled may yet be caught."""
-    ending = rank.page.ending if rank.page else None
+    if rank.page is None:
+        return rank.raised
+    ending = rank.page.ending
     return ending.raised if ending and ending.kind is EndKind.EXCEPTION else None
 
 

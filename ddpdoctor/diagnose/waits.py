@@ -55,7 +55,16 @@ def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
     main = frames.main_thread(rank)
     if main and main.os_id not in seen:
         waits.extend(_wait_in_stack(evidence, rank, main))
-    return tuple(waits)
+    return tuple(waits or _waits_in_log(rank))
+
+
+def _waits_in_log(rank: RankEvidence) -> Iterable[Wait]:
+    """Waits that only the rank's own log reports."""
+    if rank.page is not None or rank.raised is not None:
+        return
+    for said in rank.reported:
+        needs = RankSet.of(said.missing)
+        yield Wait(rank.rank, rank.worker.pid, said.op, said.kind, None, None, needs=needs, doubt="only a log says so")
 
 
 def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> Iterable[Wait]:
@@ -195,7 +204,7 @@ def _entered(member: RankEvidence | None, group: Group, entry: RecorderEntry) ->
 def _differs(member: RankEvidence, group: Group, entry: RecorderEntry) -> bool:
     """The member's operation at this place of the group is, or was, another one: it can never join ours."""
     theirs = member.recorder.at(group.name, entry.seq) if member.recorder else None
-    return theirs is not None and operations.family(theirs.op) != operations.family(entry.op)
+    return theirs is not None and theirs.op != "" and operations.family(theirs.op) != operations.family(entry.op)
 
 
 def _is_open(member: RankEvidence, group: Group, entry: RecorderEntry) -> bool:

@@ -73,6 +73,14 @@ class RecorderEntry:
     state: str
     #: finished; on gloo the only sign of it
     retired: bool
+    #: where the user's code issued it, None where the recorder was read without frames
+    site: Site | None = None
+    #: a send or recv; its seq counts point-to-point operations alone
+    p2p: bool = False
+    #: global rank of the other side of a send or recv
+    peer: Rank | None = None
+    #: given up by the backend's watchdog: retired without having completed
+    timed_out: bool = False
 
     @property
     def numel(self) -> int:
@@ -92,14 +100,31 @@ class Recorder:
 
     version: str
     entries: tuple[RecorderEntry, ...]
+    #: the rank's groups where the dump names them
+    groups: tuple[Group, ...] = ()
+    #: older entries were overwritten
+    truncated: bool = False
+    #: nanoseconds since the epoch when the newest entry was issued, 0 where unknown
+    newest_ns: int = 0
 
     def outstanding(self) -> tuple[RecorderEntry, ...]:
-        """Entries that were issued and are not finished, oldest first."""
-        return tuple(e for e in self.entries if not e.retired and e.state != "completed")
+        """Collectives that were issued and are not finished, oldest first."""
+        return tuple(e for e in self.entries if not e.retired and e.state != "completed" and not e.p2p)
 
     def last(self, group: str) -> RecorderEntry | None:
-        """The newest entry of a group: the rank's frontier in it."""
-        return next((e for e in reversed(self.entries) if e.group == group), None)
+        """The newest collective of a group: the rank's frontier in it."""
+        return next((e for e in reversed(self.entries) if e.group == group and not e.p2p), None)
 
     def at(self, group: str, seq: int) -> RecorderEntry | None:
-        return next((e for e in reversed(self.entries) if e.group == group and e.seq == seq), None)
+        return next((e for e in reversed(self.entries) if e.group == group and e.seq == seq and not e.p2p), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A wait that a rank's own log reports."""
+
+    #: canonical name, "init_process_group" for a rendezvous
+    op: str
+    kind: Kind
+    #: ranks that the log says it waits for; empty where it does not know
+    missing: tuple[Rank, ...] = ()

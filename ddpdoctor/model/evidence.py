@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ddpdoctor.model.collectives import Recorder
+from ddpdoctor.model.collectives import Recorder, Reported
 from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
-from ddpdoctor.model.progress import Page
+from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank, RankSet, Worker
 from ddpdoctor.model.stacks import Stacks
 
@@ -23,6 +23,8 @@ class Source(Enum):
     EXITS = "exits"
     FAULTHANDLER = "faulthandler"
     CODE = "code"
+    #: files that `diagnose` was given
+    FILES = "files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,10 @@ class RankEvidence:
     children: tuple[Child, ...] = ()
     #: text of the process's faulthandler file, "" if nothing was written
     fatal: str = ""
+    #: the exception that ended it, from a log: for a rank that has no page
+    raised: Raised | None = None
+    #: waits that its log reports, for a rank that has neither page nor stacks
+    reported: tuple[Reported, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,8 @@ class Evidence:
     versions: Mapping[str, str] = field(default_factory=dict)
     #: variable -> "value: why", for everything that watch set
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: what the reader must know of how it was read: where ranks' numbers came from
+    notes: tuple[str, ...] = ()
 
     def rank(self, rank: Rank) -> RankEvidence | None:
         return next((r for r in self.ranks if r.rank == rank), None)

@@ -33,6 +33,10 @@ class Rung(Enum):
     PYSPY = "py-spy"
     PYSPY_NONBLOCKING = "py-spy --nonblocking"
     FAULTHANDLER = "faulthandler"
+    #: gdb's py-bt, pystack
+    DEBUGGER = "debugger"
+    #: the traceback of an exception that says that a wait took too long
+    TRACEBACK = "traceback"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ PURE: dict[str, frozenset[str]] = {
     "diagnose": frozenset(),
     "report": frozenset(),
     "lint": frozenset({"engine", "source"}),
+    "archive": frozenset({"find", "pool", "unpickle", "source", "verdict"}),
 }
 PURE_MODULES = frozenset({"observe.stall", "collect.capture", "collect.assemble", "repro.verdict"})
 #: `pathlib` is not among them: PurePath is no I/O, so its impure half is looked for by name
@@ -27,7 +28,11 @@ IMPURE = frozenset(
     urllib.request""".split()  # noqa: SIM905 - a list of names reads better so
 )
 #: what is impure in name only: our own rules loaded by their names, the names of signals
-EXCUSED = {("lint.registry", "importlib"), ("diagnose.rules.rank_died", "signal")}
+EXCUSED = {
+    ("lint.registry", "importlib"),
+    ("diagnose.rules.rank_died", "signal"),
+    ("archive.pyspy_text", "sys"),  # the names of the standard library's modules
+}
 IMPURE_NAMES = frozenset({"open", "print", "input", "exec", "eval", "Path", "datetime"})
 #: who may import whom, beside the folder itself; the shell (cli, repro, config) may import all
 ALLOWED = {
@@ -40,6 +45,8 @@ ALLOWED = {
     "diagnose": frozenset({"model", "merge"}),
     "collect": frozenset({"model", "probe", "errors"}),
     "launch": frozenset({"model", "collect", "probe", "errors"}),
+    # what a dead job left behind, judged by the same engine
+    "archive": frozenset({"model", "collect", "probe", "merge", "diagnose", "errors"}),
     # the loop of `watch`: find, sample, judge
     "observe": frozenset({"model", "collect", "probe", "launch", "diagnose"}),
 }

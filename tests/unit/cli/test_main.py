@@ -24,7 +24,7 @@ from ddpdoctor.cli.main import COMMANDS
         (["watch", "--"], "no command after `--`"),
         (["watch", "--stall", "9", "--", "true"], "unknown option '--stall'"),
         (["watch", "--stall-after", "soon", "--", "true"], "--stall-after"),
-        (["diagnose"], "the following arguments are required: BUNDLE"),
+        (["diagnose"], "the following arguments are required: PATH"),
         (["diagnose", "/nonexistent/bundle"], "/nonexistent/bundle"),
         (["repro", "run", "uneven"], "no case is called 'uneven' - did you mean `uneven-inputs`?"),
         (["repro", "run", "uneven-inputs", "--ranks", "0"], "'0' is not a number of 1 or more"),

@@ -1,0 +1,173 @@
+"""Impure. Paths -> files and what they are: folders are walked, compressed files opened, bundles recognised."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ddpdoctor.archive import detect
+from ddpdoctor.archive.piece import Format
+from ddpdoctor.collect import bundle
+from ddpdoctor.errors import InputError
+
+MOST_FILES = 200_000
+#: bytes of one file that are read; of a longer log its beginning and, mostly, its end
+MOST_BYTES = 256 << 20
+_MOST_TEXT = 64 << 20
+_BEGINNING = 1 << 20
+#: folders that no job writes evidence to
+_PASSED_OVER = frozenset({".git", "node_modules", "__pycache__", ".venv", "site-packages"})
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that can be read; `path` is None for what came over standard input, which `data` then holds."""
+
+    name: str
+    path: Path | None
+    format: Format
+    compressed: bool = False
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Everything under the given paths."""
+
+    files: tuple[File, ...]
+    bundles: tuple[Path, ...]
+    #: names of files of no kind that we know
+    unknown: tuple[str, ...]
+    #: name -> why it could not be read
+    unreadable: tuple[tuple[str, str], ...]
+
+
+def find(paths: Sequence[str], stdin: BinaryIO) -> Found:
+    """Look at every path; `-` is standard input. Raises InputError for a path that is not there."""
+    files: list[File] = []
+    bundles: list[Path] = []
+    unknown: list[str] = []
+    unreadable: list[tuple[str, str]] = []
+    for given in paths:
+        if given == "-":
+            data = stdin.read(MOST_BYTES)
+            kind = detect.detect(data[: detect.HEAD])
+            files.append(File("standard input", None, kind or Format.TEXT, data=data))
+            continue
+        for path, name in _walk(Path(given), bundles):
+            try:
+                found = _look(path, name)
+            except (OSError, EOFError, zlib.error) as error:
+                unreadable.append((name, getattr(error, "strerror", None) or str(error) or type(error).__name__))
+                continue
+            if found is not None:
+                files.append(found)
+            else:
+                unknown.append(name)
+    return Found(tuple(files), tuple(bundles), tuple(unknown), tuple(unreadable))
+
+
+def _walk(given: Path, bundles: list[Path]) -> Iterator[tuple[Path, str]]:
+    """Files of a path with the names that a report shows, in a steady order; bundles are put aside."""
+    if not given.exists():
+        raise InputError(f"{given}: no such file or folder", hint="name dumps, stacks, logs or a folder of them")
+    if not given.is_dir():
+        yield given, given.name
+        return
+    seen = 0
+    for folder, folders, names in os.walk(given):
+        here = Path(folder)
+        if _is_bundle(here):
+            bundles.append(here)
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if name not in _PASSED_OVER)
+        for name in sorted(names):
+            seen += 1
+            if seen > MOST_FILES:
+                raise InputError(f"{given} holds more than {MOST_FILES} files", hint="name the job's own folder")
+            yield here / name, str((here / name).relative_to(given))
+
+
+def _is_bundle(folder: Path) -> bool:
+    try:
+        with open(folder / bundle.MANIFEST, "rb") as file:
+            head = file.read(200)
+    except OSError:
+        return False
+    return b'"ddpdoctor.bundle/' in head
+
+
+def _look(path: Path, name: str) -> File | None:
+    """What a file is; None for a kind that we do not know."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    with path.open("rb") as file:
+        head = file.read(detect.HEAD)
+    compressed = head.startswith(detect.GZIP)
+    if compressed:
+        with path.open("rb") as file:
+            head = inflate(file, detect.HEAD)
+    if not head.strip():
+        return File(name, path, Format.TEXT, compressed) if status.st_size == 0 else None
+    kind = detect.detect(head)
+    return None if kind is None else File(name, path, kind, compressed)
+
+
+def content(file: File) -> tuple[bytes, str]:
+    """A file's bytes, and what was left out of them ("" for nothing). Raises OSError, EOFError, zlib.error.
+
+    Of a text that is longer than 64 MB the first and the last part: how a job ended stands at the end.
+    """
+    if file.path is None:
+        return file.data, ""
+    most = _MOST_TEXT if file.format is Format.TEXT else MOST_BYTES
+    with file.path.open("rb") as opened:
+        if file.compressed:
+            data = inflate(opened, most + 1)
+            cut = f"only the first {most >> 20} MB were read" if len(data) > most else ""
+            return data[:most], cut
+        size = os.fstat(opened.fileno()).st_size
+        if size <= most:
+            return opened.read(most), ""
+        if file.format is not Format.TEXT:
+            raise OSError(None, f"it is larger than {most >> 20} MB")
+        data = opened.read(_BEGINNING)
+        opened.seek(size - (most - _BEGINNING))
+        last = opened.read(most - _BEGINNING).partition(b"\n")[2]
+        return data + b"\n" + last, f"only its first and last {most >> 20} MB were read"
+
+
+def inflate(file: BinaryIO, most: int) -> bytes:
+    """At most so many bytes of a gzip file: a small file can hold very many. Raises zlib.error, EOFError."""
+    decoder = zlib.decompressobj(wbits=31)
+    parts = io.BytesIO()
+    while parts.tell() < most:
+        chunk = decoder.unconsumed_tail or file.read(1 << 16)
+        if not chunk:
+            break
+        parts.write(decoder.decompress(chunk, most - parts.tell()))
+        if decoder.eof:
+            chunk = decoder.unused_data or file.read(1 << 16)
+            if not chunk.startswith(detect.GZIP):
+                break
+            decoder = zlib.decompressobj(wbits=31)
+            parts.write(decoder.decompress(chunk, max(1, most - parts.tell())))
+    return parts.getvalue()
+
+
+def is_report(data: bytes) -> bool:
+    """One of our own reports: what we said is no evidence."""
+    try:
+        loaded = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(loaded, dict) and str(loaded.get("schema", "")).startswith("ddpdoctor.")

@@ -1,0 +1,70 @@
+"""Pure. Ranks and process ids from the names of files, where their content does not say them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from ddpdoctor.model.ranks import Rank
+
+#: `rank_3`, `rank3.txt`, `nccl_trace_rank_3`, `comm_lib_trace_rank_3`, `global-rank.3`, `r3` alone is too little
+_SAID = re.compile(
+    r"(?:^|[^a-z])(?:global[_.-]?)?(?:rank|trainer|worker|task|proc(?:ess)?|gpu|slot)[_.=-]?(\d{1,7})(?!\d)", re.I
+)
+#: `12345.stacks.json`, `pyspy-12345.txt`, `dump.pid12345`
+_PID = re.compile(r"(?:^|[^0-9a-z])(?:pid[_.=-]?)?(\d{2,10})(?!\d)", re.I)
+_NUMBER = re.compile(r"\d+")
+
+
+def said_rank(name: str) -> Rank | None:
+    """The rank that a path names in words, the innermost part first: `logs/rank_3/stderr.log` is rank 3."""
+    for part in reversed(name.replace("\\", "/").split("/")):
+        found = _SAID.findall(part)
+        if found:
+            return Rank(int(found[-1]))
+    return None
+
+
+def pid(name: str) -> int | None:
+    """A number in the file's own name that can be a process id."""
+    found = [int(number) for number in _PID.findall(name.rpartition("/")[2])]
+    return found[0] if len(found) == 1 and found[0] > 1 else None
+
+
+def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
+    """Ranks of files: those that say it, then those whose names differ in one number that counts from 0 or 1.
+
+    `slurm-812_0.out` to `slurm-812_3.out`, `attempt_0/0/stderr.log` to `attempt_0/3/stderr.log`, `0.log` to `3.log`.
+    A number that does not count (a process id, a date) is no rank.
+    """
+    every = sorted(set(names))
+    found = {name: rank for name in every if (rank := said_rank(name)) is not None}
+    series: dict[tuple[str, int], dict[int, list[str]]] = {}
+    for name in every:
+        if name in found:
+            continue
+        for index, number in enumerate(_NUMBER.finditer(name)):
+            shape = f"{name[: number.start()]}#{name[number.end() :]}"
+            series.setdefault((shape, index), {}).setdefault(int(number[0]), []).append(name)
+    for numbers in series.values():
+        # one folder per worker holds stdout and stderr: several series then agree
+        if len(numbers) < 2 or any(len(same) > 1 for same in numbers.values()):
+            continue
+        if sorted(numbers) == list(range(len(numbers))):
+            found.update({same[0]: Rank(number) for number, same in numbers.items() if same[0] not in found})
+    return found
+
+
+_TRAILING = re.compile(r"(\d{1,7})(?:\.[A-Za-z]+)*$")
+
+
+def rank_of(path: str) -> Rank | None:
+    """The rank of one dump by its own path: what it says in words, else the number that its name ends with.
+
+    Only for files that are written once a rank, as recorder dumps are (`TORCH_FR_DUMP_TEMP_FILE` plus the rank).
+    """
+    said = said_rank(path)
+    if said is not None:
+        return said
+    found = _TRAILING.search(path.replace("\\", "/").rpartition("/")[2])
+    return Rank(int(found[1])) if found else None

@@ -1,0 +1,58 @@
+"""Pure. NCCL's own lines (NCCL_DEBUG=WARN and INFO): which process is which rank, of how many, and complaints.
+
+node1:921:1146 [2] NCCL INFO ncclCommInitRank comm 0x5555 rank 10 nranks 16 cudaDev 2 ... - Init START
+node1:921:1146 [2] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ddpdoctor.collect.redact import redacted
+from ddpdoctor.model.ranks import Rank
+
+MARK = "NCCL "
+_MOST_WARNINGS = 64
+
+_LINE = re.compile(r"(\S{1,255}):(\d{1,10}):(\d{1,10}) \[(\d{1,4})\] (?:(\S+:\d+) )?NCCL (INFO|WARN) (.*)$")
+_COMM = re.compile(r"comm 0x[0-9a-f]+ rank (\d{1,7}) n[Rr]anks (\d{1,7})")
+
+
+@dataclass(frozen=True, slots=True)
+class Communicator:
+    """A process is this rank of a communicator of that many: in the largest one that is its rank in the job."""
+
+    host: str
+    pid: int
+    rank: Rank
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What NCCL complains of."""
+
+    host: str
+    pid: int
+    text: str
+
+
+def find(lines: tuple[str, ...]) -> Iterator[Communicator | Complaint]:
+    """Communicators and warnings, each told once."""
+    told: set[Communicator | Complaint] = set()
+    warnings = 0
+    for line in lines:
+        found = _LINE.search(line) if MARK in line else None
+        if found is None:
+            continue
+        one: Communicator | Complaint | None = None
+        if found[6] == "WARN":
+            one = Complaint(found[1], int(found[2]), redacted(found[7])[:200])
+            warnings += 1
+        elif comm := _COMM.search(found[7]):
+            one = Communicator(found[1], int(found[2]), Rank(int(comm[1])), int(comm[2]))
+        if one is not None and one not in told and (warnings <= _MOST_WARNINGS or isinstance(one, Communicator)):
+            told.add(one)
+            yield one

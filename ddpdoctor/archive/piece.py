@@ -1,0 +1,117 @@
+"""What one file, or one passage of a file, says: whose it is, how that is known, and the thing itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ddpdoctor.model.collectives import Recorder
+from ddpdoctor.model.processes import ProcessState
+from ddpdoctor.model.progress import Page, Raised
+from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.stacks import Stacks
+
+
+class Format(Enum):
+    """What a file is, told by its content; the value is what a report calls it."""
+
+    PAGE = "page of a rank"
+    RECORDER_PICKLE = "recorder dump (pickle)"
+    RECORDER_JSON = "recorder dump (JSON)"
+    PYSPY_JSON = "py-spy dump (JSON)"
+    PROCESS = "process state"
+    ERROR_FILE = "torchrun's error file"
+    #: logs, stacks as text, backtraces: any text may hold any of them
+    TEXT = "text"
+
+
+class RankFrom(Enum):
+    """How the rank of a piece is known, the most reliable first."""
+
+    CONTENT = "content"
+    #: another piece of the same process says it
+    PROCESS = "process id"
+    NAME = "file name"
+    #: the launcher's prefix, which is the job's rank where there is one node
+    LOCAL = "local rank"
+    #: the order of process ids: launchers start ranks in their order
+    ORDER = "order of process ids"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """A watchdog's line: a collective of this rank did not end in time."""
+
+    #: canonical c10d name
+    op: str
+    #: None where the torch of that time wrote none
+    seq: int | None
+    #: the group's name, "" where the line does not say it
+    group: str = ""
+    description: str = ""
+    numel_in: int | None = None
+    numel_out: int | None = None
+    milliseconds: int | None = None
+    #: sequence numbers of the newest collective that the rank issued and finished
+    enqueued: int | None = None
+    completed: int | None = None
+    #: the line stood in a text of which it is the rank in its group, which need not be the rank in the job
+    rank_in_group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A launcher's word on how a worker ended: negative status is a signal."""
+
+    status: int
+    local_rank: int | None = None
+    host: str = ""
+    #: seconds since the epoch, None where it is not said
+    time: float | None = None
+    raised: Raised | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A rank's own line that it waits for all, and whom it misses where it says so."""
+
+    op: str
+    #: ranks that the line itself names as missing
+    named: tuple[Rank, ...] = ()
+    #: for a rendezvous: how many have come, and the key that they come to
+    arrived: int | None = None
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fatal:
+    """What faulthandler wrote of a signal that ended the process."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A rank that a text shows to be there, of which it says nothing else that counts."""
+
+    #: what it said at its worst, "" for nothing of interest
+    warning: str = ""
+
+
+Payload = Recorder | Stacks | Page | ProcessState | Raised | Timeout | Ended | Missing | Fatal | Mention
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One thing that was read."""
+
+    #: the file's path as a report shows it
+    name: str
+    format: Format
+    payload: Payload
+    rank: Rank | None = None
+    rank_from: RankFrom | None = None
+    pid: int | None = None
+    world_size: int | None = None
+    #: seconds since the epoch at which it was written, where the content says so
+    time: float | None = None

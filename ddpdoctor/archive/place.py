@@ -1,0 +1,129 @@
+"""Pure. Whose a piece is: by its content, by another piece of the same process, by the file's name, or by order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from ddpdoctor.archive import naming
+from ddpdoctor.archive.piece import Ended, Mention, Piece, RankFrom, Timeout
+from ddpdoctor.model.progress import Raised
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Stacks
+
+_LAUNCHING = ("torch/distributed/run.py", "torch/distributed/launcher/", "torch/distributed/elastic/agent/")
+_LOADING = ("torch/utils/data/_utils/worker.py",)
+_HELPING = ("multiprocessing/resource_tracker.py", "multiprocessing/forkserver.py", "_inductor/compile_worker/")
+
+
+class Who(Enum):
+    """What process a stack belongs to, by what it is running."""
+
+    RANK = "rank"
+    LOADER = "data loader worker"
+    #: launchers and helper processes, which no collective waits for
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Pieces by rank, in the order in which they were read; and what could not be placed."""
+
+    by_rank: Mapping[Rank, tuple[Piece, ...]]
+    lost: tuple[Piece, ...]
+
+    def told_by(self, source: RankFrom) -> RankSet:
+        """Ranks of which some piece is known by this."""
+        return RankSet.of(r for r, pieces in self.by_rank.items() if any(p.rank_from is source for p in pieces))
+
+
+def who(stacks: Stacks) -> Who:
+    files = {frame.file for thread in stacks.threads for frame in thread.frames}
+    if any(part in file for file in files for part in _LOADING):
+        return Who.LOADER
+    main = stacks.main()
+    outer = {frame.file for frame in main.frames} if main else files
+    return Who.OTHER if any(part in file for file in outer for part in (*_LAUNCHING, *_HELPING)) else Who.RANK
+
+
+def place(pieces: Sequence[Piece]) -> Placed:
+    """Give every piece its rank."""
+    kept = [piece for piece in pieces if not (isinstance(piece.payload, Stacks) and who(piece.payload) is Who.OTHER)]
+    by_pid = _ranks_of_processes(kept)
+    by_name = naming.ranks(piece.name for piece in kept)
+    owned = [_owned(_with_pid(piece), by_pid, by_name) for piece in kept]
+    # a process whose rank a name tells may have other pieces whose names do not
+    by_pid = {**_ranks_of_processes(owned), **by_pid}
+    owned = [_owned(piece, by_pid, by_name) for piece in owned]
+    owned = _by_order(_unnamed_exceptions(owned))
+    by_rank: dict[Rank, list[Piece]] = {}
+    for piece in owned:
+        if piece.rank is not None:
+            by_rank.setdefault(piece.rank, []).append(piece)
+    lost = tuple(piece for piece in owned if piece.rank is None)
+    return Placed({rank: tuple(by_rank[rank]) for rank in sorted(by_rank)}, lost)
+
+
+def _with_pid(piece: Piece) -> Piece:
+    return piece if piece.pid is not None else replace(piece, pid=naming.pid(piece.name))
+
+
+def _ranks_of_processes(pieces: Iterable[Piece]) -> dict[int, Rank]:
+    """Process ids whose rank is known for certain; of communicators only the largest tells the rank in the job."""
+    pieces = [piece for piece in pieces if piece.pid is not None and piece.rank is not None]
+    largest = max((p.world_size or 0 for p in pieces if isinstance(p.payload, Mention)), default=0)
+    found: dict[int, set[Rank]] = {}
+    order = {RankFrom.CONTENT: 0, RankFrom.NAME: 1, RankFrom.LOCAL: 2}
+    for piece in sorted(pieces, key=lambda p: order.get(p.rank_from or RankFrom.LOCAL, 3)):
+        of_a_part = isinstance(piece.payload, Mention) and (piece.world_size or 0) < largest
+        if piece.pid is None or piece.rank is None or of_a_part:
+            continue
+        if piece.rank_from is RankFrom.CONTENT or piece.pid not in found:
+            found.setdefault(piece.pid, set()).add(piece.rank)
+    return {pid: next(iter(ranks)) for pid, ranks in found.items() if len(ranks) == 1}
+
+
+def _owned(piece: Piece, by_pid: Mapping[int, Rank], by_name: Mapping[str, Rank]) -> Piece:
+    if piece.rank_from is RankFrom.CONTENT:
+        return piece
+    if piece.pid is not None and piece.pid in by_pid:
+        rank = by_pid[piece.pid]
+        return piece if piece.rank == rank else replace(piece, rank=rank, rank_from=RankFrom.PROCESS)
+    if piece.rank is None and piece.name in by_name and not isinstance(piece.payload, Ended):
+        return replace(piece, rank=by_name[piece.name], rank_from=RankFrom.NAME)
+    if piece.rank is None and isinstance(piece.payload, Timeout) and piece.payload.rank_in_group is not None:
+        return replace(piece, rank=Rank(piece.payload.rank_in_group), rank_from=RankFrom.CONTENT)
+    return piece
+
+
+def _unnamed_exceptions(pieces: list[Piece]) -> list[Piece]:
+    """A traceback without a rank is the one worker's that failed with a status of its own, if there is one only."""
+    raised = [piece for piece in pieces if isinstance(piece.payload, Raised) and piece.rank is None]
+    known = {piece.rank for piece in pieces if isinstance(piece.payload, Raised)}
+    failed = {p.rank for p in pieces if isinstance(p.payload, Ended) and p.payload.status > 0 and p.rank is not None}
+    if len(failed - known) != 1 or not raised or len({_kind(piece) for piece in raised}) != 1:
+        return pieces
+    (rank,) = failed - known
+    return [
+        replace(p, rank=rank, rank_from=RankFrom.PROCESS) if p is raised[0] else p
+        for p in pieces
+        if p not in raised[1:]
+    ]
+
+
+def _kind(piece: Piece) -> object:
+    return (piece.payload.type, piece.payload.message) if isinstance(piece.payload, Raised) else None
+
+
+def _by_order(pieces: list[Piece]) -> list[Piece]:
+    """Stacks of which no rank is known at all: launchers start workers in the order of their ranks."""
+    stacks = [p for p in pieces if isinstance(p.payload, Stacks) and who(p.payload) is Who.RANK]
+    pids = sorted({piece.pid for piece in stacks if piece.pid is not None})
+    if any(piece.rank is not None for piece in pieces) or any(piece.pid is None for piece in stacks) or not pids:
+        return pieces
+    ranks = {pid: Rank(number) for number, pid in enumerate(pids)}
+    return [
+        replace(piece, rank=ranks[piece.pid], rank_from=RankFrom.ORDER) if piece.pid in ranks else piece
+        for piece in pieces
+    ]

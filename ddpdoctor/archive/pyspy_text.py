@@ -1,0 +1,108 @@
+"""Pure. What `py-spy dump` prints: processes, their threads, frames innermost first."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+
+from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+
+MOST_THREADS = 4096
+MOST_FRAMES = 512
+
+_PROCESS = re.compile(r"^\s*Process (\d{1,10}): ?(.*)$")
+#: `Thread 21 (idle): "MainThread"`, `Thread 0x7F2A (active+gil)`
+_THREAD = re.compile(
+    r"^\s*Thread (0x[0-9A-Fa-f]{1,16}|\d{1,10}) \((idle|active|active\+gil|idle\+gil)\)(?:: \"(.*)\")?\s*$"
+)
+#: `    all_reduce (torch/distributed/distributed_c10d.py:2935)`
+_FRAME = re.compile(r"^\s+(\S.*?) \(([^()]*?):(\d{1,9})\)\s*$")
+_RANK_OPTION = re.compile(r"(?:^|\s)--(?:node[_-]|local[_-])?rank[= ](\d{1,7})(?=\s|$)")
+_LOCALS = re.compile(r"^\s+(?:Arguments|Locals):")
+#: single files of the standard library that people also name their own files after
+_COMMON_NAMES = frozenset({"code", "test", "this", "token", "types", "trace", "profile", "platform", "statistics"})
+#: packages that are installed rather than written by the user; py-spy shortens their paths to what follows sys.path
+_INSTALLED = frozenset(
+    {"accelerate", "transformers", "lightning", "lightning_fabric", "pytorch_lightning", "deepspeed", "datasets"}
+    | {"torchvision", "torchaudio", "numpy", "triton", "peft", "trl", "colossalai", "fairscale", "apex", "tqdm"}
+    | {"torchmetrics", "wandb", "mmengine", "mmcv", "timm", "composer", "torchrun", "ray", "urllib3", "requests"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """One process's stacks."""
+
+    pid: int | None
+    command: str
+    stacks: Stacks
+
+
+def find(lines: tuple[str, ...]) -> tuple[Dump, ...]:
+    """All dumps in a text, in order; threads without a process before them belong to an unnamed one."""
+    found: list[Dump] = []
+    pid: int | None = None
+    command = ""
+    threads: list[Thread] = []
+    frames: list[Site] | None = None
+
+    def close() -> None:
+        if threads:
+            found.append(Dump(pid, command, Stacks(Rung.PYSPY, tuple(threads))))
+            threads.clear()
+
+    for line in lines:
+        if process := _PROCESS.match(line):
+            close()
+            pid, command, frames = int(process[1]), process[2], None
+        elif thread := _THREAD.match(line):
+            frames = []
+            if len(threads) < MOST_THREADS:
+                threads.append(_thread(thread, frames_of=()))
+        elif frames is not None and threads:
+            if frame := _FRAME.match(line):
+                if is_python(frame[2]) and len(frames) < MOST_FRAMES:
+                    frames.append(Site(whole_path(frame[2]), int(frame[3]), frame[1].strip()))
+                    threads[-1] = _with_frames(threads[-1], tuple(frames))
+            elif line.strip() and not line[:1].isspace():
+                frames = None
+    close()
+    return tuple(found)
+
+
+def _thread(found: re.Match[str], frames_of: tuple[Site, ...]) -> Thread:
+    os_id = int(found[1], 16) if found[1].startswith("0x") else int(found[1])
+    state = found[2]
+    return Thread(os_id, found[3] or "", frames_of, active=state.startswith("active"), owns_gil="gil" in state)
+
+
+def _with_frames(thread: Thread, frames: tuple[Site, ...]) -> Thread:
+    return Thread(thread.os_id, thread.name, frames, active=thread.active, owns_gil=thread.owns_gil)
+
+
+def is_python(file: str) -> bool:
+    """A frame of Python rather than of a library that `--native` shows."""
+    return file.endswith((".py", ".pyx", ".pyi")) or file.startswith("<")
+
+
+def whole_path(file: str) -> str:
+    """py-spy's short path, with the root put back where it tells whose file it is.
+
+    `threading.py` is the standard library's, `torch/...` an installed package's; a script of the user keeps its name.
+    """
+    if file.startswith(("/", "<")) or ":" in file[:3]:
+        return file
+    first, slash, _ = file.partition("/")
+    top = first if slash else first.rpartition(".")[0]
+    if top in sys.stdlib_module_names and top not in _COMMON_NAMES:
+        return f"/lib/python3/{file}"
+    if slash and (top == "torch" or top in _INSTALLED):
+        return f"/site-packages/{file}"
+    return file
+
+
+def local_rank(command: str) -> int | None:
+    """The number that torch's old launcher gave the worker on its command line."""
+    found = _RANK_OPTION.search(command)
+    return int(found[1]) if found else None

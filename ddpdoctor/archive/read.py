@@ -1,0 +1,96 @@
+"""Pure. One file's bytes -> its pieces, or the reason why there are none. Damaged bytes never raise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ddpdoctor.archive import text, tracebacks
+from ddpdoctor.archive.piece import Format, Piece, RankFrom
+from ddpdoctor.collect import flight_recorder, procfs, pyspy
+from ddpdoctor.collect.page import decode_page
+from ddpdoctor.model.evidence import Gap, Source
+from ddpdoctor.model.progress import Raised
+from ddpdoctor.model.stacks import Rung
+
+_SOURCES = {
+    Format.PAGE: Source.PAGES,
+    Format.RECORDER_JSON: Source.RECORDER,
+    Format.RECORDER_PICKLE: Source.RECORDER,
+    Format.PYSPY_JSON: Source.STACKS,
+    Format.PROCESS: Source.PROCESSES,
+}
+
+
+def read(data: bytes, name: str, kind: Format) -> tuple[Piece, ...] | Gap:
+    """The pieces of a file that was told to be of this kind."""
+    if kind is Format.TEXT:
+        return text.read(data, name)
+    if kind not in _READERS:
+        return Gap(_SOURCES.get(kind, Source.FILES), None, f"{name}: a {kind.value} is read apart from the others")
+    try:
+        return _READERS[kind](data, name)
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+        reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        return Gap(_SOURCES.get(kind, Source.FILES), None, f"{name}: damaged {kind.value}: {reason}")
+
+
+def _page(data: bytes, name: str) -> tuple[Piece, ...]:
+    page = decode_page(data)
+    known = page.rank >= 0
+    return (
+        Piece(
+            name,
+            Format.PAGE,
+            page,
+            page.rank if known else None,
+            RankFrom.CONTENT if known else None,
+            page.pid,
+            page.world_size if page.world_size > 0 else None,
+        ),
+    )
+
+
+def _recorder(data: bytes, name: str) -> tuple[Piece, ...]:
+    return (Piece(name, Format.RECORDER_JSON, flight_recorder.parse(data)),)
+
+
+def _stacks(data: bytes, name: str) -> tuple[Piece, ...]:
+    stacks = pyspy.parse(data, Rung.PYSPY)
+    first = json.loads(data)[:1]
+    pid = first[0].get("pid") if first and isinstance(first[0], dict) else None
+    if not stacks.threads:
+        raise ValueError("it holds no thread")
+    return (Piece(name, Format.PYSPY_JSON, stacks, pid=pid if isinstance(pid, int) else None),)
+
+
+def _process(data: bytes, name: str) -> tuple[Piece, ...]:
+    return (Piece(name, Format.PROCESS, procfs.parse(data)),)
+
+
+def _error_file(data: bytes, name: str) -> tuple[Piece, ...]:
+    """TORCHELASTIC_ERROR_FILE: what a worker under `@record` raised."""
+    loaded: Any = json.loads(data)
+    message = loaded.get("message") if isinstance(loaded, dict) else None
+    extra = message.get("extraInfo") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(extra, dict):
+        raise ValueError("it holds no exception")
+    callstack = str(extra.get("py_callstack", ""))
+    raised = next(tracebacks.find(tuple(callstack.splitlines())), None)
+    if raised is None:
+        kind, _, said = str(message.get("message", "")).partition(": ")
+        raised = Raised(kind or "an exception", said, 0.0, (), callstack)
+    stamp = str(extra.get("timestamp", ""))
+    when = float(stamp) if stamp.isdigit() and len(stamp) < 12 else None
+    return (Piece(name, Format.ERROR_FILE, replace(raised, time=0.0), time=when),)
+
+
+_READERS: Mapping[Format, Callable[[bytes, str], tuple[Piece, ...]]] = {
+    Format.PAGE: _page,
+    Format.RECORDER_JSON: _recorder,
+    Format.PYSPY_JSON: _stacks,
+    Format.PROCESS: _process,
+    Format.ERROR_FILE: _error_file,
+}

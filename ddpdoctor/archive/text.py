@@ -1,0 +1,114 @@
+"""Pure. Any text: a log, stacks, backtraces, or a paste of all of them. Every reader looks at every stream of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ddpdoctor.archive import (
+    debugger,
+    elastic,
+    fatal,
+    nccl,
+    pyspy_text,
+    rendezvous,
+    tracebacks,
+    watchdog,
+)
+from ddpdoctor.archive.piece import Fatal, Format, Mention, Payload, Piece, RankFrom
+from ddpdoctor.archive.streams import Stream, split
+from ddpdoctor.collect.redact import plain
+from ddpdoctor.diagnose.failure import is_peer_loss
+from ddpdoctor.model.progress import Raised
+from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.stacks import Rung, Stacks, Thread
+
+#: what torch says when a wait took too long: the rank stood in that call, and nothing was wrong with it
+_TIMED_OUT = re.compile(
+    r"timed out waiting \d+ ?ms|monitoredbarrier|watchdog caught collective|timed out in blocking wait|"
+    r"wait timeout after|socket timeout|timed out initializing process group|(clients|workers) joined|"
+    r"application timeout caused pair closure",
+    re.IGNORECASE,
+)
+
+
+def read(data: bytes, name: str) -> tuple[Piece, ...]:
+    """Everything that a text says; nothing where it says nothing that we know."""
+    text = plain(data.decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n"))
+    return tuple(piece for stream in split(text) for piece in _read_stream(stream, name))
+
+
+def timed_out(raised: Raised) -> bool:
+    """The exception says that a wait took too long."""
+    return _TIMED_OUT.search(raised.message) is not None
+
+
+def _read_stream(stream: Stream, name: str) -> Iterator[Piece]:
+    found = [*_stacks(stream, name), *_failures(stream, name), *_waits(stream, name)]
+    if not found and stream.rank is not None:
+        found = [Piece(name, Format.TEXT, Mention())]
+    for piece in found:
+        yield _owned(piece, stream)
+
+
+def _owned(piece: Piece, stream: Stream) -> Piece:
+    """The piece with its stream's rank, unless it says one itself."""
+    if piece.rank is not None:
+        return piece
+    if stream.rank is not None:
+        return replace(piece, rank=stream.rank, rank_from=RankFrom.CONTENT)
+    if stream.local_rank is not None:
+        return replace(piece, rank=Rank(stream.local_rank), rank_from=RankFrom.LOCAL)
+    return piece
+
+
+def _stacks(stream: Stream, name: str) -> Iterator[Piece]:
+    for dump in pyspy_text.find(stream.lines):
+        said = pyspy_text.local_rank(dump.command)
+        rank = None if said is None else Rank(said)
+        yield Piece(name, Format.TEXT, dump.stacks, rank, None if rank is None else RankFrom.LOCAL, dump.pid)
+    for hang in fatal.find(stream.lines):
+        yield Piece(name, Format.TEXT, hang.stacks)
+        if hang.fatal:
+            yield Piece(name, Format.TEXT, Fatal(hang.text))
+    for backtrace in debugger.find(stream.lines):
+        yield Piece(name, Format.TEXT, backtrace.stacks, pid=backtrace.pid)
+
+
+def _failures(stream: Stream, name: str) -> Iterator[Piece]:
+    for worker in elastic.find(stream.lines):
+        rank, source = worker.rank, RankFrom.CONTENT
+        if rank is None and worker.ended.local_rank is not None:
+            rank, source = Rank(worker.ended.local_rank), RankFrom.LOCAL
+        yield Piece(name, Format.TEXT, worker.ended, rank, source, worker.pid, time=worker.ended.time)
+    for found in tracebacks.find_all(stream.lines):
+        spawned = None if found.local_rank is None else Rank(found.local_rank)
+        yield Piece(name, Format.TEXT, found.raised, spawned, None if spawned is None else RankFrom.LOCAL)
+
+
+def stood_in(raised: Raised) -> Stacks:
+    """Where a rank stood when its wait was given up."""
+    return Stacks(Rung.TRACEBACK, (Thread(0, "MainThread", raised.frames),))
+
+
+def gave_up(raised: Raised) -> bool:
+    """A wait took too long, or a peer was lost that had given up before."""
+    return bool(raised.frames) and (timed_out(raised) or is_peer_loss(raised))
+
+
+def _waits(stream: Stream, name: str) -> Iterator[Piece]:
+    for said in watchdog.find(stream.lines):
+        yield Piece(name, Format.TEXT, said.timeout)
+    for report in rendezvous.find(stream.lines):
+        known = report.rank is not None and not report.missing.named
+        rank = report.rank if known or stream.rank is None else None
+        payload: Payload = report.missing
+        yield Piece(
+            name, Format.TEXT, payload, rank, None if rank is None else RankFrom.CONTENT, world_size=report.world_size
+        )
+    for line in nccl.find(stream.lines):
+        if isinstance(line, nccl.Communicator):
+            yield Piece(name, Format.TEXT, Mention(), line.rank, RankFrom.CONTENT, line.pid, line.size)
+        else:
+            yield Piece(name, Format.TEXT, Mention(line.text), pid=line.pid)

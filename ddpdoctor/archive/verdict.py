@@ -1,0 +1,112 @@
+"""Impure. Files -> report: every file read, all put together, judged by the same engine as a live job."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ddpdoctor.archive import read, source
+from ddpdoctor.archive.assemble import assemble
+from ddpdoctor.archive.find import File, Found, content, is_report
+from ddpdoctor.archive.join import join
+from ddpdoctor.archive.piece import Format, Piece
+from ddpdoctor.collect import assemble as capture
+from ddpdoctor.collect import bundle, code
+from ddpdoctor.diagnose import engine
+from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.errors import InputError
+from ddpdoctor.model.diagnosis import Confidence
+from ddpdoctor.model.evidence import Evidence, Gap, Source
+from ddpdoctor.model.report import Report
+
+#: names of files that a report lists one by one
+_LISTED = 3
+
+
+def examine(found: Found) -> Report:
+    """The verdict on everything that was found. Raises InputError where nothing of it says anything."""
+    bundles = [capture.assemble(bundle.read(folder)) for folder in found.bundles]
+    if len(bundles) == 1 and not found.files:
+        return engine.examine(bundles[0])
+    pieces, gaps = read_all(found.files)
+    gaps = [*gaps, *_not_read(found)]
+    loose = assemble(pieces, gaps)
+    if not loose.ranks and not bundles:
+        raise _nothing(found, gaps)
+    loose = _with_source(loose, found)
+    evidence = join([*bundles, loose]) if bundles else loose
+    report = engine.examine(evidence)
+    return report if all(seen.page for seen in evidence.ranks) else _without_pages(report)
+
+
+def read_all(files: Iterable[File]) -> tuple[list[Piece], list[Gap]]:
+    """Every file's pieces, and what could not be read."""
+    pieces: list[Piece] = []
+    gaps: list[Gap] = []
+    silent: list[str] = []
+    for file in files:
+        try:
+            data, cut = content(file)
+        except (OSError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            gaps.append(Gap(Source.FILES, None, f"{file.name}: {reason}"))
+            continue
+        if cut:
+            gaps.append(Gap(Source.FILES, None, f"{file.name}: {cut}"))
+        if file.format is Format.TEXT and is_report(data):
+            continue
+        got = read.read(data, file.name, file.format)
+        if isinstance(got, Gap):
+            gaps.append(got)
+        elif not got:
+            silent.append(file.name)
+        pieces.extend(got if not isinstance(got, Gap) else ())
+    if silent:
+        gaps.append(Gap(Source.FILES, None, f"nothing that tells a hang in {_listed(silent)}"))
+    return pieces, gaps
+
+
+def _not_read(found: Found) -> Iterable[Gap]:
+    if found.unknown:
+        yield Gap(Source.FILES, None, f"of no kind that we know: {_listed(found.unknown)}")
+    for name, reason in found.unreadable[:_LISTED]:
+        yield Gap(Source.FILES, None, f"{name}: {reason}")
+    if len(found.unreadable) > _LISTED:
+        yield Gap(Source.FILES, None, f"{len(found.unreadable) - _LISTED} more files could not be read")
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{', '.join(names[:_LISTED])}{more}"
+
+
+def _with_source(evidence: Evidence, found: Found) -> Evidence:
+    """The source that stacks name, as far as it is here and was not written after the evidence."""
+    written = max((file.path.stat().st_mtime for file in found.files if file.path), default=float("inf"))
+    return replace(evidence, code=source.read(code.sites(evidence), written=written))
+
+
+def _without_pages(report: Report) -> Report:
+    """Nothing is certain of a job of which only single looks and logs are left: what they do not hold is not known."""
+    likely = Confidence.LIKELY
+    return replace(
+        report,
+        diagnoses=tuple(
+            replace(
+                diagnosis,
+                confidence=weaker(likely, diagnosis.confidence),
+                culprit_confidence=weaker(likely, diagnosis.culprit_confidence),
+            )
+            for diagnosis in report.diagnoses
+        ),
+    )
+
+
+def _nothing(found: Found, gaps: list[Gap]) -> InputError:
+    hint = "give recorder dumps, py-spy or faulthandler stacks, logs, or a bundle"
+    if not found.files and not found.unknown and not found.unreadable:
+        return InputError("there is no file in what was given", hint=hint)
+    reason = gaps[0].reason if gaps else "no rank is named in it"
+    return InputError(f"nothing here tells why a job hangs: {reason}", hint=hint)

@@ -1,0 +1,69 @@
+"""Pure. Waits that only logs tell: rendezvous, monitored barriers, watchdogs of an old torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ddpdoctor.archive.piece import Mention, Missing, Piece, Timeout
+from ddpdoctor.model.collectives import Kind, Reported
+from ddpdoctor.model.ranks import Rank, RankSet
+
+ByRank = Mapping[Rank, tuple[Piece, ...]]
+
+#: an operation that says a rank waits for others to come, where it is not known for whom
+_SOMEBODY = "store_based_barrier"
+
+
+def reported(by_rank: ByRank, world: int) -> dict[Rank, tuple[Reported, ...]]:
+    """Per rank the waits that its log reports."""
+    found: dict[Rank, list[Reported]] = {}
+    for key in sorted({missing.key for missing in _missing(by_rank) if missing.key}):
+        last = {rank: here[-1] for rank, pieces in by_rank.items() if (here := _at(pieces, key))}
+        arrived = max(missing.arrived or 0 for missing in last.values())
+        absent = RankSet.of(range(world)) - RankSet.of(last)
+        known = len(last) == arrived and arrived + len(absent) == world
+        for rank in last if arrived < world else ():
+            op = "init_process_group" if known else _SOMEBODY
+            found.setdefault(rank, []).append(Reported(op, Kind.ALL, absent.members if known else ()))
+    for rank, pieces in by_rank.items():
+        for missing in _of(pieces):
+            if not missing.key:
+                found.setdefault(rank, []).append(Reported(missing.op, Kind.ALL, missing.named))
+        ops = dict.fromkeys(p.payload.op for p in pieces if isinstance(p.payload, Timeout) and p.payload.op)
+        found.setdefault(rank, []).extend(Reported(op, Kind.ALL) for op in ops)
+    return {rank: tuple(dict.fromkeys(waits)) for rank, waits in found.items() if waits}
+
+
+def notes(by_rank: ByRank) -> Iterator[str]:
+    """What a rendezvous says that no wait can hold, and what NCCL complains of."""
+    surplus = {
+        (missing.arrived, piece.world_size, missing.key)
+        for pieces in by_rank.values()
+        for piece in pieces
+        if isinstance(missing := piece.payload, Missing) and (missing.arrived or 0) > (piece.world_size or 1 << 30)
+    }
+    for arrived, size, key in sorted(surplus, key=str):
+        yield (
+            f"{arrived} processes came to {key} of a job of {size}: a second job on the same address, or a restart "
+            "that met the old store"
+        )
+    warnings: dict[str, set[Rank]] = {}
+    for rank, pieces in by_rank.items():
+        for piece in pieces:
+            if isinstance(piece.payload, Mention) and piece.payload.warning:
+                warnings.setdefault(piece.payload.warning, set()).add(rank)
+    for text, ranks in sorted(warnings.items(), key=lambda item: (-len(item[1]), item[0]))[:3]:
+        yield f"NCCL on rank{'s' if len(ranks) > 1 else ''} {RankSet.of(ranks)}: {text}"
+
+
+def _missing(by_rank: ByRank) -> Iterator[Missing]:
+    for pieces in by_rank.values():
+        yield from _of(pieces)
+
+
+def _of(pieces: tuple[Piece, ...]) -> list[Missing]:
+    return [piece.payload for piece in pieces if isinstance(piece.payload, Missing)]
+
+
+def _at(pieces: tuple[Piece, ...], key: str) -> list[Missing]:
+    return [missing for missing in _of(pieces) if missing.key == key]
