@@ -38,6 +38,7 @@ RULES = (
     "rank_dependent_split",
     "shard_order_not_synced",
     "unseeded_ranks",
+    "missing_set_device",
     "global_rank_as_device_index",
     "local_rank_argument",
     "ddp_before_device_move",

@@ -2,12 +2,13 @@
 
 A heading of level 2 starts a case. Its code blocks are files: ```python file=helpers.py, or main.py without a name.
 Only the rule that the file of cases is named after is run; what it finds must be exactly what is marked.
+`(torch 1.8)` in the heading lints for that version.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from ddpdoctor.lint.settings import Settings
 
 CASES = Path(__file__).resolve().parents[2] / "lint_cases"
 _MARK = re.compile(r"#\s*(error|warning|hint):\s*(DD1\d\d)")
+_TORCH = re.compile(r"\(torch (\d+)\.(\d+)\)")
 _FENCE = re.compile(r"^```python(?:\s+file=(\S+))?\s*$")
 
 
@@ -61,6 +63,9 @@ def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
                 expected.add((name, number, severity, code))
     monkeypatch.chdir(tmp_path)
     settings = Settings(frozenset({case.code, "DD199"}))
+    version = _TORCH.search(case.title)
+    if version is not None:
+        settings = replace(settings, torch_version=(int(version[1]), int(version[2])))
     report = engine.lint(sorted(case.files), settings)
     found = {(f.file, f.line, f.severity.value, f.code) for f in report.findings}
     assert found == expected, "\n".join(f"{f.file}:{f.line} {f.code} {f.message}" for f in report.findings)

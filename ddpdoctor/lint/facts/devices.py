@@ -1,0 +1,158 @@
+"""GPUs: which backend a group has, where a process chooses its device, and what uses CUDA without saying which one."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.modules import Module
+from ddpdoctor.lint.facts.things import External, Made
+from ddpdoctor.lint.facts.values import Value
+
+GROUP = "torch.distributed.init_process_group"
+#: make one device the current one for the rest of the process
+SETTERS = (
+    "torch.cuda.set_device", "torch.accelerator.set_device_index", "torch.accelerator.set_device_idx",
+)  # fmt: skip
+#: with NCCL they put what they send on the current device
+OBJECTS = tuple(
+    f"torch.distributed.{name}"
+    for name in ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list")
+)
+#: from this version on a barrier uses the current device; before, it guesses `rank % device_count()`
+BARRIER_ON_CURRENT = (2, 8)
+#: words that choose the device, in this file or one that it uses
+_CHOOSING = ("set_device", "set_device_index", "set_device_idx", "device_id", "init_device_mesh")
+#: packages that choose the device of a process, or start each with one visible device
+_PLACING = frozenset({
+    "accelerate", "deepspeed", "lightning", "pytorch_lightning", "lightning_fabric", "transformers", "mmengine",
+    "mmcv", "ignite", "composer", "colossalai", "megatron", "ray", "submitit", "detectron2", "fairscale",
+    "torch_xla", "horovod", "fairseq", "torchtnt", "torchtune", "torchtitan", "vllm", "sglang",
+})  # fmt: skip
+
+
+def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:
+    """Texts that an expression can be, through conditionals and names assigned in the file."""
+    if isinstance(node, ast.Constant):
+        return {node.value} if isinstance(node.value, str) else set()
+    if isinstance(node, ast.IfExp):
+        return strings(module, node.body, depth) | strings(module, node.orelse, depth)
+    if isinstance(node, ast.BoolOp):
+        return {text for value in node.values for text in strings(module, value, depth)}
+    if isinstance(node, ast.Name) and depth < 3:
+        return {text for value in _assigned(module, node.id) for text in strings(module, value, depth + 1)}
+    return set()
+
+
+def _assigned(module: Module, name: str) -> list[ast.expr]:
+    return [
+        n.value
+        for n in ast.walk(module.tree)
+        if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in n.targets)
+    ]
+
+
+def written(call: Call, position: int, name: str) -> ast.expr | None:
+    """The expression that was written for an argument."""
+    if position < len(call.node.args):
+        return call.node.args[position]
+    return next((k.value for k in call.node.keywords if k.arg == name), None)
+
+
+def texts_of(call: Call, position: int, name: str) -> set[str]:
+    """Texts that an argument can be: its value where that is known, else what is written for it."""
+    value = call.argument(position, name)
+    if value is not None and isinstance(value.constant, str):
+        return {value.constant}
+    return strings(call.context.module, written(call, position, name))
+
+
+def on_nccl(facts: ModuleFacts, group: Call) -> bool:
+    """The group surely can communicate through NCCL: asked for, or torch's own choice where nothing is."""
+    if group.opaque:
+        return False
+    backend = written(group, 0, "backend")
+    if backend is None or (isinstance(backend, ast.Constant) and backend.value is None):
+        return facts.torch_version >= (2, 0)
+    return any("nccl" in text.lower() for text in texts_of(group, 0, "backend"))
+
+
+def bound(group: Call) -> bool:
+    """`device_id=` ties the process to its device."""
+    given = group.keyword("device_id")
+    return given is not None and not (given.known and given.constant is None)
+
+
+def chosen(facts: ModuleFacts) -> bool:
+    """Something in reach chooses a device for each process, or may."""
+    if facts.mentions(*_CHOOSING) or facts.named("torch.cuda.device"):
+        return True
+    return one_visible(facts) or placed(facts)
+
+
+def placed(facts: ModuleFacts) -> bool:
+    """A framework starts the processes, or takes care of their devices and groups."""
+    modules = (facts.module, *facts.analysis.reached.values())
+    return any(target.partition(".")[0] in _PLACING for m in modules for target in m.imports.values())
+
+
+def one_visible(facts: ModuleFacts) -> bool:
+    """The visible devices are set by hand, so GPU 0 may be another one in each process."""
+    return any("VISIBLE_DEVICES" in m.text for m in (facts.module, *facts.analysis.reached.values()))
+
+
+#: parts of a name by which a function that cannot be read may well choose the device
+_MAY_CHOOSE = ("device", "dist", "init", "setup", "set_up", "launch", "cuda", "gpu", "env", "prepare", "start")
+_READ = frozenset({"torch", "numpy", "os", "builtins", "argparse", "random", "time", "logging", "sys", "math"})
+
+
+def may_be_chosen_outside(facts: ModuleFacts) -> bool:
+    """A function of a package that cannot be read is called, and its name sounds like setting up."""
+    for call in facts.calls:
+        root, _, rest = call.path.partition(".")
+        if rest and not is_read(root) and any(part in rest.lower() for part in _MAY_CHOOSE):
+            return True
+    return bool(facts.module.stars)
+
+
+def is_read(root: str) -> bool:
+    """What a package's functions do is known, and it is not this."""
+    return root in _READ
+
+
+def unspecified(call: Call) -> bool:
+    """The call puts something on "cuda" without an index: on the current device."""
+    if call.method == "cuda":
+        return not call.args and not call.keywords
+    if call.method == "to":
+        return _plain_cuda(call, 0, "device")
+    if call.path.startswith("torch.") and call.path.count(".") == 1 and call.path != "torch.device":
+        return call.keyword("device") is not None and _plain_cuda(call, len(call.node.args), "device")
+    return False
+
+
+def _plain_cuda(call: Call, position: int, name: str) -> bool:
+    value = call.argument(position, name)
+    if value is None:
+        return False
+    made = _device(value)
+    if made is not None:
+        if made.node is None or len(made.args) != 1 or made.keywords:
+            return False
+        given = made.args[0]
+        texts = {given.constant} if isinstance(given.constant, str) else strings(call.context.module, made.node.args[0])
+        return "cuda" in texts and texts <= {"cuda", "cpu", "mps"}
+    texts = texts_of(call, position, name)
+    return "cuda" in texts and texts <= {"cuda", "cpu", "mps"}
+
+
+def _device(value: Value) -> Made | None:
+    thing = value.thing
+    return thing if isinstance(thing, Made) and thing.path == "torch.device" else None
+
+
+def default_group(call: Call) -> bool:
+    """No `group=` was given that could be another one."""
+    group = call.keyword("group")
+    return group is None or isinstance(group.thing, External) or (group.known and group.constant is None)

@@ -1,0 +1,80 @@
+"""No process chooses its GPU
+
+## What it does
+Finds a script that makes an NCCL process group and then uses "cuda" without an index (`.cuda()`, `.to("cuda")`,
+`device="cuda"`) or collectives that run on the current device (those of objects; `barrier` since torch 2.8), while
+nothing that can be read chooses the device of each process.
+
+## Why it hangs
+Until a process says otherwise its current device is GPU 0. All ranks of a node put their model there: it runs out of
+memory, and NCCL refuses a GPU that two ranks share ("Duplicate GPU detected") or waits for ever.
+
+## Example
+```python
+dist.init_process_group("nccl")
+model = DDP(Net().cuda())
+```
+
+## Use instead
+```python
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl", device_id=torch.device("cuda", local_rank))
+model = DDP(Net().cuda())
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the launcher shows each process one GPU only (Slurm's `--gpus-per-task=1`, say). Frameworks that place their
+processes, and files that call set-up functions which cannot be read, are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD141", "missing-set-device", Severity.WARNING, ("DD263",), words=frozenset({"init_process_group"}))
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """NCCL groups of a script after which the current device is used, though nobody set it."""
+    groups = [c for c in facts.named(devices.GROUP) if c.context.from_script and devices.on_nccl(facts, c)]
+    if not groups or devices.chosen(facts) or devices.may_be_chosen_outside(facts):
+        return
+    use = next((c for c in facts.calls if _uses_current(facts, c)), None)
+    if use is None:
+        return
+    message = "no process chooses its GPU: the current device is GPU 0 on every rank, call torch.cuda.set_device first"
+    yield facts.finding(RULE, groups[0].site, message, related=((use.site, _note(use)),))
+
+
+def _note(use: Call) -> str:
+    if use.path in devices.OBJECTS:
+        return "objects travel on the current device"
+    if use.path.endswith(".barrier"):
+        return "the barrier runs on the current device"
+    return '"cuda" without an index is the current device'
+
+
+def _uses_current(facts: ModuleFacts, call: Call) -> bool:
+    """On all ranks: a move to "cuda", or a collective that runs on the current device."""
+    context = call.context
+    if context.some_ranks_only or not context.from_script:
+        return False
+    if call.path in devices.OBJECTS:
+        return devices.default_group(call) and call.keyword("device") is None and not call.opaque
+    if call.path == "torch.distributed.barrier":
+        current = facts.torch_version >= devices.BARRIER_ON_CURRENT
+        return current and not call.args and call.keyword("device_ids") is None and devices.default_group(call)
+    return devices.unspecified(call)
