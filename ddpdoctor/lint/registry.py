@@ -39,6 +39,7 @@ RULES = (
     "shard_order_not_synced",
     "unseeded_ranks",
     "missing_set_device",
+    "set_device_after_init_or_collective",
     "global_rank_as_device_index",
     "local_rank_argument",
     "ddp_before_device_move",

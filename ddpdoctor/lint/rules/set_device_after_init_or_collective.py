@@ -1,0 +1,112 @@
+"""A process chooses its GPU after a collective has used one
+
+## What it does
+Finds `torch.cuda.set_device` behind a collective of the same NCCL group that runs on the current device: a `barrier`
+without `device_ids`, a collective of objects, a reduction of a tensor that was put on "cuda" without an index.
+
+## Why it hangs
+Until `set_device` the current device is GPU 0, on every rank. The collective then makes NCCL join ranks that share
+one GPU ("Duplicate GPU detected", or a hang), and leaves a context of each process on GPU 0.
+
+## Example
+```python
+dist.init_process_group("nccl")
+dist.barrier()
+torch.cuda.set_device(local_rank)
+```
+
+## Use instead
+```python
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+dist.barrier()
+```
+
+## Fix safety
+Safe where both statements stand next to each other and the device does not come from the group: they are swapped.
+
+## When it is wrong
+Before torch 2.8 a barrier guessed the device from the rank, which is right where every node has as many GPUs as
+ranks. `init_process_group` alone, and `device_id=`, are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.order import surely_before
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+
+RULE = LintRule(
+    "DD142", "set-device-after-init-or-collective", Severity.WARNING, ("DD263",),
+    words=frozenset({"set_device", "set_device_index", "set_device_idx"}),
+)  # fmt: skip
+
+#: in-place collectives of one tensor, their first argument
+_ON_TENSOR = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "broadcast", "reduce"))
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Device choices that an NCCL collective on the current device always precedes."""
+    for setter in facts.named(*devices.SETTERS):
+        before = [c for c in facts.calls if c.index < setter.index and surely_before(c.context, setter.context)]
+        groups = [c for c in before if c.path == devices.GROUP and devices.on_nccl(facts, c) and not devices.bound(c)]
+        if not groups or any(c.path in devices.SETTERS for c in before):
+            continue
+        early = [c for c in before if c.index > groups[0].index and _on_current(facts, c, before)]
+        if early:
+            op = early[0].path.rpartition(".")[2]
+            message = f"{op} has already run on the current device, GPU 0 on every rank: choose the device before it"
+            related = ((early[0].site, f"{op} here"), (groups[0].site, "the NCCL group is made here"))
+            yield facts.finding(RULE, setter.site, message, related=related, fix=_fix(facts, early[0], setter))
+
+
+def _on_current(facts: ModuleFacts, call: Call, before: list[Call]) -> bool:
+    if not devices.default_group(call) or call.opaque:
+        return False
+    if call.path == "torch.distributed.barrier":
+        current = facts.torch_version >= devices.BARRIER_ON_CURRENT
+        return current and not call.args and call.keyword("device_ids") is None
+    if call.path in devices.OBJECTS:
+        return call.keyword("device") is None
+    if call.path in _ON_TENSOR and call.args:
+        return any(c.result.atoms == call.args[0].atoms and devices.unspecified(c) for c in before)
+    return False
+
+
+def _fix(facts: ModuleFacts, early: Call, setter: Call) -> Fix | None:
+    """Swap two neighbouring one-line statements, unless the device is computed from the group."""
+    if "rank" in setter.args[0].tags if setter.args else True:
+        return None
+    for node in ast.walk(facts.module.tree):
+        body = getattr(node, "body", None)
+        for first, second in itertools.pairwise(body) if isinstance(body, list) else ():
+            if _is(first, early) and _is(second, setter) and first.lineno == first.end_lineno:
+                return _swapped(facts, first, second)
+    return None
+
+
+def _is(statement: object, call: Call) -> bool:
+    return isinstance(statement, ast.Expr) and statement.value is call.node
+
+
+def _swapped(facts: ModuleFacts, first: ast.stmt, second: ast.stmt) -> Fix | None:
+    one, two = site_of(facts.module, first), site_of(facts.module, second)
+    texts = [ast.get_source_segment(facts.module.text, s) for s in (first, second)]
+    if texts[0] is None or texts[1] is None or two.line != two.end_line or one.line == two.line:
+        return None
+    edits = (
+        Edit(one.line, one.column, one.end_line, one.end_column, texts[1]),
+        Edit(two.line, two.column, two.end_line, two.end_column, texts[0]),
+    )
+    return Fix(Applicability.SAFE, edits)
