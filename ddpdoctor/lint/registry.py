@@ -41,6 +41,7 @@ RULES = (
     "missing_set_device",
     "set_device_after_init_or_collective",
     "global_rank_as_device_index",
+    "local_rank_as_global_rank",
     "local_rank_argument",
     "ddp_before_device_move",
     "load_without_map_location",

@@ -39,6 +39,7 @@ RULE = Rule(
     excludes=("DD231", "DD262"),
     fixture="rank-missing-at-init",
     specificity=45,
+    lint=("DD144",),
 )
 
 

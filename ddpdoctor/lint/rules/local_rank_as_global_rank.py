@@ -1,0 +1,75 @@
+"""The local rank passed where the rank in the job is asked for
+
+## What it does
+Finds `init_process_group(rank=LOCAL_RANK)` and `DistributedSampler(rank=LOCAL_RANK)`.
+
+## Why it hangs
+Each node counts its local ranks from 0. On the second node processes announce ranks that are taken: the rendezvous
+waits for ranks that never come, or ends with an error. A sampler gives both nodes the same part of the data.
+
+## Example
+```python
+dist.init_process_group("nccl", rank=int(os.environ["LOCAL_RANK"]), world_size=int(os.environ["WORLD_SIZE"]))
+```
+
+## Use instead
+```python
+dist.init_process_group("nccl")
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+A job that never leaves one node works, there both ranks are equal. Rendezvous at localhost, worlds as large as one
+node's devices for a sampler, and ranks that `mp.spawn` hands over are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import devices, vocabulary
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.values import LOCAL_RANK_NUMBERS, Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD144", "local-rank-as-global-rank", Severity.ERROR, ("DD261", "DD262"))
+
+_ONE_NODE = ("localhost", "127.0.0.1", "file://")
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Ranks of a group or a sampler that are the launcher's LOCAL_RANK."""
+    for call in facts.named(devices.GROUP):
+        if _local(call.argument(4, "rank")) and not _on_one_node(facts, call):
+            message = "LOCAL_RANK starts at 0 on every node: on a second node this rank is taken, pass the global rank"
+            yield facts.finding(RULE, call.site, message)
+    for call in facts.named(vocabulary.SAMPLER):
+        replicas = call.argument(1, "num_replicas")
+        whole = replicas is not None and "world" in replicas.tags
+        if whole and _local(call.argument(2, "rank")) and not _on_one_node(facts, call):
+            message = "LOCAL_RANK starts at 0 on every node: nodes get the same part of the data, pass the global rank"
+            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING)
+
+
+def _local(value: Value | None) -> bool:
+    """Exactly the launcher's local rank, and nothing that could also be the global one."""
+    return value is not None and value.atoms == LOCAL_RANK_NUMBERS.atoms and "local_rank" in value.tags and (
+        not value.tags & {"rank", "spawned", "maybe"})  # fmt: skip
+
+
+def _on_one_node(facts: ModuleFacts, call: Call) -> bool:
+    """The address, or a condition around the call, says that there is one node only."""
+    if call.path == devices.GROUP:
+        texts = devices.texts_of(call, 1, "init_method")
+        if any(word in text for text in texts for word in _ONE_NODE):
+            return True
+    if any("node" in guard.text.lower() for guard in call.context.guards):
+        return True
+    return any(f'"{word}"' in facts.module.text or f"'{word}'" in facts.module.text for word in _ONE_NODE)
