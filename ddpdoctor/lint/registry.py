@@ -42,6 +42,7 @@ RULES = (
     "set_device_after_init_or_collective",
     "global_rank_as_device_index",
     "local_rank_as_global_rank",
+    "deprecated_launcher",
     "local_rank_argument",
     "ddp_before_device_move",
     "load_without_map_location",
