@@ -44,6 +44,7 @@ RULES = (
     "local_rank_as_global_rank",
     "deprecated_launcher",
     "local_rank_argument",
+    "barrier_device",
     "ddp_before_device_move",
     "load_without_map_location",
 )  # fmt: skip

@@ -42,7 +42,7 @@ RULE = Rule(
     excludes=("DD261", "DD262", "DD271"),
     fixture="wrong-device",
     specificity=40,
-    lint=("DD141", "DD142"),
+    lint=("DD141", "DD142", "DD147"),
 )
 #: what a program writes that chooses its device, itself or through a library
 _CHOOSES = re.compile(r"set_device|device_id\s*=|CUDA_VISIBLE_DEVICES|Accelerator\(|deepspeed|Trainer\(")

@@ -1,0 +1,78 @@
+"""A barrier on the wrong GPU
+
+## What it does
+Finds `barrier(device_ids=...)` that names the same device on every rank, the global rank, or no list; and, for torch
+before 2.8, an NCCL `barrier()` in a script that says nowhere which device its process uses.
+
+## Why it hangs
+NCCL runs a barrier as a small all_reduce on one GPU of each rank. Two ranks of a node on one GPU are refused or hang;
+a number that is no list is ignored; and older torch guesses `rank % device_count()`, which is wrong wherever ranks and
+devices are mapped otherwise.
+
+## Example
+```python
+dist.barrier(device_ids=[0])
+```
+
+## Use instead
+```python
+dist.init_process_group("nccl", device_id=torch.device("cuda", local_rank))
+dist.barrier()
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the launcher shows each process one GPU only, `device_ids=[0]` is right.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Items
+from ddpdoctor.lint.facts.values import RANK_NUMBERS, Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD147", "barrier-device", Severity.HINT, ("DD263",), words=frozenset({"barrier"}))
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Barriers whose device is wrong, or guessed."""
+    guessed = facts.torch_version < devices.BARRIER_ON_CURRENT and _nobody_says(facts)
+    for call in facts.named("torch.distributed.barrier"):
+        given = call.argument(2, "device_ids")
+        if given is not None:
+            message = _wrong(facts, call, given)
+            if message:
+                yield facts.finding(RULE, call.site, message)
+        elif guessed and call.context.from_script and devices.default_group(call) and not call.args:
+            yield facts.finding(RULE, call.site, "NCCL guesses the GPU of this barrier: rank % device_count()")
+
+
+def _wrong(facts: ModuleFacts, call: Call, given: Value) -> str:
+    if given.known and isinstance(given.constant, int):
+        return "device_ids must be a list: a number is ignored or refused, write device_ids=[...]"
+    items = given.thing.items if isinstance(given.thing, Items) else ()
+    if len(items) != 1:
+        return ""
+    device = items[0]
+    if device.atoms == RANK_NUMBERS.atoms and "rank" in device.tags and not device.tags & {"local_rank", "spawned"}:
+        return "this is the rank in the whole job: on a second node there is no such device, use LOCAL_RANK"
+    if isinstance(device.constant, int) and not call.context.some_ranks_only and not devices.one_visible(facts):
+        return f"every rank runs this barrier on GPU {device.constant}: give each its own, by LOCAL_RANK"
+    return ""
+
+
+def _nobody_says(facts: ModuleFacts) -> bool:
+    """An NCCL group of the script, and no word of devices in what can be read."""
+    groups = [c for c in facts.named(devices.GROUP) if c.context.from_script and devices.on_nccl(facts, c)]
+    return bool(groups) and not devices.chosen(facts) and not devices.may_be_chosen_outside(facts)
