@@ -45,6 +45,7 @@ RULES = (
     "deprecated_launcher",
     "local_rank_argument",
     "barrier_device",
+    "hard_coded_rendezvous",
     "ddp_before_device_move",
     "load_without_map_location",
 )  # fmt: skip

@@ -1,0 +1,98 @@
+"""A rendezvous address written into the program
+
+## What it does
+Finds `os.environ["MASTER_PORT"] = "29500"` and `init_method="tcp://127.0.0.1:29500"`: a port that is a literal.
+
+## Why it harms
+Two jobs on one machine take the same port: the second fails with "address already in use", or its ranks join the
+first job's rendezvous. Under torchrun it also overwrites the port that the launcher has chosen.
+
+## Example
+```python
+os.environ["MASTER_PORT"] = "29500"
+```
+
+## Use instead
+```python
+os.environ.setdefault("MASTER_PORT", "29500")
+```
+
+## Fix safety
+Unsafe: the assignment becomes a `setdefault`, which keeps what the launcher has set.
+
+## When it is wrong
+On a machine that never runs a second job. Assignments under a condition on the environment are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+
+RULE = LintRule("DD148", "hard-coded-rendezvous", Severity.HINT)
+
+_TCP = re.compile(r"tcp://[^/]*:(\d+)")
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Literal ports."""
+    if "MASTER_PORT" in facts.module.text:
+        yield from _assignments(facts)
+    for group in facts.named(devices.GROUP):
+        texts = devices.texts_of(group, 1, "init_method")
+        fixed = next((m for text in sorted(texts) if (m := _TCP.match(text)) and m[1] != "0"), None)
+        if fixed is not None:
+            message = f"port {fixed[1]} is written into the program: a second job on this machine cannot start"
+            yield facts.finding(RULE, group.site, message)
+
+
+def _assignments(facts: ModuleFacts) -> Iterator[Finding | None]:
+    stack: list[tuple[ast.AST, bool]] = [(facts.module.tree, False)]
+    while stack:
+        node, asked = stack.pop()
+        if isinstance(node, (ast.If, ast.IfExp)):
+            asked = asked or _asks_environment(node.test)
+        if isinstance(node, ast.Assign) and not asked and _fixes_port(node):
+            message = "MASTER_PORT is overwritten with a fixed port: what the launcher chose is lost, use setdefault"
+            yield facts.finding(RULE, node, message, fix=_fix(facts, node))
+        stack.extend((child, asked) for child in ast.iter_child_nodes(node))
+
+
+def _asks_environment(test: ast.expr) -> bool:
+    """A condition on a launcher's variable, or on the environment as such."""
+    return any(
+        (isinstance(n, ast.Attribute) and n.attr in ("environ", "getenv"))
+        or (isinstance(n, ast.Constant) and n.value in ("MASTER_PORT", "MASTER_ADDR", "RANK", "WORLD_SIZE"))
+        for n in ast.walk(test)
+    )
+
+
+def _fixes_port(node: ast.Assign) -> bool:
+    target = node.targets[0]
+    if len(node.targets) != 1 or not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Attribute):
+        return False
+    key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+    value = node.value.value if isinstance(node.value, ast.Constant) else None
+    return target.value.attr == "environ" and key == "MASTER_PORT" and isinstance(value, str) and value != "0"
+
+
+def _fix(facts: ModuleFacts, node: ast.Assign) -> Fix | None:
+    target = node.targets[0]
+    assert isinstance(target, ast.Subscript)
+    environ = ast.get_source_segment(facts.module.text, target.value)
+    value = ast.get_source_segment(facts.module.text, node.value)
+    if environ is None or value is None:
+        return None
+    at = site_of(facts.module, node)
+    text = f'{environ}.setdefault("MASTER_PORT", {value})'
+    return Fix(Applicability.UNSAFE, (Edit(at.line, at.column, at.end_line, at.end_column, text),))
