@@ -46,6 +46,7 @@ RULES = (
     "local_rank_argument",
     "barrier_device",
     "hard_coded_rendezvous",
+    "process_group_not_destroyed",
     "ddp_before_device_move",
     "load_without_map_location",
 )  # fmt: skip

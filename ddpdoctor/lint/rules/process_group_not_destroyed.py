@@ -1,0 +1,64 @@
+"""The process group is never destroyed
+
+## What it does
+Finds a script that makes a process group and mentions `destroy_process_group` nowhere, nor in the files it uses.
+
+## Why it harms
+NCCL's communicators live until the interpreter tears itself down in any order: torch 2.4 and newer warn of leaked
+resources, and a rank that ends earlier can make the others abort or hang in their own clean-up.
+
+## Example
+```python
+dist.init_process_group("nccl")
+train()
+```
+
+## Use instead
+```python
+dist.init_process_group("nccl")
+train()
+dist.destroy_process_group()
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When a package that cannot be read destroys it. Frameworks that end the group, and processes started by the program
+itself, are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#shutdown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD149", "process-group-not-destroyed", Severity.HINT, words=frozenset({"init_process_group"}))
+
+_ENDING = ("destroy_process_group", "abort_process_group", "_abort_process_group", "end_training", "_exit", "execv",
+           "execvp", "spawn", "start_processes", "Process")  # fmt: skip
+#: parts of a name by which a function that cannot be read may end the group
+_MAY_END = ("destroy", "cleanup", "clean_up", "teardown", "shutdown", "finalize", "close", "end")
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Groups of a script that nobody ends."""
+    groups = [c for c in facts.named(devices.GROUP) if c.context.from_script]
+    if not groups or facts.mentions(*_ENDING) or devices.placed(facts) or facts.module.stars:
+        return
+    if any(_may_end(c.path) for c in facts.calls):
+        return
+    message = "nobody destroys this process group: call dist.destroy_process_group() when the work is done"
+    yield facts.finding(RULE, groups[0].site, message)
+
+
+def _may_end(path: str) -> bool:
+    root, _, rest = path.partition(".")
+    return bool(rest) and not devices.is_read(root) and any(part in rest.lower() for part in _MAY_END)
