@@ -1,0 +1,138 @@
+"""A name of torch.distributed that has been replaced
+
+## What it does
+Finds names that torch marks as deprecated in the version linted for (`reduce_op`, `_all_gather_base`,
+`all_gather_into_tensor` since 2.13, `checkpoint.save_state_dict`, ...), and `DataParallel` in a file that makes a
+process group.
+
+## Why it harms
+Each call warns on every rank, and a later torch no longer has the name: the job ends with an AttributeError at the
+first call, which may be hours into it.
+
+## Example
+```python
+dist.all_gather_into_tensor(output, tensor)
+```
+
+## Use instead
+```python
+dist.all_gather_single(output, tensor)
+```
+
+## Fix safety
+Safe where the new function takes the same arguments; it does not exist in the torch versions before.
+
+## When it is wrong
+When the code must also run on an older torch: lint with `--torch-version`. Names inside `try`, behind `hasattr` or a
+comparison of versions are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import devices, vocabulary
+from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.modules import Module
+from ddpdoctor.lint.facts.renames import Rename, renamed
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+
+RULE = LintRule("DD191", "deprecated-distributed-api", Severity.HINT)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Old names, where nothing asks for the version first."""
+    stack: list[ast.AST] = [facts.module.tree]
+    while stack:
+        node = stack.pop()
+        if _asks_version(node):
+            continue
+        yield from _old_name(facts, node)
+        # `torch.distributed._tensor.api` is one name
+        if not (isinstance(node, ast.Attribute) and _dotted(facts.module, node)):
+            stack.extend(ast.iter_child_nodes(node))
+    if facts.named(devices.GROUP):
+        for call in facts.named("torch.nn.DataParallel", "torch.nn.parallel.DataParallel"):
+            message = "DataParallel is one process with threads: in a process group use DistributedDataParallel"
+            yield facts.finding(RULE, call.site, message)
+
+
+def _asks_version(node: ast.AST) -> bool:
+    """A statement in which both names may stand, one for each torch."""
+    if isinstance(node, ast.Try):
+        return any(_catches_absence(handler) for handler in node.handlers)
+    if isinstance(node, (ast.If, ast.IfExp)):
+        words = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
+        words |= {n.attr for n in ast.walk(node.test) if isinstance(n, ast.Attribute)}
+        return any("version" in w.lower() or w in ("hasattr", "parse") or "torch_" in w.lower() for w in words)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
+
+
+def _catches_absence(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    names = {n.id for n in ast.walk(handler.type) if isinstance(n, ast.Name)}
+    return bool(names & {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})
+
+
+def _old_name(facts: ModuleFacts, node: ast.AST) -> Iterator[Finding | None]:
+    if isinstance(node, ast.ImportFrom) and not node.level:
+        module = _found(facts, node.module or "")
+        if module is not None:
+            yield facts.finding(RULE, node, _message(*module))
+            return
+        for alias in node.names:
+            found = _found(facts, f"{node.module}.{alias.name}")
+            if found is not None:
+                yield facts.finding(RULE, alias, _message(*found))
+    elif isinstance(node, ast.Import):
+        for alias in node.names:
+            found = _found(facts, alias.name)
+            if found is not None:
+                yield facts.finding(RULE, alias, _message(*found))
+    elif isinstance(node, ast.Attribute):
+        found = _found(facts, _dotted(facts.module, node))
+        if found is not None:
+            yield facts.finding(RULE, node, _message(*found), fix=_fix(facts, node, found[1]))
+
+
+def _found(facts: ModuleFacts, path: str) -> tuple[str, Rename] | None:
+    """The old name that a dotted name is or lies in, with what it has become."""
+    full = vocabulary.canonical(path)
+    while full.startswith("torch.distributed."):
+        found = renamed(full, facts.torch_version)
+        if found is not None:
+            return full, found
+        full = full.rpartition(".")[0]
+    return None
+
+
+def _dotted(module: Module, node: ast.AST) -> str:
+    """`dist.all_reduce` by what `dist` was imported as; "" where it is no imported name."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.insert(0, node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id not in module.imports:
+        return ""
+    return ".".join((module.imports[node.id], *parts))
+
+
+def _message(old: str, found: Rename) -> str:
+    since = ".".join(map(str, found.since))
+    return f"{old.removeprefix('torch.distributed.')} is deprecated since torch {since}: use {found.new}"
+
+
+def _fix(facts: ModuleFacts, node: ast.Attribute, found: Rename) -> Fix | None:
+    old, new = _dotted(facts.module, node), found.new
+    if not found.same or old.rpartition(".")[0] != new.rpartition(".")[0]:
+        return None
+    at = site_of(facts.module, node)
+    start = at.end_column - len(node.attr)
+    return Fix(Applicability.SAFE, (Edit(at.end_line, start, at.end_line, at.end_column, new.rpartition(".")[2]),))
