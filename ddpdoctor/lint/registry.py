@@ -49,6 +49,7 @@ RULES = (
     "process_group_not_destroyed",
     "ddp_before_device_move",
     "load_without_map_location",
+    "reduceop_avg_portability",
     "deprecated_distributed_api",
 )  # fmt: skip
 
