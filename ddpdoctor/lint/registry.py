@@ -37,6 +37,7 @@ RULES = (
     "identical_rng_all_ranks",
     "rank_dependent_split",
     "shard_order_not_synced",
+    "worker_seed_missing",
     "unseeded_ranks",
     "missing_set_device",
     "set_device_after_init_or_collective",

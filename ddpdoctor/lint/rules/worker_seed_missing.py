@@ -1,0 +1,98 @@
+"""numpy's generator is the same in every worker
+
+## What it does
+For torch before 1.9: finds a `DataLoader` with worker processes and no `worker_init_fn` over a data set whose
+`__getitem__` draws from numpy's global generator.
+
+## Why it harms
+Workers are forked with the parent's numpy state, and torch before 1.9 seeds only its own generator and Python's. All
+workers of a rank draw the same augmentations, and the same again in every epoch.
+
+## Example
+```python
+loader = DataLoader(data, num_workers=4)
+```
+
+## Use instead
+```python
+def seed_worker(index):
+    numpy.random.seed(torch.initial_seed() % 2**32)
+
+
+loader = DataLoader(data, num_workers=4, worker_init_fn=seed_worker)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+Newer torch seeds numpy in each worker, and is not linted for this; ranks with equal seeds are DD131.
+
+## References
+https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import loaders, vocabulary
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.modules import ClassInfo
+from ddpdoctor.lint.facts.names import find_method
+from ddpdoctor.lint.facts.things import Instance, Made
+from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD134", "worker-seed-missing", Severity.HINT, words=frozenset({"num_workers"}))
+
+#: from here on each worker seeds numpy by itself
+_SEEDED = (1, 9)
+#: draws from a generator of its own, or seeds by hand
+_OWN = frozenset({"default_rng", "RandomState", "Generator", "seed", "set_state", "get_worker_info", "SeedSequence"})
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Loaders with workers over data sets that draw from numpy."""
+    if facts.torch_version >= _SEEDED:
+        return
+    for call in facts.named(vocabulary.LOADER):
+        made = loaders.loader_of(call.result)
+        if made is None or made.opaque or call.keyword("worker_init_fn") is not None or not _has_workers(call):
+            continue
+        data = _class_of(made.argument(0, "dataset"))
+        drawn = _draw(facts, data) if data is not None else ""
+        if drawn and data is not None:
+            message = f"{data.name}.__getitem__ calls {drawn}, with the same state in every worker: seed each"
+            yield facts.finding(RULE, call.site, message)
+
+
+def _has_workers(call: Call) -> bool:
+    given = call.argument(5, "num_workers")
+    return given is not None and given.known and isinstance(given.constant, int) and given.constant > 0
+
+
+def _class_of(value: Value | None) -> ClassInfo | None:
+    """The class of a data set, also inside `Subset` and the like."""
+    thing = value.thing if value is not None else None
+    if isinstance(thing, Made) and thing.args and thing.path.endswith((".Subset", ".ConcatDataset")):
+        return _class_of(thing.args[0])
+    return thing.info if isinstance(thing, Instance) else None
+
+
+def _draw(facts: ModuleFacts, data: ClassInfo) -> str:
+    """The numpy function that the data set draws with; "" where it draws none, or looks after its generator."""
+    getter = find_method(facts.analysis, data, "__getitem__")
+    if getter is None or any(isinstance(n, ast.Attribute) and n.attr in _OWN for n in ast.walk(data.node)):
+        return ""
+    for node in ast.walk(getter.node):
+        func = node.func if isinstance(node, ast.Call) else None
+        inner = func.value if isinstance(func, ast.Attribute) else None
+        if isinstance(func, ast.Attribute) and isinstance(inner, ast.Attribute) and inner.attr == "random":
+            root = inner.value.id if isinstance(inner.value, ast.Name) else ""
+            if getter.module.imports.get(root) == "numpy":
+                return f"{root}.random.{func.attr}"
+    return ""
