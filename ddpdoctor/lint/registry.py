@@ -38,6 +38,7 @@ RULES = (
     "rank_dependent_split",
     "shard_order_not_synced",
     "worker_seed_missing",
+    "rank_seed_before_unsynced_init",
     "unseeded_ranks",
     "missing_set_device",
     "set_device_after_init_or_collective",

@@ -1,0 +1,121 @@
+"""Each rank starts from its own weights
+
+## What it does
+Finds a model that is made after the generator was seeded by rank, in a file that averages gradients by hand (or
+shards with FSDP within groups) and never makes the weights equal.
+
+## Why it harms
+Averaged gradients keep equal models equal, and different ones different: every rank trains its own model with the
+others' gradients. Nothing fails, the loss falls slowly, and the saved model is one of several.
+
+## Example
+```python
+torch.manual_seed(seed + rank)
+model = Net()
+for p in model.parameters():
+    dist.all_reduce(p.grad)
+```
+
+## Use instead
+```python
+torch.manual_seed(seed)
+model = Net()
+torch.manual_seed(seed + rank)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When a package that cannot be read loads equal weights. DDP sends the weights of rank 0 to all when it wraps, and is
+not reported; nor are broadcasts of parameters and `load_state_dict`.
+
+## References
+https://docs.pytorch.org/docs/stable/notes/ddp.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import seeds, vocabulary
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.facts.order import surely_before
+from ddpdoctor.lint.facts.things import External
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD135", "rank-seed-before-unsynced-init", Severity.WARNING)
+
+_SEEDERS = ("torch.manual_seed", "torch.random.manual_seed")
+#: whatever makes the weights equal, or takes them from a file
+_SYNCING = (
+    "load_state_dict", "broadcast_parameters", "_broadcast_coalesced", "_sync_module_states", "sync_module_states",
+    "broadcast_coalesced", "load_checkpoint", "from_pretrained", "sync_params", "sync_parameters",
+)  # fmt: skip
+_LAYERS = frozenset({
+    "Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM", "GRU", "RNN", "Transformer", "TransformerEncoder",
+    "TransformerEncoderLayer", "MultiheadAttention", "ConvTranspose2d", "Bilinear", "EmbeddingBag",
+})  # fmt: skip
+#: sharding strategies that keep copies of a parameter on several ranks
+_COPYING = ("NO_SHARD", "HYBRID_SHARD", "_HYBRID_SHARD_ZERO2")
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Layers made from a generator that a rank seeded for itself, with nothing to make them equal."""
+    if facts.named(*DDP_PATHS) or facts.mentions(*_SYNCING) or seeds.by_framework(facts):
+        return
+    averaged = next((c for c in _all_reduces(facts) if _of_gradient(c)), None)
+    copied = next((c for c in facts.named(vocabulary.FSDP) if _copies(c)), None)
+    reason = averaged or copied
+    if reason is None or any(_of_parameter(c) for c in facts.named("torch.distributed.broadcast")):
+        return
+    seedings = facts.named(*_SEEDERS)
+    for layer in (c for c in facts.calls if _is_layer(c)):
+        before = [c for c in seedings if c.index < layer.index and c.context.calls[:1] == layer.context.calls[:1]]
+        last = max(before, key=lambda c: c.index, default=None)
+        if last is not None and _by_rank(last) and surely_before(last.context, layer.context):
+            message = (
+                "weights made from here on differ by rank, and nothing makes them equal: seed with one value first"
+            )
+            note = (
+                "gradients are averaged by hand here" if reason is averaged else "copies of the weights are kept here"
+            )
+            related = ((layer.site, "the first weights"), (reason.site, note))
+            yield facts.finding(RULE, last.site, message, related=related)
+            return
+
+
+def _all_reduces(facts: ModuleFacts) -> list[Call]:
+    return facts.named("torch.distributed.all_reduce")
+
+
+def _of_gradient(call: Call) -> bool:
+    """`all_reduce(p.grad)` or `all_reduce(p.grad.data)`."""
+    tensor = call.node.args[0] if call.node.args else None
+    return isinstance(tensor, ast.expr) and any(
+        isinstance(n, ast.Attribute) and n.attr == "grad" for n in ast.walk(tensor)
+    )
+
+
+def _of_parameter(call: Call) -> bool:
+    """A broadcast in a loop: over parameters, or a state dict."""
+    return bool(call.context.loops)
+
+
+def _copies(call: Call) -> bool:
+    strategy = call.argument(2, "sharding_strategy")
+    thing = strategy.thing if strategy is not None else None
+    return isinstance(thing, External) and thing.path.endswith(_COPYING)
+
+
+def _is_layer(call: Call) -> bool:
+    return call.path.startswith("torch.nn.") and call.path.rpartition(".")[2] in _LAYERS
+
+
+def _by_rank(call: Call) -> bool:
+    """Surely another seed on every rank."""
+    value = call.args[0] if call.args else None
+    return value is not None and "rank" in value.tags and (len(value.atoms) > 1 or value.taint is value.taint.RANK)
