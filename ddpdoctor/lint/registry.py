@@ -49,6 +49,7 @@ RULES = (
     "barrier_device",
     "hard_coded_rendezvous",
     "process_group_not_destroyed",
+    "rank0_long_work_vs_timeout",
     "ddp_before_device_move",
     "load_without_map_location",
     "reduceop_avg_portability",

@@ -42,6 +42,7 @@ RULE = Rule(
     excludes=("DD231", "DD234", "DD238", "DD271"),
     fixture="network-wait",
     specificity=60,
+    lint=("DD151",),
 )
 
 _CALLS = ("recvfrom", "recvmsg", "read", "readv", "connect", "sendto", "sendmsg", "accept", "accept4")

@@ -43,6 +43,7 @@ RULE = Rule(
     excludes=("DD231", "DD233"),
     fixture="slow-checkpoint",
     specificity=45,
+    lint=("DD151",),
 )
 
 

@@ -43,6 +43,7 @@ RULE = Rule(
     excludes=("DD232", "DD233", "DD238", "DD242"),
     fixture="slow-host-work",
     specificity=30,
+    lint=("DD151",),
 )
 
 

@@ -1,0 +1,119 @@
+"""Long work on one rank while the others wait against the clock
+
+## What it does
+Finds downloads, unpacking and data-set preprocessing that only some ranks do in front of a collective of all, in a
+script whose process group keeps the default timeout. A whole evaluation on one rank is reported as a hint.
+
+## Why it hangs
+The other ranks stand in the collective from the start. After ten minutes with NCCL (thirty with gloo) the watchdog
+takes the wait for a hang and ends the job, on slow storage or a larger data set for the first time.
+
+## Example
+```python
+dist.init_process_group("nccl")
+if dist.get_rank() == 0:
+    snapshot_download("some/model")
+dist.barrier()
+```
+
+## Use instead
+```python
+dist.init_process_group("nccl", timeout=timedelta(hours=2))
+if dist.get_rank() == 0:
+    snapshot_download("some/model")
+dist.barrier()
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the work never takes minutes. A raised timeout, and a barrier of another group, are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import devices, loaders, vocabulary
+from ddpdoctor.lint.facts.events import Call, Context
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.values import EVERY_RANK
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD151", "rank0-long-work-vs-timeout", Severity.WARNING, ("DD231", "DD232", "DD233"))
+
+#: functions that fetch, unpack or convert whole data sets
+_LONG = (
+    "urllib.request.urlretrieve", "wget.download", "gdown.download", "gdown.download_folder",
+    "datasets.load_dataset", "huggingface_hub.snapshot_download", "huggingface_hub.hf_hub_download",
+    "torch.hub.download_url_to_file", "torch.hub.load_state_dict_from_url",
+    "torchvision.datasets.utils.download_and_extract_archive", "torchvision.datasets.utils.download_url",
+    "shutil.unpack_archive", "shutil.copytree", "tensorflow_datasets.load",
+)  # fmt: skip
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Long work of some ranks with a collective of all behind it, and no timeout set."""
+    groups = facts.named(devices.GROUP)
+    if not groups or any(g.opaque or g.argument(2, "timeout") is not None for g in groups):
+        return
+    waits = [c for c in facts.calls if _is_wait(c)]
+    if not waits:
+        return
+    for call in facts.calls:
+        if call.context.some_ranks_only and _long(call):
+            wait = _waited_in(waits, call.context, call.index)
+            if wait is not None:
+                what = call.path.rpartition(".")[2] or call.method
+                yield _finding(facts, call.site, f"only some ranks run {what}", wait, Severity.WARNING)
+    for loop in facts.iterations:
+        if loop.context.some_ranks_only and loaders.loader_of(loop.turn.over) is not None:
+            wait = _waited_in(waits, loop.context, loop.index)
+            if wait is not None:
+                yield _finding(facts, loop.turn.site, "only some ranks go through this data", wait, Severity.HINT)
+
+
+def _finding(facts: ModuleFacts, site: Site, what: str, wait: Call, severity: Severity) -> Finding | None:
+    op = vocabulary.COLLECTIVES[wait.path].op
+    message = f"{what} while the rest wait in {op}: the default timeout of the group ends the job, set timeout="
+    return facts.finding(RULE, site, message, related=((wait.site, f"{op} of all ranks"),), severity=severity)
+
+
+def _is_wait(call: Call) -> bool:
+    """A collective of the default group that all ranks come to."""
+    spec = vocabulary.COLLECTIVES.get(call.path)
+    return (
+        spec is not None
+        and not spec.pairwise
+        and spec.op not in ("new_group", "init_process_group")
+        and call.context.mask == EVERY_RANK
+        and devices.default_group(call)
+        and call.keyword("timeout") is None
+    )
+
+
+def _waited_in(waits: list[Call], work: Context, index: int) -> Call | None:
+    """The next collective of the same program that stands outside the branch of the work."""
+    outer = {(g.site, g.side) for g in work.guards}
+    for wait in waits:
+        same = wait.context.calls[:1] == work.calls[:1] and wait.index >= index
+        if same and all((g.site, g.side) in outer for g in wait.context.guards):
+            return wait
+    return None
+
+
+def _long(call: Call) -> bool:
+    if call.path in _LONG:
+        return True
+    if call.path.startswith("torchvision.datasets.") or call.path.startswith("torchaudio.datasets."):
+        download = call.keyword("download")
+        return download is not None and download.constant is True
+    if call.method == "extractall":
+        return True
+    return call.method == "map" and call.keyword("num_proc") is not None
