@@ -28,3 +28,5 @@ class WatchConfig:
     native: bool = False
     probe: bool = True
     quiet: bool = False
+    #: lint the script before the job starts
+    lint: bool = False

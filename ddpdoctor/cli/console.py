@@ -34,6 +34,10 @@ class Console:
         if not self._quiet:
             self.say(text)
 
+    def show(self, text: str) -> None:
+        """Something drawn elsewhere, as it is."""
+        self._write(text if text.endswith("\n") else f"{text}\n")
+
     def started(self, config: WatchConfig, torch: str | None, planned: Mapping[str, str]) -> None:
         """The start line: what was set, and which timeout holds."""
         version = f"torch {torch}" if torch else "torch of unknown version"

@@ -45,9 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> ExitCode:
     """Read, judge, print; raises InputError where nothing can be read."""
     from ddpdoctor.archive import find, verdict
+    from ddpdoctor.cli.cited import cited
 
     found = find.find(args.paths, sys.stdin.buffer)
-    report = verdict.examine(found)
+    report = cited(verdict.examine(found))
     if args.json and args.json != "-":
         _save_json(report, args.json)
     sys.stdout.write(_rendered(report, "json" if args.json == "-" else args.format, args.paths))

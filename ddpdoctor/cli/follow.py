@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import shlex
 import subprocess
@@ -11,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from ddpdoctor.cli.cited import cited
 from ddpdoctor.cli.console import Console
 from ddpdoctor.collect import bundle
 from ddpdoctor.config import OnHang, WatchConfig
@@ -112,6 +114,7 @@ class Follower:
 
     def _print(self, verdict: Verdict, job: str = "") -> Path | None:
         """Show a verdict and keep its evidence; returns the bundle, None where it could not be written."""
+        verdict = dataclasses.replace(verdict, report=cited(verdict.report))
         self._told = verdict
         self._standing = verdict if verdict.report.outcome is Outcome.HANG else None
         self._write_json(verdict)

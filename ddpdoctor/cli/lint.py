@@ -172,7 +172,7 @@ def _fix(args: argparse.Namespace, findings: Sequence[Finding], chosen: Settings
 
     changed: list[str] = []
     for path in dict.fromkeys(f.file for f in findings):
-        raw = sys.stdin.buffer.read() if path == "<stdin>" else engine.read(path)
+        raw = sys.stdin.buffer.read() if path == "<stdin>" else engine.read_file(path)
         mine = [f for f in findings if f.file == path]
         decoded = source.decode(raw) if raw is not None and not path.endswith(".ipynb") else None
         if raw is None or not isinstance(decoded, source.Source):

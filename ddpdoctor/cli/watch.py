@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import platform
 import shlex
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import ddpdoctor
 from ddpdoctor.cli import duration
 from ddpdoctor.cli.console import Console
+from ddpdoctor.cli.prelint import Prelint
 from ddpdoctor.config import OnHang, WatchConfig
 from ddpdoctor.errors import UsageError
 
@@ -61,6 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--native", action="store_true", help="native frames too (slower, py-spy --native)")
     parser.add_argument("--no-probe", action="store_true", help="load nothing into the ranks; much less can be proven")
+    parser.add_argument(
+        "--lint", action="store_true", help="lint the script first and print what is found; never stops the job"
+    )
     parser.add_argument("--quiet", action="store_true", help="no start line and no end line")
 
 
@@ -73,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     from ddpdoctor.launch.supervisor import Job
 
     environ = dict(os.environ)
-    with run_directory(environ) as directory:
+    with run_directory(environ) as directory, _prelint(config, environ, console) as prelint:
         torch = installed_torch(config.command, environ)
         if directory is None:
             console.say("no private folder can be made in the temporary directory: watching from outside only")
@@ -84,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
             watch_pid=os.getpid(),
             group_timeout=config.group_timeout,
         )
+        prelint.wait()
         started, wall = time.monotonic(), time.time()
         with Job(config.command, {**environ, **planned.set}) as job:
             console.started(config, torch, planned.set)
@@ -107,9 +114,20 @@ def run(args: argparse.Namespace) -> int:
             while job.poll() is None:
                 if follower is not None:
                     follower.tick()
+                prelint.tick()
                 job.sleep(_TICK)
             status = job.poll() or 0
             return status if follower is None else follower.finish(status)
+
+
+@contextlib.contextmanager
+def _prelint(config: WatchConfig, environ: dict[str, str], console: Console) -> Iterator[Prelint]:
+    """Lint beside the job, where it was asked for."""
+    prelint = Prelint(config.command if config.lint else None, environ, console)
+    try:
+        yield prelint
+    finally:
+        prelint.close()
 
 
 def _config(args: argparse.Namespace) -> WatchConfig:
@@ -132,6 +150,7 @@ def _config(args: argparse.Namespace) -> WatchConfig:
         native=args.native,
         probe=not args.no_probe,
         quiet=args.quiet,
+        lint=args.lint,
     )
 
 

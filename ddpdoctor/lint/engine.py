@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ddpdoctor.errors import InputError
-from ddpdoctor.lint import registry, source, suppress
+from ddpdoctor.lint import registry, source, suppress, taught
+from ddpdoctor.lint.comments import read as comments_of
 from ddpdoctor.lint.facts import modules
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.settings import Settings, ignored_here, matches
 from ddpdoctor.model.finding import Finding
 
-#: files that a worker process takes at a time
-BATCH = 32
+#: bytes of source that a worker process takes at a time
+BATCH = 100_000
+#: files whose bytes a worker process looks at, at a time
+LOOKS = 256
 #: candidates below which starting processes costs more than it saves
 FEW = 24
+
+#: a path, and whether it was named itself rather than found in a folder
+Candidate = tuple[str, bool]
+Read = Callable[[str], "bytes | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +48,21 @@ class Report:
     files: int
 
 
-def read(path: str) -> bytes | None:
+def read_file(path: str) -> bytes | None:
     """A file's bytes; None for what is not there, cannot be read or is no regular file (a FIFO would block)."""
     try:
         with open(path, "rb", opener=_open_regular) as stream:
             return stream.read()
     except (OSError, ValueError):
         return None
+
+
+def is_file(path: str) -> bool:
+    """Whether a regular file is there, by one look at its status."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - many a second
+    except (OSError, ValueError):
+        return False
 
 
 def _open_regular(path: str, flags: int) -> int:
@@ -96,14 +110,16 @@ def _excluded(path: str, settings: Settings) -> bool:
 class Linter:
     """Lints files one by one, sharing what it has parsed of the project."""
 
-    def __init__(self, settings: Settings, root: str = "") -> None:
+    def __init__(self, settings: Settings, root: str = "", *, read: Read | None = None) -> None:
+        """`read` gives the bytes of a file of the project, None for one that is not there; else the disk does."""
         self._settings = settings
         self._root = root
-        self._project = Project(read)
+        self._here = str(Path.cwd())
+        self._project = Project(read) if read is not None else Project(read_file, is_file)
 
     def file(self, path: str, *, named: bool) -> Result:
         """Lint one file from disk."""
-        raw = read(path)
+        raw = read_file(path)
         if raw is None:
             return Result(path, (_unreadable(path, source.Unreadable("cannot be read")),) if named else ())
         return self.bytes(path, raw, named=named)
@@ -121,16 +137,15 @@ class Linter:
         tree = source.parse(decoded.text)
         if isinstance(tree, source.Unreadable):
             return self._result(path, [_unreadable(path, tree)], decoded.text, decoded.cells)
-        suppressions, whole = suppress.comments(decoded.text)
-        if whole:
+        absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
+        module = modules.build(absolute, self._project.package(absolute)[1], decoded.text, tree)
+        if suppress.whole_file(module.comments):
             return Result(path, ())
-        findings: list[Finding] = []
-        if named or source.matters(raw):
-            absolute = os.path.normpath(Path.cwd() / path)
-            module = modules.build(absolute, self._project.package(absolute)[1], decoded.text, tree)
-            self._project.adopt(module)
-            findings = self._check(module, path)
-        findings = suppress.apply(findings, suppressions, path, self._settings.codes)
+        self._project.adopt(module)
+        findings = [*self._check(module, path), *taught.findings(module.taught.faults, path)]
+        if findings or module.comments:
+            comments = module.comments or comments_of(decoded.text)
+            findings = suppress.apply(findings, suppress.read(comments), path, self._settings.codes)
         return self._result(path, findings, decoded.text, decoded.cells)
 
     def _check(self, module: modules.Module, path: str) -> list[Finding]:
@@ -143,7 +158,7 @@ class Linter:
             for finding in entry.check(facts):
                 if finding is not None:
                     key = (finding.code, finding.line, finding.column)
-                    found.setdefault(key, _shown_as(finding, module.path, path))
+                    found.setdefault(key, _shown_as(finding, module.path, path, self._here))
         if facts.analysis.too_deep:
             deep = source.Unreadable("nested too deeply to analyse in full")
             found[("deep",)] = _unreadable(path, deep)
@@ -162,11 +177,8 @@ def _order(finding: Finding) -> tuple[str, int, int, str]:
     return (finding.file, finding.line, finding.column, finding.code)
 
 
-def _shown_as(finding: Finding, absolute: str, path: str) -> Finding:
+def _shown_as(finding: Finding, absolute: str, path: str, here: str) -> Finding:
     """The finding with paths as the user wrote them."""
-    from dataclasses import replace
-
-    here = str(Path.cwd())
     related = tuple(
         replace(r, file=path if r.file == absolute else os.path.relpath(r.file, here)) for r in finding.related
     )
@@ -184,27 +196,58 @@ def _unreadable(path: str, problem: source.Unreadable) -> Finding:
 def lint(paths: Iterable[str], settings: Settings, *, jobs: int = 1, root: str = "") -> Report:
     """Lint files and folders. Raises InputError for a path that is not there."""
     candidates = list(discover(paths, settings))
-    if jobs > 1:
-        # a look at the bytes is far cheaper than handing a file to another process
-        if len(candidates) > FEW:
-            results = _parallel(candidates, settings, jobs, root)
-        else:
-            results = _serial(candidates, settings, root)
+    if jobs > 1 and len(candidates) > FEW:
+        results = _parallel(candidates, settings, jobs, root)
     else:
         results = _serial(candidates, settings, root)
     findings = tuple(f for r in results for f in r.findings)
     return Report(findings, {r.path: r.text for r in results if r.text}, len(candidates))
 
 
-def _serial(candidates: list[tuple[str, bool]], settings: Settings, root: str) -> list[Result]:
+def _serial(candidates: list[Candidate], settings: Settings, root: str) -> list[Result]:
     linter = Linter(settings, root)
     return [linter.file(path, named=named) for path, named in candidates]
 
 
-def _parallel(candidates: list[tuple[str, bool]], settings: Settings, jobs: int, root: str) -> list[Result]:
-    batches = [candidates[i : i + BATCH] for i in range(0, len(candidates), BATCH)]
-    with ProcessPoolExecutor(min(jobs, len(batches)), initializer=_start, initargs=(settings, root)) as pool:
-        return [result for results in pool.map(_batch, batches) for result in results]
+def _parallel(candidates: list[Candidate], settings: Settings, jobs: int, root: str) -> list[Result]:
+    """Look at the bytes of every file first: most matter to no rule, and the rest are shared out by folder."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    registry.registered()  # loaded once, and there in every process that is forked
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, context, _start, (settings, root)) as pool:
+        looks = [candidates[i : i + LOOKS] for i in range(0, len(candidates), LOOKS)]
+        mattering = [found for batch in pool.map(_mattering, looks) for found in batch]
+        batches = list(_by_folder(mattering))
+        results = {r.path: r for batch in pool.map(_batch, batches) for r in batch}
+    return [results[path] for path, _ in candidates if path in results]
+
+
+def _mattering(candidates: list[Candidate]) -> list[tuple[str, bool, int]]:
+    """Those that a rule could say something about, with their sizes in bytes."""
+    found: list[tuple[str, bool, int]] = []
+    for path, named in candidates:
+        raw = read_file(path)
+        if named or (raw is not None and source.matters(raw)):
+            found.append((path, named, len(raw or b"")))
+    return found
+
+
+def _by_folder(mattering: list[tuple[str, bool, int]]) -> Iterator[list[Candidate]]:
+    """Files of one folder together, as they use one another, in batches of like size; the largest first."""
+    batches: list[tuple[int, list[Candidate]]] = []
+    folder: str | None = None
+    for path, named, size in mattering:
+        here = os.path.dirname(path)  # noqa: PTH120 - a million of them
+        if here != folder or batches[-1][0] > BATCH:
+            batches.append((0, []))
+            folder = here
+        total, batch = batches[-1]
+        batch.append((path, named))
+        batches[-1] = (total + size, batch)
+    batches.sort(key=lambda item: -item[0])
+    return (batch for _, batch in batches)
 
 
 _LINTERS: list[Linter] = []
@@ -214,5 +257,5 @@ def _start(settings: Settings, root: str) -> None:
     _LINTERS.append(Linter(settings, root))
 
 
-def _batch(candidates: list[tuple[str, bool]]) -> list[Result]:
+def _batch(candidates: list[Candidate]) -> list[Result]:
     return [r for path, named in candidates if (r := _LINTERS[0].file(path, named=named)).findings]

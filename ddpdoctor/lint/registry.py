@@ -7,10 +7,14 @@ from functools import cache
 
 from ddpdoctor.lint.rule import LintRule, Registered
 from ddpdoctor.lint.suppress import UNUSED
+from ddpdoctor.lint.taught import INEFFECTIVE
 from ddpdoctor.model.finding import Severity
 
 #: a file that cannot be read as Python; always on
 UNREADABLE = LintRule("DD199", "unreadable-source", Severity.ERROR)
+
+#: what the engine itself finds
+OWN = (INEFFECTIVE, UNUSED, UNREADABLE)
 
 #: module names in `rules/`, in the order of their codes
 RULES = (
@@ -69,13 +73,12 @@ def registered() -> tuple[Registered, ...]:
 
 @cache
 def names() -> dict[str, str]:
-    """Code to name, with the two findings that the engine itself makes."""
-    known = {r.rule.code: r.rule.name for r in registered()}
-    return {**known, UNUSED.code: UNUSED.name, UNREADABLE.code: UNREADABLE.name}
+    """Code to name, with the findings that the engine itself makes."""
+    return {rule.code: rule.name for rule in (*(r.rule for r in registered()), *OWN)}
 
 
 @cache
 def defaults() -> frozenset[str]:
     """Codes that run when nothing is selected: all but hints."""
     on = {r.rule.code for r in registered() if r.rule.severity is not Severity.HINT}
-    return frozenset(on | {UNUSED.code, UNREADABLE.code})
+    return frozenset(on | {rule.code for rule in OWN})

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ddpdoctor.lint.comments import Comment
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -31,20 +30,14 @@ class Suppression:
     own: bool
 
 
-def comments(text: str) -> tuple[list[Suppression], bool]:
-    """(suppressions, whether the whole file is ignored). Reads comments only, not strings that look like them."""
-    if "ddpdoctor:" not in text and "noqa" not in text.lower():
-        return [], False
-    found: list[Suppression] = []
-    whole = False
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                whole = whole or _FILE.search(token.string) is not None
-                found.extend(_of(token.string, token.start[0], token.start[1]))
-    except (tokenize.TokenError, SyntaxError, IndentationError, RecursionError):
-        return found, whole
-    return found, whole
+def read(comments: Iterable[Comment]) -> list[Suppression]:
+    """What the comments of a file silence."""
+    return [found for comment in comments for found in _of(comment.text, comment.line, comment.column)]
+
+
+def whole_file(comments: Iterable[Comment]) -> bool:
+    """Whether the file asks not to be linted at all."""
+    return any(_FILE.search(comment.text) for comment in comments)
 
 
 def _of(comment: str, line: int, column: int) -> Iterable[Suppression]:

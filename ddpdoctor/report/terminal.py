@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
 from ddpdoctor.model.evidence import Gap
+from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
 from ddpdoctor.report import groups
@@ -153,12 +154,20 @@ class _Page:
         return [lead, *(f"    {self.style.bar} {self.style.cut(line, self.width - 7)}" for line in shown)]
 
     def _reasons(self, diagnosis: Diagnosis, detail: _Detail) -> list[str]:
-        lint = "".join(f"  `ddpdoctor lint` reports this line as {f.code}." for f in diagnosis.lint[:1])
+        lint = "".join(f"  {self._foreseen(diagnosis, finding)}" for finding in diagnosis.lint[:1])
         return [
             *self._labelled("why", diagnosis.why),
             *self._labelled("fix", diagnosis.fix + lint),
             *self._labelled("sure?", self._surety(diagnosis, detail)),
         ]
+
+    def _foreseen(self, diagnosis: Diagnosis, finding: Finding) -> str:
+        """That lint sees the same in the source."""
+        for place in diagnosis.locations[:1]:
+            if place.file == finding.file and finding.line <= place.line <= max(finding.line, finding.end_line):
+                return f"`ddpdoctor lint` reports this line as {finding.code}."
+        where = f"{self.style.line(finding.file.rpartition('/')[2])}:{finding.line}"
+        return f"`ddpdoctor lint` finds it before the launch: {finding.code} at {where}."
 
     def _surety(self, diagnosis: Diagnosis, detail: _Detail) -> str:
         deadlock = {Deadlock.PROVEN: "deadlock proven", Deadlock.SUSPECTED: "deadlock suspected", Deadlock.NO: ""}

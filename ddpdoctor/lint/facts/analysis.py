@@ -135,7 +135,7 @@ class Analysis:
 
     def parameters(self, info: FunctionInfo) -> dict[str, Value]:
         """Every parameter unknown, but for what its use in the function proves it to be."""
-        from ddpdoctor.lint.facts.signature import rank_parameters
+        from ddpdoctor.lint.facts.signature import rank_parameters, teach
 
         env: dict[str, Value] = {}
         arguments = info.node.args
@@ -148,6 +148,7 @@ class Analysis:
             if extra is not None:
                 env[extra.arg] = unknown("parameter", id(info), extra.arg)
         env.update(rank_parameters(self, info))
+        teach(info, env)
         return env
 
     def call(

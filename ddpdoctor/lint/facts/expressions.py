@@ -16,6 +16,7 @@ from ddpdoctor.lint.facts.values import (
     Symbol,
     Taint,
     Value,
+    asserted,
     binary,
     both,
     const,
@@ -48,9 +49,9 @@ def text_of(node: ast.AST) -> str:
 def evaluate(analysis: Analysis, frame: Frame, node: ast.expr) -> Value:
     """The value of an expression; calls in it are followed and recorded."""
     handler = _EXPRESSIONS.get(type(node))
-    if handler is None:
-        return unknown("expression", id(node))
-    return handler(analysis, frame, node)
+    value = handler(analysis, frame, node) if handler is not None else unknown("expression", id(node))
+    taints = frame.module.taught.taints
+    return asserted(value, taints[id(node)]) if taints and id(node) in taints else value
 
 
 def _constant(_analysis: Analysis, _frame: Frame, node: Any) -> Value:

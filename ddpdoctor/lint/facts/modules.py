@@ -6,6 +6,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ddpdoctor.lint import comments, taught
+from ddpdoctor.lint.comments import Comment
+from ddpdoctor.lint.taught import Taught
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -85,6 +89,9 @@ class Module:
     options: set[str] = field(default_factory=set)
     #: every name and attribute that occurs, for cheap "can this rule matter at all" tests
     words: set[str] = field(default_factory=set)
+    #: comments, where one of them is for us; what they teach
+    comments: list[Comment] = field(default_factory=list)
+    taught: Taught = taught.NOTHING
 
 
 def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
@@ -92,6 +99,9 @@ def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
     module = Module(path, name, text, tree, text.split("\n"), path.endswith("__init__.py"))
     _index_everywhere(module)
     _index_top_level(module)
+    if "ddpdoctor:" in text:
+        module.comments = comments.read(text)
+        module.taught = taught.read(module.comments, tree)
     return module
 
 

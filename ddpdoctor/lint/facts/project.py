@@ -17,8 +17,10 @@ KEPT = 250
 class Project:
     """Finds and parses files on demand. `read` gives a file's bytes, or None where there is none."""
 
-    def __init__(self, read: Callable[[str], bytes | None]) -> None:
+    def __init__(self, read: Callable[[str], bytes | None], is_file: Callable[[str], bool] | None = None) -> None:
+        """`is_file` tells what `read` could read, where that can be known for less."""
         self._read = read
+        self._is_file = is_file or (lambda path: read(path) is not None)
         self._parsed: OrderedDict[str, Module | None] = OrderedDict()
         self._there: dict[str, bool] = {}
         self._packages: dict[str, str] = {}
@@ -51,7 +53,7 @@ class Project:
     def exists(self, path: str) -> bool:
         found = self._there.get(path)
         if found is None:
-            found = self._there[path] = self._read(path) is not None
+            found = self._there[path] = self._is_file(path)
         return found
 
     def package(self, path: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import FunctionInfo
 from ddpdoctor.lint.facts.things import Items, Table
-from ddpdoctor.lint.facts.values import RANK_NUMBERS, Value, of_thing, unknown
+from ddpdoctor.lint.facts.values import RANK_NUMBERS, Value, asserted, of_thing, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -41,7 +41,17 @@ def bind(
         env[arguments.vararg.arg] = of_thing(Items(tuple(values[len(names) :])), "varargs", id(info))
     if arguments.kwarg is not None:
         env[arguments.kwarg.arg] = of_thing(Table(tuple(extra), not spread), "kwargs", id(info))
+    teach(info, env)
     return env
+
+
+def teach(info: FunctionInfo, env: dict[str, Value]) -> None:
+    """Parameters as a comment on the function's head says they are."""
+    taints = info.module.taught.taints
+    if taints:
+        for parameter in (*info.parameters, *info.node.args.kwonlyargs):
+            if id(parameter) in taints:
+                env[parameter.arg] = asserted(env[parameter.arg], taints[id(parameter)])
 
 
 def _general(value: Value) -> Value:

@@ -19,6 +19,7 @@ from ddpdoctor.lint.facts.values import (
     Symbol,
     Taint,
     Value,
+    asserted,
     binary,
     mask_where,
     of_thing,
@@ -294,6 +295,9 @@ def _aug_assign(analysis: Analysis, frame: Frame, node: Any) -> None:
 
 def assign(analysis: Analysis, frame: Frame, target: ast.expr, value: Value) -> None:
     """Bind a target; unpacks known tuples and remembers attributes of known objects."""
+    taints = frame.module.taught.taints
+    if taints and id(target) in taints:
+        value = asserted(value, taints[id(target)])
     if isinstance(target, ast.Name):
         frame.env[target.id] = value
     elif isinstance(target, ast.Starred):

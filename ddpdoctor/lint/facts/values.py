@@ -198,6 +198,20 @@ def is_solid(value: Value) -> bool:
     return value.thing is not None and "maybe" not in value.tags and bool(getattr(value.thing, "solid", False))
 
 
+#: tags that say how a value differs between ranks
+_BY_RANK = frozenset({"rank", "local_rank", "batch", "time", "unique", "file", "shard", "block", "local-choice"})
+
+
+def asserted(value: Value, taint: Taint) -> Value:
+    """The value as a comment says it is: equal on all ranks, or not; equal values stay equal."""
+    key = hash(("asserted", taint, value.atoms))
+    if taint is Taint.UNIFORM:
+        same = len(value.atoms) == 1 and not isinstance(value.atoms[0], Symbol)
+        atoms = value.atoms if same else (Symbol(key, taint),)
+        return Value(atoms, taint, value.thing, value.tags - _BY_RANK)
+    return Value((Symbol(key, taint),), taint, value.thing, value.tags)
+
+
 def truth(value: Value) -> tuple[Atom, ...]:
     """True, False or a Symbol, for each rank."""
     if is_solid(value):

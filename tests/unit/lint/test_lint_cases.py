@@ -1,7 +1,8 @@
 """The Markdown cases: prose, code, and a trailing `# error: CODE` (or warning, hint) on each line that must be found.
 
 A heading of level 2 starts a case. Its code blocks are files: ```python file=helpers.py, or main.py without a name.
-Only the rule that the file of cases is named after is run; what it finds must be exactly what is marked.
+Only the rule that the file of cases is named after is run (for files in comments/: all that are on by default); what it
+finds must be exactly what is marked.
 `(torch 1.8)` in the heading lints for that version.
 """
 
@@ -51,8 +52,21 @@ def _all() -> list[Case]:
     return [case for path in sorted(CASES.glob("DD*.md")) for case in _cases(path)]
 
 
+def _about_comments() -> list[Case]:
+    return [case for path in sorted((CASES / "comments").glob("*.md")) for case in _cases(path)]
+
+
 @pytest.mark.parametrize("case", _all(), ids=lambda c: f"{c.code}: {c.title}")
 def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _check(case, Settings(frozenset({case.code, "DD199"})), tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("case", _about_comments(), ids=lambda c: c.title)
+def test_case_about_comments(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _check(case, Settings(registry.defaults()), tmp_path, monkeypatch)
+
+
+def _check(case: Case, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected: set[tuple[str, int, str, str]] = set()
     for name, lines in case.files.items():
         target = tmp_path / name
@@ -62,7 +76,6 @@ def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             for severity, code in _MARK.findall(line):
                 expected.add((name, number, severity, code))
     monkeypatch.chdir(tmp_path)
-    settings = Settings(frozenset({case.code, "DD199"}))
     version = _TORCH.search(case.title)
     if version is not None:
         settings = replace(settings, torch_version=(int(version[1]), int(version[2])))

@@ -1,0 +1,77 @@
+"""Impure. What lint says of the lines that a report names: the same fault, seen in the source."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Mapping
+
+from ddpdoctor.model.diagnosis import Diagnosis, Location
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.report import Report
+
+#: seconds; a verdict is not kept back for longer
+WITHIN = 4.0
+#: files that are linted for one report, and diagnoses whose files they are
+_MOST_FILES = 6
+_MOST_DIAGNOSES = 3
+#: findings that one diagnosis cites
+_MOST_CITED = 2
+
+
+def cited(report: Report, *, within: float = WITHIN) -> Report:
+    """The report with lint's findings at the lines of its diagnoses; as it was where lint fails or takes too long.
+
+    Only the source in the report is read, so a bundle that is replayed elsewhere cites the same.
+    """
+    wanted = _files(report)
+    if not wanted:
+        return report
+    found: dict[str, tuple[Finding, ...]] = {}
+    thread = threading.Thread(target=_lint, args=(wanted, report.code, found), daemon=True)
+    thread.start()
+    thread.join(within)
+    if thread.is_alive():
+        return report
+    diagnoses = tuple(_citing(diagnosis, found) for diagnosis in report.diagnoses)
+    return dataclasses.replace(report, diagnoses=diagnoses)
+
+
+def _files(report: Report) -> list[str]:
+    """Files of the diagnoses, best first; one that was changed since the start may not be what runs."""
+    named = [place.file for diagnosis in report.diagnoses[:_MOST_DIAGNOSES] for place in diagnosis.locations]
+    there = [name for name in dict.fromkeys(named) if name in report.code and not report.code[name].changed]
+    return there[:_MOST_FILES]
+
+
+def _lint(wanted: list[str], code: Mapping[str, SourceFile], found: dict[str, tuple[Finding, ...]]) -> None:
+    from ddpdoctor.lint import engine, registry
+    from ddpdoctor.lint.settings import Settings
+
+    def read(path: str) -> bytes | None:
+        source = code.get(path)
+        return source.text.encode(errors="surrogateescape") if source is not None else None
+
+    try:
+        linter = engine.Linter(Settings(registry.defaults()), read=read)
+        for path in wanted:
+            found[path] = linter.bytes(path, read(path) or b"", named=True).findings
+    except Exception:  # noqa: BLE001 - boundary: a verdict is told whatever becomes of its citations
+        found.clear()
+
+
+def _citing(diagnosis: Diagnosis, found: Mapping[str, tuple[Finding, ...]]) -> Diagnosis:
+    from ddpdoctor.diagnose import registry
+
+    same = next((r.rule.lint for r in registry.RULES if r.rule.code == diagnosis.code), ())
+    findings = [f for place in diagnosis.locations for f in found.get(place.file, ()) if _is_at(f, place, same)]
+    return dataclasses.replace(diagnosis, lint=tuple(dict.fromkeys(findings))[:_MOST_CITED])
+
+
+def _is_at(finding: Finding, place: Location, same: tuple[str, ...]) -> bool:
+    """A finding of the same fault that points at the line, or any that is proven and stands there."""
+    here = finding.line <= place.line <= max(finding.line, finding.end_line)
+    if finding.code in same:
+        return here or any(r.file == place.file and r.line == place.line for r in finding.related)
+    return here and finding.severity is Severity.ERROR

@@ -1,0 +1,31 @@
+"""Pure. The comments of a file, as Python sees them: not strings that look like comments."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """One comment; line from 1, column from 0 in characters."""
+
+    text: str
+    line: int
+    column: int
+    #: nothing but the comment stands on its line
+    alone: bool
+
+
+def read(text: str) -> list[Comment]:
+    """Every comment, up to where the text cannot be read as Python."""
+    found: list[Comment] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                line, column = token.start
+                found.append(Comment(token.string, line, column, not token.line[:column].strip()))
+    except (tokenize.TokenError, SyntaxError, RecursionError):
+        return found
+    return found

@@ -1,0 +1,153 @@
+"""Pure. Comments that teach the analysis what it cannot see: `# ddpdoctor: uniform(stop)`, `rank-local(path)`.
+
+    stop = decide(state)  # ddpdoctor: uniform(stop)
+
+says that `stop` is equal on all ranks there; `rank-local(x)` says that it may differ. The expression stands for
+itself in the statement that the comment ends, and in the whole of the next statement where the comment has a line of
+its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ddpdoctor.lint.comments import Comment
+from ddpdoctor.lint.facts.values import Taint
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+INEFFECTIVE = LintRule("DD197", "ineffective-comment", Severity.WARNING)
+
+_OURS = re.compile(r"#\s*ddpdoctor:\s*(?P<word>[A-Za-z][\w-]*)?")
+_TAINTS = {"uniform": Taint.UNIFORM, "rank-local": Taint.RANK_LOCAL}
+_WORDS = (*_TAINTS, "ignore", "ignore-file")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A comment of ours that does nothing; columns from 1."""
+
+    line: int
+    column: int
+    end_column: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What the comments of one file say: the taint of an expression's node, by its `id`, and comments without effect.
+
+    The ids are those of the tree that was given to `read`, which must be kept.
+    """
+
+    taints: dict[int, Taint]
+    faults: tuple[Fault, ...]
+
+
+NOTHING = Taught({}, ())
+
+
+def read(comments: Iterable[Comment], tree: ast.Module) -> Taught:
+    """Match every comment with the expressions that it is about."""
+    taints: dict[int, Taint] = {}
+    faults: list[Fault] = []
+    for comment in comments:
+        match = _OURS.search(comment.text)
+        if match is None:
+            continue
+        word = (match.group("word") or "").lower()
+        problem = _unknown(match.group("word") or "") if word not in _WORDS else ""
+        if word in _TAINTS:
+            problem = _teach(comment, match.end(), tree, _TAINTS[word], taints)
+        if problem:
+            start = comment.column + match.start() + 1
+            faults.append(Fault(comment.line, start, comment.column + len(comment.text) + 1, problem))
+    return Taught(taints, tuple(faults))
+
+
+def findings(faults: Iterable[Fault], file: str) -> Iterator[Finding]:
+    """One finding for each comment without effect."""
+    rule = INEFFECTIVE
+    for fault in faults:
+        yield Finding(
+            rule.code, rule.name, rule.severity, file, fault.line, fault.column, fault.line, fault.end_column,
+            fault.message,
+        )  # fmt: skip
+
+
+def _unknown(word: str) -> str:
+    said = f"ddpdoctor does not know {word!r} in a comment" if word else "nothing is said after `ddpdoctor:`"
+    return f"{said}: write uniform(...), rank-local(...), ignore[...] or ignore-file"
+
+
+def _teach(comment: Comment, at: int, tree: ast.Module, taint: Taint, taints: dict[int, Taint]) -> str:
+    """Note the nodes that the comment is about; returns why there are none, "" if there are."""
+    wanted = _argument(comment.text[at:])
+    if wanted is None:
+        return "what stands in the parentheses is no Python expression"
+    statement = _statement(tree, comment)
+    if statement is None:
+        return "there is no statement that this comment could be about"
+    inside = ast.walk(statement) if comment.alone else _header(statement)
+    found = [node for node in inside if _same(node, wanted)]
+    if not found:
+        return f"`{wanted}` does not occur in the statement that this comment is about"
+    taints.update((id(node), taint) for node in found)
+    return ""
+
+
+def _argument(rest: str) -> str | None:
+    """The expression in the parentheses, as Python would write it; text behind them is left alone."""
+    rest = rest.lstrip()
+    if not rest.startswith("("):
+        return None
+    end = rest.find(")")
+    while end >= 0:
+        try:
+            return ast.unparse(ast.parse(rest[1:end].strip(), mode="eval"))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            end = rest.find(")", end + 1)
+    return None
+
+
+def _same(node: ast.AST, wanted: str) -> bool:
+    if isinstance(node, ast.arg):
+        return node.arg == wanted
+    try:
+        return isinstance(node, ast.expr) and ast.unparse(node) == wanted
+    except RecursionError:
+        return False
+
+
+def _statement(tree: ast.Module, comment: Comment) -> ast.stmt | None:
+    """The statement that ends on the comment's line or has its head there; the next one for a comment by itself."""
+    best: ast.stmt | None = None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt):
+            continue
+        if comment.alone:
+            if node.lineno > comment.line and (best is None or node.lineno < best.lineno):
+                best = node
+        elif node.lineno <= comment.line <= _head_end(node) and (best is None or node.lineno >= best.lineno):
+            best = node
+    return best
+
+
+def _head_end(statement: ast.stmt) -> int:
+    """The last line before the body of a compound statement; the last line of any other."""
+    body: list[ast.stmt] = getattr(statement, "body", [])
+    if body:
+        return max(statement.lineno, body[0].lineno - 1)
+    return statement.end_lineno or statement.lineno
+
+
+def _header(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Everything in a statement but the statements inside it."""
+    stack: list[ast.AST] = [statement]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt))

@@ -1,0 +1,79 @@
+"""`watch --lint` tells what lint finds and never stands in the job's way; a diagnosis cites what lint sees."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.repro.catalogue import load, root
+from tests.e2e.job import STARTUP, torchrun, watch
+
+WATCH = [sys.executable, "-m", "ddpdoctor", "watch"]
+BROKEN = """import sys
+import torch.distributed as dist
+
+
+def main():
+    print("the job ran", flush=True)
+    if dist.get_rank() == 0:
+        dist.barrier()
+    sys.exit(7)
+
+
+main()
+"""
+
+
+def _watch(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*WATCH, *argv], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("name", ["rank-conditional-collective", "uneven-inputs"])
+def test_a_diagnosis_cites_the_finding_at_its_line(name: str, tmp_path: Path) -> None:
+    case = load(root() / name)
+    run = watch(
+        torchrun(case.broken, case.ranks), tmp_path, "--on-hang", "stop", "--lint", timeout=STARTUP + case.seconds
+    )
+    assert [finding["code"] for finding in run.first["lint"]] == [case.lint], run.explain()
+    assert run.stderr.count(f"{case.lint} ") >= 1, run.stderr
+    told = " ".join(run.stderr.split())
+    assert f"`ddpdoctor lint` reports this line as {case.lint}." in told or (
+        f"finds it before the launch: {case.lint} at broken.py:" in told
+    )
+    assert "--lint: the above was found in" in run.stderr
+    assert run.stderr.index("--lint: the above") < run.stderr.index("ddpdoctor: HANG")
+
+
+def test_findings_are_told_before_the_job_which_runs_and_keeps_its_status(tmp_path: Path) -> None:
+    (tmp_path / "torch" / "distributed").mkdir(parents=True)
+    (tmp_path / "torch" / "__init__.py").write_text("")
+    (tmp_path / "torch" / "distributed" / "__init__.py").write_text("def get_rank():\n    return 1\n")
+    (tmp_path / "train.py").write_text(BROKEN)
+    done = _watch(tmp_path, "--lint", "--quiet", "--", sys.executable, "train.py")
+    assert (done.returncode, done.stdout) == (7, "the job ran\n")
+    assert "DD111 collective-under-rank-branch (error)" in done.stderr
+    assert " --> train.py:8:9" in done.stderr
+    assert "ddpdoctor: --lint: the above was found in train.py; the job runs all the same" in done.stderr
+
+
+def test_a_command_line_without_a_script_is_said(tmp_path: Path) -> None:
+    done = _watch(tmp_path, "--lint", "--", sys.executable, "-c", "print('ran')")
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    assert "--lint: no Python file can be told from the command line" in done.stderr
+
+
+def test_a_clean_script_and_a_failure_of_lint_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print('ran')\n")
+    done = _watch(tmp_path, "--lint", "--", sys.executable, "train.py")
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    assert "ddpdoctor: --lint: nothing found in train.py" in done.stderr
+    assert "--lint" not in _watch(tmp_path, "--lint", "--quiet", "--", sys.executable, "train.py").stderr
+    (tmp_path / "pyproject.toml").write_text("[tool.ddpdoctor.lint]\nselct = []\n")
+    done = _watch(tmp_path, "--lint", "--", sys.executable, "train.py")
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+    (said,) = [line for line in done.stderr.splitlines() if "--lint" in line]
+    assert "--lint: failed with status 2: " in said
+    assert "selct" in said

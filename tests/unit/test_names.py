@@ -1,0 +1,37 @@
+"""Codes and names: every lint rule's name differs from every diagnosis', and the pre-commit hook is what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ddpdoctor.cli.main import COMMANDS
+from ddpdoctor.diagnose import registry as diagnoses
+from ddpdoctor.lint import registry as lint
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_name_of_a_lint_rule_differs_from_every_name_of_a_diagnosis() -> None:
+    mine = lint.names()
+    theirs = {registered.rule.code: registered.rule.name for registered in diagnoses.RULES}
+    assert len({*mine.values(), *theirs.values()}) == len(mine) + len(theirs)
+    assert all(re.fullmatch(r"DD1\d\d", code) for code in mine)
+    assert all(re.fullmatch(r"DD2\d\d", code) for code in theirs)
+
+
+def test_a_diagnosis_names_lint_rules_that_exist() -> None:
+    named = {code for registered in diagnoses.RULES for code in registered.rule.lint}
+    assert named <= set(lint.names())
+
+
+def test_the_pre_commit_hook_is_a_command_that_exists() -> None:
+    """One hook, flat keys: read without a YAML parser, which is no dependency of ours."""
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text()
+    hook = dict(line.removeprefix("- ").strip().split(": ", 1) for line in text.splitlines())
+    assert set(hook) >= {"id", "name", "description", "entry", "language", "types_or"}
+    program, command = hook["entry"].split()
+    assert program == "ddpdoctor"
+    assert command in COMMANDS
+    assert hook["language"] == "python"
+    assert f"id: {hook['id']}" in (ROOT / "docs" / "lint.md").read_text()
