@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ddpdoctor.lint.facts import statements
-from ddpdoctor.lint.facts.events import Branch, Call, Context, Iteration
+from ddpdoctor.lint.facts.events import Access, Branch, Call, Context, Iteration
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.facts.things import Function, Instance, Site
 from ddpdoctor.lint.facts.trace import Trace, prune
 from ddpdoctor.lint.facts.values import EVERY_RANK, NONE, Atom, Symbol, Value, of_thing, per_rank, unknown
+from ddpdoctor.lint.facts.wrapping import Wrap
 
 #: how deep calls are followed
 DEPTH = 12
@@ -53,6 +54,9 @@ class Analysis:
     calls: list[Call] = field(default_factory=list)
     iterations: list[Iteration] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+    #: networks that are in a DDP wrapper, by object key
+    wrapped: dict[int, Wrap] = field(default_factory=dict)
     roots: list[Root] = field(default_factory=list)
     #: functions that were simulated in some context
     ran: set[FunctionInfo] = field(default_factory=set)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import external
+from ddpdoctor.lint.facts import external, wrapping
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.expressions import evaluate
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.names import find_method
 from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Method, Site, Table
 from ddpdoctor.lint.facts.trace import Scope
-from ddpdoctor.lint.facts.values import Taint, Value, join_tags, of_thing, unknown
+from ddpdoctor.lint.facts.values import ORIGIN, Taint, Value, join_tags, of_thing, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -32,7 +32,8 @@ def call(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
     if isinstance(thing, Class):
         return _construct(analysis, frame, thing, args, keywords, site)
     if isinstance(thing, Instance):
-        return _call_instance(analysis, frame, target, thing, args, keywords, site, node)
+        value = _call_instance(analysis, frame, target, thing, args, keywords, site, node)
+        return wrapping.forwarded(analysis, frame, target, node.func, value)
     path, method, receiver = "", "", None
     if isinstance(thing, External):
         path = thing.path
@@ -41,6 +42,8 @@ def call(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
     else:
         method, receiver = "__call__", target
     result = external.result(analysis, frame, path, method, receiver, args, keywords, site, node)
+    if not path:
+        result = wrapping.forwarded(analysis, frame, target, node.func, result)
     if not analysis.silent:
         analysis.calls.append(
             Call(path, method, receiver, args, keywords, result, node, site, analysis.context(frame),
@@ -58,6 +61,8 @@ def _target(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
         from ddpdoctor.lint.facts.names import attribute
 
         return attribute(analysis, frame, owner, func.attr, func)
+    if owner.tags:
+        wrapping.attribute(analysis, frame, owner, func.attr, func)
     stored = _stored_callable(analysis, owner, func.attr)
     return stored if stored is not None else of_thing(Method(owner, func.attr), owner.atoms, func.attr)
 
@@ -134,7 +139,7 @@ def _construct(
     analysis: Analysis, frame: Frame, thing: Class, args: tuple[Value, ...], keywords: Keywords, site: Site
 ) -> Value:
     if any("Enum" in b or b.endswith(("NamedTuple", "TypedDict")) for b in _base_names(thing)):
-        return unknown("constructed", site, tags=join_tags(args) & frozenset({"batch", "ddp"}))
+        return unknown("constructed", site, tags=join_tags(args) & (ORIGIN | {"batch"}))
     instance = of_thing(Instance(thing.info, site, args, keywords), id(thing.info), site)
     init = find_method(analysis, thing.info, "__init__")
     if init is not None:
@@ -161,7 +166,7 @@ def _call_instance(
         if method is not None:
             return follow(analysis, frame, Function(method, target), args, keywords, site, node)
     taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
-    return unknown("instance call", site, taint=taint, tags=join_tags(args) & frozenset({"batch", "ddp"}))
+    return unknown("instance call", site, taint=taint, tags=join_tags(args) & (ORIGIN | {"batch"}))
 
 
 def spawn(analysis: Analysis, frame: Frame, target: Value, args: list[Value]) -> None:

@@ -100,6 +100,17 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """An attribute that is read from a wrapped model."""
+
+    owner: Value
+    name: str
+    node: ast.Attribute
+    site: Site
+    context: Context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Iteration:
     """A `for` loop that starts."""
 

@@ -13,6 +13,7 @@ from ddpdoctor.lint.facts.names import attribute, lookup
 from ddpdoctor.lint.facts.things import Function, Items, Listed, Made, Table
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop
 from ddpdoctor.lint.facts.values import (
+    ORIGIN,
     Symbol,
     Taint,
     Value,
@@ -255,12 +256,12 @@ def _subscript(analysis: Analysis, frame: Frame, node: Any) -> Value:
     if owner.known and index.known:
         return lift("Index", lambda a, i: a[i], (owner, index))
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
-    return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=owner.tags & frozenset({"ddp", "batch"}))
+    return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=owner.tags & (ORIGIN | {"batch"}))
 
 
 def _slice(analysis: Analysis, frame: Frame, owner: Value, node: ast.Slice) -> Value:
     bounds = [evaluate(analysis, frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
-    tags = owner.tags & frozenset({"ddp", "batch", "shard"})
+    tags = owner.tags & (ORIGIN | {"batch", "shard"})
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     sharded = _shard_tags(lower, upper, step)
@@ -302,7 +303,7 @@ def _comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
         site = analysis.site(frame, node)
         frame.out.append(Loop((Symbol(hash(("comprehension", id(node))), Taint.UNKNOWN),), body, site))
     taint = Taint.RANK_LOCAL if any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
-    tags = join_tags(values) & frozenset({"ddp", "batch"})
+    tags = join_tags(values) & (ORIGIN | {"batch"})
     result = unknown("comprehension", id(node), taint=taint, tags=tags)
     return result._replace(thing=Listed(analysis.site(frame, node))) if isinstance(node, ast.ListComp) else result
 

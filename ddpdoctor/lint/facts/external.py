@@ -6,13 +6,14 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import vocabulary, wrapping
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.things import GroupOf, Items, Made, Method, Namespace, Site
 from ddpdoctor.lint.facts.trace import Exit, Op
 from ddpdoctor.lint.facts.values import (
     LOCAL_RANK_NUMBERS,
     NONE,
+    ORIGIN,
     RANK_NUMBERS,
     TRUE,
     WORLD,
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
 
 Keywords = tuple[tuple[str, Value], ...]
 
-_DATA = frozenset({"ddp", "batch", "time", "file", "unique", "local-choice", "shard", "block"})
+_DATA = ORIGIN | {"batch", "time", "file", "unique", "local-choice", "shard", "block"}
+#: what they give has no gradients
+_DETACHING = frozenset({"detach", "item", "tolist", "numpy", "argmax"})
+#: calls of unknown objects through which gradients flow: a criterion, a module, a gradient scaler
+_DIFFERENTIABLE = frozenset({"__call__", "forward", "module", "scale"})
 #: a name that each process makes up for itself
 _OWN = frozenset({"time", "unique"})
 _FIRST = per_rank((True, False, False, False), frozenset({"rank"}))
@@ -61,6 +66,9 @@ def _function(
 ) -> Value:  # fmt: skip
     collective = vocabulary.COLLECTIVES.get(path)
     if collective is not None:
+        if path in vocabulary.WRAPPERS:
+            module = args or tuple(v for k, v in keywords if k == "module")
+            wrapping.remember(analysis, frame, module, node, site)
         return _collective(frame, path, collective, args, keywords, site, node)
     source = _source(path, args, keywords)
     if source is not None:
@@ -71,11 +79,24 @@ def _function(
         return NONE
     if path in _CASTS and args and not keywords:
         return _cast(path, args, site)
+    if path in ("builtins.hasattr", "builtins.isinstance", "builtins.getattr"):
+        tested = wrapping.tested(analysis, frame, path, args, node)
+        if tested is not None:
+            return tested
     if path in ("torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn"):
         _spawn(analysis, frame, args, keywords)
     elif path.endswith(".Process") and path.startswith(("torch.multiprocessing", "multiprocessing")):
         _process(analysis, frame, keywords)
+    if path == "deepspeed.initialize":
+        return _deepspeed(args, keywords, site, node)
     return _made(path, args, keywords, site, node)
+
+
+def _deepspeed(args: tuple[Value, ...], keywords: Keywords, site: Site, node: ast.Call) -> Value:
+    """(engine, optimizer, loader, scheduler)"""
+    engine = of_thing(Made(vocabulary.ENGINE, site, args, keywords, node), vocabulary.ENGINE, site)
+    rest = (unknown("deepspeed", site, name) for name in ("optimizer", "loader", "scheduler"))
+    return of_thing(Items((engine, *rest)), "deepspeed.initialize", site)
 
 
 def _source(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value | None:
@@ -126,7 +147,7 @@ def _made(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, no
         tags |= value.tags
     pure = path.startswith(vocabulary.PURE_PREFIXES)
     taint = Taint.RANK_LOCAL if pure and any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
-    kept = tags & _DATA if pure else tags & frozenset({"ddp"})
+    kept = tags & _DATA if pure else tags & ORIGIN
     if path in ("torch.initial_seed", "torch.seed"):
         kept |= {"seeded"}
     if path in ("math.ceil", "numpy.ceil"):
@@ -171,6 +192,8 @@ def _collective(
     if not spec.pairwise and not isinstance(members, str):
         if spec.op == "new_group" and _synchronises_locally(keywords):
             pass
+        elif any(k == "no_dist" and v.constant is not False for k, v in keywords):
+            pass  # a checkpoint that each process saves by itself
         else:
             frame.out.append(Op(spec.op, members, site))
     if isinstance(members, (tuple, type(None))):
@@ -217,7 +240,7 @@ def overwrite(frame: Frame, argument: ast.expr) -> None:
     if isinstance(argument, ast.Name):
         symbol = unknown("reduced", id(argument), taint=Taint.UNIFORM)
         before = frame.env.get(argument.id)
-        tags = before.tags & frozenset({"ddp"}) if before is not None else frozenset()
+        tags = before.tags & ORIGIN if before is not None else frozenset()
         frame.env[argument.id] = symbol._replace(tags=tags)
         if frame.function is not None and any(p.arg == argument.id for p in frame.function.parameters):
             frame.resets.add(argument.id)
@@ -235,7 +258,7 @@ def _method(
     duck = vocabulary.DUCK_METHODS.get(method)
     if duck is not None:
         frame.out.append(Op(duck.op, None, site))
-        return NONE
+        return unknown("result", site)
     if method == "backward" and "ddp" in receiver.tags and "no_sync" not in frame.withs:
         frame.out.append(Op("backward (DDP)", None, site))
         return NONE
@@ -246,10 +269,14 @@ def _method(
         for value in values:
             tags |= value.tags & _DATA
         taint = Taint.RANK_LOCAL if local else receiver.taint if receiver.taint is Taint.UNIFORM else Taint.UNKNOWN
+        if method in _DETACHING:
+            tags -= {"bypass"}
         key = (method, receiver.atoms, site if args or method == "__call__" else 0)
-        value = unknown(*key, taint=taint, tags=tags - {"wrapped"})
-        return value._replace(thing=Method(receiver, method))
-    return unknown("method", site, tags=receiver.tags & (_OWN | {"ddp"}))._replace(
+        return unknown(*key, taint=taint, tags=tags)._replace(thing=Method(receiver, method))
+    origin = receiver.tags if method != "module" else frozenset()
+    if method in _DIFFERENTIABLE:
+        origin = origin.union(*(v.tags for v in (*args, *(v for _, v in keywords))))
+    return unknown("method", site, tags=(origin & ORIGIN) | (receiver.tags & _OWN))._replace(
         thing=Made(f"?.{method}", site, (receiver, *args), keywords, node)
     )
 
@@ -260,7 +287,7 @@ def _made_method(
 ) -> Value | None:  # fmt: skip
     table = vocabulary.METHODS.get(thing.path)
     spec = table.get(method) if table is not None else None
-    if spec is not None:
+    if spec is not None and not (spec.op == "state_dict (FSDP)" and "LOCAL_STATE_DICT" in frame.module.words):
         frame.out.append(Op(spec.op, None, site))
         return unknown("result", site, taint=Taint.UNIFORM if spec.returns_uniform else Taint.UNKNOWN)
     if thing.path == "os.environ" and method == "get":

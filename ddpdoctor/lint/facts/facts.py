@@ -120,6 +120,11 @@ class ModuleFacts:
         """Whether a name or attribute occurs in the file or in a file of the project that it uses."""
         return any(w in m.words for m in (self.module, *self.analysis.reached.values()) for w in words)
 
+    def place(self, call: Call) -> Site:
+        """Where a call stands, or the innermost call in this file that leads to it."""
+        chain = (*call.context.chain, call.site)
+        return next((s for s in reversed(chain) if s.file == self.module.path), call.site)
+
     def finding(
         self,
         rule: LintRule,

@@ -9,7 +9,7 @@ from ddpdoctor.lint.facts.events import Guard, Turn
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Node
-from ddpdoctor.lint.facts.values import EVERY_RANK, Atom, Symbol, Taint, Value, per_rank, unknown
+from ddpdoctor.lint.facts.values import EVERY_RANK, MODEL, ORIGIN, Atom, Symbol, Taint, Value, per_rank, unknown
 
 
 @dataclass(eq=False, slots=True)
@@ -117,4 +117,6 @@ def _choose_thing(a: Value, b: Value, key: object) -> Value:
     for one, two in ((a, b), (b, a)):
         if one.thing is not None and two.thing is None and two.known:
             return one.tagged("maybe")
-    return unknown(key, "thing", tags=(a.tags | b.tags) & frozenset({"ddp", "batch"}))
+    tags = (a.tags | b.tags) & (ORIGIN | MODEL | {"batch", "maybe"})
+    one_sided = (a.tags & MODEL) != (b.tags & MODEL)
+    return unknown(key, "thing", tags=tags | {"maybe"} if one_sided else tags)

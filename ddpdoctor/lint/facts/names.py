@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import vocabulary, wrapping
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import Binding, ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.things import (
@@ -22,6 +22,7 @@ from ddpdoctor.lint.facts.things import (
 )
 from ddpdoctor.lint.facts.values import (
     LOCAL_RANK_NUMBERS,
+    ORIGIN,
     RANK_NUMBERS,
     WORLD,
     WORLD_NUMBER,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 _BUILTINS = frozenset(dir(builtins))
 #: attributes of tensors and loaders that keep what is known of the data
-_KEPT = frozenset({"ddp", "batch", "time", "unique"})
 _DATA_ATTRIBUTES = frozenset({"data", "grad", "T", "loss", "logits", "mT", "real"})
 
 
@@ -177,6 +177,10 @@ def attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, node: a
     if isinstance(thing, Class):
         method = find_method(analysis, thing.info, name)
         return of_thing(Function(method), id(method)) if method else unknown("class", id(thing.info), name)
+    if owner.tags:
+        found = wrapping.attribute(analysis, frame, owner, name, node)
+        if found is not None:
+            return found
     return _unknown_attribute(analysis, frame, owner, name)
 
 
@@ -219,7 +223,9 @@ def _unknown_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str
     taint = Taint.UNKNOWN
     if name in _DATA_ATTRIBUTES and owner.taint is Taint.RANK_LOCAL:
         taint = Taint.RANK_LOCAL
-    result = unknown("attribute", owner.atoms, name, taint=taint, tags=owner.tags & _KEPT)
+    result = unknown(
+        "attribute", owner.atoms, name, taint=taint, tags=owner.tags & (ORIGIN | {"batch", "time", "unique"})
+    )
     return result._replace(thing=Method(owner, name))
 
 

@@ -14,7 +14,9 @@ from ddpdoctor.lint.facts.things import Class, Function, Items, Made
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
+    MODEL,
     NO_TAGS,
+    ORIGIN,
     Atom,
     Symbol,
     Taint,
@@ -73,11 +75,16 @@ def _branch(
     """Run both sides, each on the ranks that can take it, and bring variables back together."""
     truths = truth(test)
     yes, no = mask_where(truths, frame.mask)
-    if not no or not yes:
-        (then if yes else other)()
-        return
     site = analysis.site(frame, node)
     before_env, before_out, before_guards = frame.env, frame.out, frame.guards
+    if not no or not yes:
+        # a condition on the rank that holds on all ranks that are left is a condition still
+        if len(truths) > 1:
+            frame.guards = (*before_guards, Guard(truths, bool(yes), test, text, site))
+        (then if yes else other)()
+        if frame.alive:
+            frame.guards = before_guards
+        return
     sides: list[tuple[dict[str, Value], int, tuple[Node, ...]]] = []
     for side, mask, action in ((True, yes, then), (False, no, other)):
         guard = Guard(truths, side, test, text, site)
@@ -179,7 +186,7 @@ def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
     taint = Taint.UNKNOWN
     if after is not None and after.taint is Taint.RANK_LOCAL:
         taint = Taint.RANK_LOCAL
-    return unknown("loop", key, name, taint=taint, tags=tags & frozenset({"ddp", "batch", "time"}))
+    return unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | {"batch", "time", "maybe"}))
 
 
 def _for(analysis: Analysis, frame: Frame, node: Any) -> None:

@@ -29,7 +29,13 @@ class External(NamedTuple):
 
     @property
     def solid(self) -> bool:
-        return True
+        """Of a known library, a module, or a class by its name; anything else that is imported may be a flag."""
+        last = self.path.rpartition(".")[2]
+        camel = last[:1].isupper() and not last.isupper()
+        return camel or "." not in self.path or self.path.startswith(_LIBRARIES)
+
+
+_LIBRARIES = ("torch.", "builtins.", "numpy.", "os.", "sys.", "math.", "random.", "time.", "functools.", "itertools.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,10 +102,12 @@ TRUE = const(True)
 FALSE = const(False)
 NONE = const(None)
 
+#: what a tensor was computed by: "ddp", a wrapped model; "bypass", the network behind the wrapper, called itself
+ORIGIN = frozenset({"ddp", "bypass"})
+#: what a model is: "wrapped", in a wrapper; "inner", the network behind one; with "maybe", on some paths only
+MODEL = frozenset({"wrapped", "inner"})
 #: tags that outlive arithmetic
-STICKY = frozenset({
-    "rank", "local_rank", "ddp", "batch", "time", "file", "shard", "block", "world", "ceil", "seeded", "unique",
-})  # fmt: skip
+STICKY = ORIGIN | {"rank", "local_rank", "batch", "time", "file", "shard", "block", "world", "ceil", "seeded", "unique"}
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,

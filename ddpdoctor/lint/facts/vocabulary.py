@@ -91,15 +91,30 @@ _NN = {
 
 _CHECKPOINT = ("save", "load", "async_save", "save_state_dict", "load_state_dict")
 
+FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
+ENGINE = "deepspeed.DeepSpeedEngine"
+#: gathering or writing state that is spread over ranks
+_OPTIMIZER_STATE = ("optim_state_dict", "full_optim_state_dict", "sharded_optim_state_dict")
+SAVING = frozenset({
+    "state_dict (FSDP)", "optim_state_dict (FSDP)", "save_checkpoint (DeepSpeed)", "save_16bit_model (DeepSpeed)",
+    "save_checkpoint (Lightning)", "save (Fabric)", "full_tensor", "checkpoint.save", "checkpoint.async_save",
+    "checkpoint.save_state_dict",
+})  # fmt: skip
+
 #: methods of a framework's object, by the class that has them
 METHODS: dict[str, dict[str, Collective]] = {
+    FSDP: {"state_dict": Collective("state_dict (FSDP)")},
+    ENGINE: {
+        "save_checkpoint": Collective("save_checkpoint (DeepSpeed)"),
+        "save_16bit_model": Collective("save_16bit_model (DeepSpeed)"),
+    },
+    "lightning.pytorch.Trainer": {"save_checkpoint": Collective("save_checkpoint (Lightning)")},
     "accelerate.Accelerator": {
         "wait_for_everyone": Collective("wait_for_everyone"),
         "gather": Collective("gather_all", returns_uniform=True),
         "gather_for_metrics": Collective("gather_all", returns_uniform=True),
         "reduce": Collective("reduce_all", returns_uniform=True),
         "pad_across_processes": Collective("pad_across_processes"),
-        "save_state": Collective("save_state"),
         "check_trigger": Collective("check_trigger", returns_uniform=True),
     },
     "accelerate.PartialState": {"wait_for_everyone": Collective("wait_for_everyone")},
@@ -109,18 +124,20 @@ METHODS: dict[str, dict[str, Collective]] = {
         "all_gather": Collective("all_gather", returns_uniform=True),
         "all_reduce": Collective("all_reduce", returns_uniform=True),
         "broadcast": Collective("broadcast", returns_uniform=True),
-        "save": Collective("save"),
+        "save": Collective("save (Fabric)"),
     },
 }
 
 #: method names that mean one thing on any object, because no other library uses them
-DUCK_METHODS: dict[str, Collective] = {"wait_for_everyone": Collective("wait_for_everyone")}
+DUCK_METHODS: dict[str, Collective] = {
+    "wait_for_everyone": Collective("wait_for_everyone"),
+    "full_tensor": Collective("full_tensor"),
+}
 
 WRAPPERS = {
     "torch.nn.parallel.DistributedDataParallel": "DistributedDataParallel",
     "apex.parallel.DistributedDataParallel": "apex DistributedDataParallel",
 }
-FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
 SAMPLER = "torch.utils.data.DistributedSampler"
 LOADER = "torch.utils.data.DataLoader"
 
@@ -140,6 +157,7 @@ SPELLINGS = {
     "accelerate.accelerator.Accelerator": "accelerate.Accelerator",
     "accelerate.state.PartialState": "accelerate.PartialState",
     "lightning.Fabric": "lightning.fabric.Fabric",
+    "lightning.Trainer": "lightning.pytorch.Trainer",
     "lightning_fabric.Fabric": "lightning.fabric.Fabric",
     "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel": FSDP,
 }
@@ -185,6 +203,8 @@ def _collectives() -> dict[str, Collective]:
     ):
         for name in names:
             table[f"{prefix}.{name}"] = Collective(name, returns_uniform="gather" not in name or "all" in name)
+    for name in _OPTIMIZER_STATE:
+        table[f"{FSDP}.{name}"] = Collective("optim_state_dict (FSDP)")
     for path, name in WRAPPERS.items():
         table[path] = Collective(f"{name}()")
     return table

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import vocabulary
 from ddpdoctor.lint.facts.compare import place, proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
@@ -45,11 +46,14 @@ from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD111", "collective-under-rank-branch", Severity.ERROR, ("DD203",))
 
+#: operations that DD117 and DD175 tell of
+_ELSEWHERE = vocabulary.SAVING | {"new_group"}
+
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences with a collective on one side only."""
     for item in facts.divergences:
-        if item.local or item.exit is not None or item.mismatched or item.op.op == "new_group":
+        if item.local or item.exit is not None or item.mismatched or item.op.op in _ELSEWHERE:
             continue
         message = f"only some ranks run {item.op.op} here: {proof(item)}"
         related = [(item.branch.site, f"the branch: {item.branch.text}")]

@@ -1,0 +1,132 @@
+"""What is written for the job as a whole: which calls write, to which path, and on which ranks."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from ddpdoctor.lint.facts.events import Call, Guard
+from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.facts.modules import Module
+from ddpdoctor.lint.facts.values import Value
+
+#: calls that write a file, with the position and name of the path
+_FILES = {
+    "torch.save": (1, "f"),
+    "safetensors.torch.save_file": (1, "filename"),
+    "safetensors.torch.save_model": (1, "filename"),
+}
+#: calls that begin a record of the run
+_RUNS = ("wandb.init", "mlflow.start_run", "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter")
+#: words in a path that stand for one process, one node or one moment
+_OWN = re.compile(
+    r"rank|uuid|time|date|tmp|temp|pid|host|node|local|proc|shard|worker|gpu|device|_id\b|null|stage|pipe|idx|scratch"
+    r"|mesh|expert|partition|shm",
+    re.IGNORECASE,
+)
+#: words in a condition that may choose a rank
+_CHOOSES = re.compile(
+    r"rank|main|master|primary|leader|zero|chief|writ|coordinat|should|host|proc|first|node|distrib|ddp|world|gpu|local"
+    r"|log|device|root|lead|save|parallel|shard|fsdp|deepspeed|mesh|worker|debug",
+    re.IGNORECASE,
+)
+#: functions in a condition that are the same on every rank
+_PLAIN_CALLS = frozenset({"len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round"})
+_PLAIN_DECORATORS = frozenset(
+    {"staticmethod", "classmethod", "property", "no_grad", "inference_mode", "record", "main"}
+)
+
+
+def files(facts: ModuleFacts) -> list[tuple[Call, Value, ast.expr | None]]:
+    """(call, path, path as it is written) of every call that writes a file."""
+    found: list[tuple[Call, Value, ast.expr | None]] = []
+    for name, (position, keyword) in _FILES.items():
+        for call in facts.named(name):
+            path = call.argument(position, keyword)
+            if path is not None:
+                found.append((call, path, _written(call.node, position, keyword)))
+    for call in facts.methods("save_pretrained"):
+        path = call.argument(0, "save_directory")
+        if path is not None and call.keyword("is_main_process") is None:
+            found.append((call, path, _written(call.node, 0, "save_directory")))
+    return found
+
+
+def runs(facts: ModuleFacts) -> list[Call]:
+    """Calls that begin a run in an experiment tracker."""
+    return facts.named(*_RUNS)
+
+
+def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
+    if position < len(node.args):
+        return node.args[position]
+    return next((k.value for k in node.keywords if k.arg == keyword), None)
+
+
+def one_path(facts: ModuleFacts, path: Value, node: ast.expr | None) -> bool:
+    """The same path on every rank and node: nothing in it, nor in what it is made of, names a process or a moment."""
+    if len(path.atoms) > 1 or path.tags & {"rank", "local_rank", "time", "unique"} or path.taint > path.taint.UNKNOWN:
+        return False
+    if path.thing is not None and getattr(path.thing, "path", "").startswith(("io.", "tempfile.")):
+        return False
+    if path.known:
+        return isinstance(path.constant, str) and not _OWN.search(path.constant)
+    return node is not None and not _OWN.search(_spelled_out(facts, node, 3))
+
+
+def _spelled_out(facts: ModuleFacts, node: ast.expr, depth: int) -> str:
+    """The expression's source, with that of the variables in it."""
+    parts = [ast.unparse(node)]
+    if depth:
+        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        parts += [_spelled_out(facts, value, depth - 1) for name, value in facts.assignments if name in names]
+    return " ".join(parts)
+
+
+def on_every_rank(facts: ModuleFacts, call: Call) -> bool:
+    """Every rank of a running process group comes here, and no condition or decorator on the way may choose one."""
+    context = call.context
+    if context.some_ranks_only or not context.from_script or context.handler == "except":
+        return False
+    started = (c.index for c in facts.named("torch.distributed.init_process_group", *DDP_PATHS))
+    if not any(index < call.index for index in started):
+        return False
+    if not all(_harmless(guard) for guard in context.guards):
+        return False
+    return not any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values()))
+
+
+def _harmless(guard: Guard) -> bool:
+    """A condition on configuration or counters, the same everywhere as far as can be read."""
+    if _CHOOSES.search(guard.text):
+        return False
+    try:
+        tree = ast.parse(guard.text, mode="eval")
+    except SyntaxError:
+        return False
+    return all(
+        isinstance(n.func, ast.Name) and n.func.id in _PLAIN_CALLS for n in ast.walk(tree) if isinstance(n, ast.Call)
+    )
+
+
+def _decorated(module: Module, calls: tuple[str, ...]) -> bool:
+    """A function on the way has a decorator that may do more than its name says."""
+    functions = (*module.functions, *(m for c in module.classes for m in c.methods.values()))
+    return any(
+        info.qualname in calls and any(_name(d) not in _PLAIN_DECORATORS for d in info.decorators) for info in functions
+    )
+
+
+def _name(decorator: ast.expr) -> str:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+
+
+def one_node_only(facts: ModuleFacts) -> bool:
+    """The script is written for a single machine, where the local rank is the rank."""
+    text = facts.module.text
+    if any(word in text for word in ("localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1")):
+        return True
+    groups = facts.named("torch.distributed.init_process_group")
+    ranks = [call.argument(3, "rank") for call in groups]
+    return any(rank is not None and "local_rank" in rank.tags for rank in ranks)

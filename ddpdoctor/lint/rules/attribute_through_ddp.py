@@ -1,0 +1,128 @@
+"""An attribute of the network is read from its wrapper
+
+## What it does
+Finds an attribute or method of your own network that is read from the DistributedDataParallel object around it.
+
+## Why it harms
+The wrapper passes on the forward pass and what every `torch.nn.Module` has, nothing else: AttributeError.
+
+## Example
+```python
+model = DistributedDataParallel(net)
+features = model.encode(images)
+```
+
+## Use instead
+```python
+model = DistributedDataParallel(net)
+features = model.module.encode(images)
+```
+
+## Fix safety
+Unsafe: `.module` is added. A forward pass that goes around the wrapper does not average gradients, see DD163.
+
+## When it is wrong
+When somebody gives the wrapper that attribute in a way that cannot be seen. Attributes that some file in reach assigns
+or sets, tests with `hasattr` and reads in a `try` are not reported. A model that is wrapped under a condition is
+reported as a warning.
+
+## References
+https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import wrapping
+from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.events import Access, Context
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+
+RULE = LintRule("DD166", "attribute-through-ddp", Severity.ERROR)
+
+#: public attributes of torch.nn.Module and DistributedDataParallel, torch 1.8 to 2.13
+_OWN = frozenset({
+    "T_destination", "add_module", "apply", "batched_grad_copy", "bfloat16", "broadcast_bucket_size",
+    "broadcast_buffers", "bucket_bytes_cap", "bucket_bytes_cap_default", "bucket_bytes_cap_list", "bucket_cap_mb",
+    "buffer_hook", "buffers", "call_super_init", "children", "compile", "cpu", "cuda", "ddp_uneven_inputs_config",
+    "ddp_join_enabled", "device", "device_ids", "device_mesh", "device_type", "dim", "double", "dump_patches", "eval",
+    "extra_repr", "find_unused_parameters", "float", "forward", "forward_sync_buffers", "gather", "get_buffer",
+    "get_extra_state", "get_parameter", "get_submodule", "gradient_as_bucket_view", "half",
+    "has_custom_per_bucket_caps", "init_sync", "ipu", "is_multi_device_module", "join", "join_device", "join_hook",
+    "join_process_group", "load_state_dict", "logger", "mixed_precision", "module", "modules", "modules_buffers",
+    "modules_params", "mtia", "named_buffers", "named_children", "named_module_buffers", "named_modules",
+    "named_parameters", "no_sync", "num_iterations", "output_device", "parameters", "parameters_to_ignore",
+    "process_group", "reducer", "register_backward_hook", "register_buffer", "register_comm_hook",
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
+    "register_full_backward_pre_hook", "register_load_state_dict_post_hook", "register_load_state_dict_pre_hook",
+    "register_module", "register_parameter", "register_state_dict_post_hook", "register_state_dict_pre_hook",
+    "require_backward_grad_sync", "require_forward_param_sync", "requires_grad_", "scatter", "set_extra_state",
+    "set_submodule", "share_memory", "skip_all_reduce_unused_params", "state_dict", "static_graph", "to",
+    "to_empty", "to_kwargs", "train", "training", "type", "use_side_stream_for_tensor_copies",
+    "will_sync_module_buffers", "xpu", "zero_grad",
+})  # fmt: skip
+#: a condition with one of these asks what the model is
+_ASKS = (
+    "hasattr", "isinstance", "type(", "module", "parallel", "distrib", "ddp", "world", "gpu", "wrap", "multi", "rank",
+)  # fmt: skip
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Reads of what no wrapper has."""
+    for access in facts.analysis.accesses:
+        if _present(facts, access.name) or access.context.handler == "try" or _asked(access.context):
+            continue
+        made = wrapping.wrapper_of(access.owner)
+        if made is not None and made.path != "torch.nn.parallel.DistributedDataParallel":
+            continue
+        if made is None and not _whenever_wrapped(facts, access):
+            continue
+        message = (
+            f"DistributedDataParallel has no attribute {access.name!r}, that is the network's: "
+            f"write `.module.{access.name}`"
+        )
+        yield facts.finding(
+            RULE, access.site, message, fix=_fix(facts, access), related=_related(made.site if made else None),
+            severity=Severity.ERROR if made is not None else Severity.WARNING,
+        )  # fmt: skip
+
+
+def _present(facts: ModuleFacts, name: str) -> bool:
+    """The wrapper has it, or somebody sets it."""
+    if name in _OWN or name.startswith("_") or facts.mentions("setattr", "__getattr__"):
+        return True
+    modules = (facts.module, *facts.analysis.reached.values())
+    return any(stored == name for m in modules for _, stored in m.attribute_stores)
+
+
+def _asked(context: Context) -> bool:
+    """Behind a condition that asks what the model is, however it is put; which rank it is says nothing of that."""
+    unknown = (guard.text.lower() for guard in context.guards if len(guard.truth) == 1)
+    return any(word in text for text in unknown for word in _ASKS)
+
+
+def _whenever_wrapped(facts: ModuleFacts, access: Access) -> bool:
+    """Wrapped on some paths, and read under no condition that did not hold there already."""
+    if "maybe" not in access.owner.tags or not facts.analysis.wrapped:
+        return False
+    return all(
+        any(g.truth == w.truth and g.side == w.side for w in wrap.guards)
+        for wrap in facts.analysis.wrapped.values() for g in access.context.guards
+    )  # fmt: skip
+
+
+def _related(site: Site | None) -> tuple[tuple[Site, str], ...]:
+    return ((site, "wrapped here"),) if site is not None else ()
+
+
+def _fix(facts: ModuleFacts, access: Access) -> Fix | None:
+    if access.site.file != facts.module.path or not isinstance(access.node.value, (ast.Name, ast.Attribute)):
+        return None
+    at = site_of(facts.module, access.node.value)
+    edit = Edit(at.end_line, at.end_column, at.end_line, at.end_column, ".module")
+    return Fix(Applicability.UNSAFE, (edit,))

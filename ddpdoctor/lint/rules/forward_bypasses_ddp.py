@@ -1,0 +1,70 @@
+"""The forward pass bypasses DistributedDataParallel
+
+## What it does
+Finds `loss.backward()` where the loss was computed by the network behind the wrapper: by `model.module(x)`, or by the
+name that the network had before it was wrapped.
+
+## Why it harms
+DDP averages gradients only after a forward pass through the wrapper. Without one every rank keeps its own gradients:
+the replicas drift apart from the first step on, nothing fails, and rank 0's checkpoint has learnt from its own share
+of the data alone.
+
+## Example
+```python
+ddp = DistributedDataParallel(net)
+loss = criterion(net(images), labels)
+loss.backward()
+```
+
+## Use instead
+```python
+ddp = DistributedDataParallel(net)
+loss = criterion(ddp(images), labels)
+loss.backward()
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When gradients are averaged by hand in a place that cannot be seen. Code that reads `.grad` itself, a function that
+also runs a backward pass through the wrapper (adversarial examples, accumulation without synchronisation), forward
+passes under `no_grad` and other methods of the module are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/notes/ddp.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD163", "forward-bypasses-ddp", Severity.ERROR)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Backward passes of what the network behind a wrapper gave, where nothing else averages gradients."""
+    passes = facts.methods("backward")
+    if facts.mentions("grad"):
+        return
+    through = {call.context.function for call in passes if any("ddp" in v.tags for v in _losses(call))}
+    for call in passes:
+        if call.context.function in through or not any("bypass" in v.tags for v in _losses(call)):
+            continue
+        wraps = sorted(w.site for w in facts.analysis.wrapped.values())
+        message = (
+            "gradients stay on their own rank: this loss was computed by the network behind DistributedDataParallel, "
+            "call the wrapped model instead"
+        )
+        yield facts.finding(RULE, facts.place(call), message, related=((wraps[0], "wrapped here"),) if wraps else ())
+
+
+def _losses(call: Call) -> tuple[Value, ...]:
+    """What the gradients are of: `loss.backward()`, or `engine.backward(loss)`."""
+    return (*((call.receiver,) if call.receiver is not None else ()), *call.args)

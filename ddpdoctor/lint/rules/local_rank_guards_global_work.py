@@ -1,0 +1,74 @@
+"""The local rank guards what is to be done once for the whole job
+
+## What it does
+Finds checkpoints and experiment trackers behind `local_rank == 0` (or `is_local_main_process`).
+
+## Why it harms
+There is a local rank 0 on every node. On two nodes two processes write the same file on the shared file system, and
+the tracker gets two runs.
+
+## Example
+```python
+if int(os.environ["LOCAL_RANK"]) == 0:
+    torch.save(model.state_dict(), "last.pt")
+```
+
+## Use instead
+```python
+if dist.get_rank() == 0:
+    torch.save(model.state_dict(), "last.pt")
+```
+
+## Fix safety
+No automatic fix: the rank may not be at hand there.
+
+## When it is wrong
+When every node is to have a copy on a disk of its own; paths that say so (`/tmp`, `cache`, `node`) are not reported,
+nor are scripts that are written for one machine.
+
+## References
+https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import writes
+from ddpdoctor.lint.facts.events import Call, Guard
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD174", "local-rank-guards-global-work", Severity.WARNING)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Writes for the whole job on one rank a node."""
+    if writes.one_node_only(facts):
+        return
+    for call, path, node in writes.files(facts):
+        guard = _guard(call)
+        if guard is not None and writes.one_path(facts, path, node):
+            message = "one rank on every node writes this file: test the rank, not the local rank"
+            yield facts.finding(RULE, facts.place(call), message, related=((guard.site, "the condition"),))
+    for call in writes.runs(facts):
+        guard = _guard(call)
+        if guard is not None and call.path != "torch.utils.tensorboard.SummaryWriter":
+            message = "one rank on every node starts a run: test the rank, not the local rank"
+            yield facts.finding(RULE, facts.place(call), message, related=((guard.site, "the condition"),))
+
+
+def _guard(call: Call) -> Guard | None:
+    """The condition that lets local rank 0 through, where no other chooses among the nodes."""
+    chosen: Guard | None = None
+    for guard in call.context.guards:
+        if len(guard.truth) == 1:
+            if any(word in guard.text.lower() for word in ("rank", "node", "main", "master", "host", "local")):
+                return None
+            continue
+        if "rank" in guard.value.tags or "world" in guard.value.tags or "node" in guard.text.lower():
+            return None
+        if "local_rank" in guard.value.tags and guard.truth[0] is guard.side:
+            chosen = guard
+    return chosen

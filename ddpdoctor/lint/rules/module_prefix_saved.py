@@ -1,0 +1,79 @@
+"""The wrapper's state is saved, with its prefix
+
+## What it does
+Finds `torch.save` of the `state_dict()` of a model in DistributedDataParallel.
+
+## Why it harms
+Every key begins with `module.`: the checkpoint does not load into the network itself, and with `strict=False` it loads
+nothing and says nothing of it.
+
+## Example
+```python
+torch.save(ddp_model.state_dict(), "last.pt")
+```
+
+## Use instead
+```python
+torch.save(ddp_model.module.state_dict(), "last.pt")
+```
+
+## Fix safety
+Unsafe: `.module` is added. Code that loads older checkpoints must cope with both.
+
+## When it is wrong
+When whatever loads the checkpoint strips the prefix or loads into a wrapped model in a file that cannot be seen. It is
+not reported where that is in reach.
+
+## References
+https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import wrapping
+from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Made, Table
+from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+
+RULE = LintRule("DD172", "module-prefix-saved", Severity.HINT)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Saved states of wrapped models, where nothing in reach loads them with the prefix."""
+    if _prefix_known(facts):
+        return
+    for call in facts.named("torch.save"):
+        for made in _states(call.argument(0, "obj")):
+            if made.args and wrapping.wrapper_of(made.args[0]) is not None:
+                message = "every key of this checkpoint begins with `module.`: save the state of `.module`"
+                yield facts.finding(RULE, made.site, message, fix=_fix(facts, made))
+
+
+def _states(saved: Value | None) -> list[Made]:
+    thing = saved.thing if saved is not None else None
+    values = [v for _, v in thing.entries] if isinstance(thing, Table) else [saved] if saved is not None else []
+    return [v.thing for v in values if isinstance(v.thing, Made) and v.thing.path == "?.state_dict"]
+
+
+def _prefix_known(facts: ModuleFacts) -> bool:
+    """The prefix is stripped, or states are loaded into wrapped models."""
+    if facts.mentions("consume_prefix_in_state_dict_if_present"):
+        return True
+    texts = (m.text for m in (facts.module, *facts.analysis.reached.values()))
+    if any('"module.' in text or "'module." in text for text in texts):
+        return True
+    return any(wrapping.is_wrapped(c.receiver) for c in facts.methods("load_state_dict"))
+
+
+def _fix(facts: ModuleFacts, made: Made) -> Fix | None:
+    node = made.node
+    if made.site.file != facts.module.path or node is None or not isinstance(node.func, ast.Attribute):
+        return None
+    at = site_of(facts.module, node.func.value)
+    return Fix(Applicability.UNSAFE, (Edit(at.end_line, at.end_column, at.end_line, at.end_column, ".module"),))

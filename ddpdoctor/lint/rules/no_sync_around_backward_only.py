@@ -1,0 +1,56 @@
+"""no_sync around the backward pass only
+
+## What it does
+Finds a backward pass under `model.no_sync()` whose forward pass stands outside of it.
+
+## Why it harms
+DDP decides in the forward pass whether the next backward pass is to average gradients. With only the backward pass
+inside, gradients are averaged all the same: accumulation saves nothing.
+
+## Example
+```python
+loss = criterion(model(x), y)
+with model.no_sync():
+    loss.backward()
+```
+
+## Use instead
+```python
+with model.no_sync():
+    loss = criterion(model(x), y)
+    loss.backward()
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When another forward pass through the same model runs inside in a function that could not be followed.
+
+## References
+https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import wrapping
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD167", "no-sync-around-backward-only", Severity.HINT)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Backward passes under no_sync in functions that go forward through the wrapper only outside of it."""
+    forwards = [c for c in facts.methods("__call__") if wrapping.is_wrapped(c.receiver)]
+    for call in facts.methods("backward"):
+        context = call.context
+        if "no_sync" not in context.withs or call.receiver is None or "ddp" not in call.receiver.tags:
+            continue
+        here = [c for c in forwards if c.context.function is context.function and c.index < call.index]
+        if here and not any("no_sync" in c.context.withs for c in forwards):
+            message = "gradients are averaged all the same: the forward pass must be under no_sync too"
+            yield facts.finding(RULE, facts.place(call), message, related=((here[-1].site, "the forward pass"),))

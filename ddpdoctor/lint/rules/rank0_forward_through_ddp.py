@@ -1,0 +1,124 @@
+"""Forward pass through DDP on some ranks only
+
+## What it does
+Finds a forward pass of a model in DistributedDataParallel or FSDP that only some ranks run, mostly an evaluation on
+rank 0.
+
+## Why it hangs
+A forward pass through the wrapper can communicate: FSDP gathers parameters in every one, DDP broadcasts buffers
+(running statistics of batch norm) and rebuilds its buckets. The other ranks do not answer, or answer with whatever
+they run next.
+
+## Example
+```python
+if rank == 0:
+    score = evaluate(ddp_model, loader)
+dist.barrier()
+```
+
+## Use instead
+```python
+if rank == 0:
+    score = evaluate(ddp_model.module, loader)
+dist.barrier()
+```
+
+## Fix safety
+Unsafe: `.module` is added. That is right for DDP; an FSDP model must be evaluated on all ranks.
+
+## When it is wrong
+Under `no_grad`, DDP broadcasts buffers once, and the other ranks answer at their next forward pass through the model.
+That is reported only where the model has buffers and another collective comes first. With gradients enabled a model
+that is never trained afterwards may get away with it.
+
+## References
+https://github.com/pytorch/pytorch/issues/59666
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import vocabulary, wrapping
+from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.facts.values import EVERY_RANK
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+
+RULE = LintRule("DD164", "rank0-forward-through-ddp", Severity.WARNING, ("DD205",))
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Forward passes through a wrapper on a part of the ranks."""
+    for call in facts.methods("__call__"):
+        if not call.context.some_ranks_only or _elsewhere_too(facts, call):
+            continue
+        if _sharded(call):
+            message = (
+                "an FSDP model gathers its parameters in every forward pass, and only some ranks come here: "
+                "run it on all ranks"
+            )
+            yield facts.finding(RULE, facts.place(call), message, severity=Severity.ERROR)
+        elif wrapping.is_wrapped(call.receiver) and (not call.context.no_grad or _out_of_step(facts, call)):
+            message = (
+                "only some ranks run this forward pass through DistributedDataParallel, which may broadcast buffers "
+                "or rebuild buckets: call `.module` here"
+            )
+            yield facts.finding(RULE, facts.place(call), message, fix=_fix(facts, call))
+
+
+def _sharded(call: Call) -> bool:
+    thing = call.receiver.thing if call.receiver is not None else None
+    return isinstance(thing, Made) and thing.path == vocabulary.FSDP
+
+
+def _elsewhere_too(facts: ModuleFacts, call: Call) -> bool:
+    """The other ranks run the same model in a branch of their own."""
+    rest = EVERY_RANK & ~call.context.mask
+    return any(
+        other is not call and other.context.function is call.context.function and other.context.some_ranks_only
+        and other.receiver == call.receiver and other.context.mask & rest
+        for other in facts.methods("__call__")
+    )  # fmt: skip
+
+
+def _out_of_step(facts: ModuleFacts, call: Call) -> bool:
+    """The model has buffers, and what the other ranks run next is another collective, not the model."""
+    if not _has_buffers(facts, call):
+        return False
+    rest = EVERY_RANK & ~call.context.mask
+    for later in facts.calls[call.index + 1 :]:
+        if not later.context.mask & rest:
+            continue
+        if later.method == "__call__" and wrapping.is_wrapped(later.receiver):
+            return False
+        spec = vocabulary.COLLECTIVES.get(later.path)
+        if spec is not None and not spec.pairwise:
+            return True
+    return False
+
+
+def _has_buffers(facts: ModuleFacts, call: Call) -> bool:
+    """Batch norm, as far as the source of the model shows; models of torchvision that are known to have it."""
+    thing = call.receiver.thing if call.receiver is not None else None
+    network = thing.argument(0, "module") if isinstance(thing, Made) else None
+    if isinstance(thing, Made) and any(
+        v is not None and v.constant is False
+        for v in (thing.keyword("broadcast_buffers"), thing.keyword("forward_sync_buffers"))
+    ):
+        return False
+    made = network.thing if network is not None else None
+    if isinstance(made, Made) and made.path.startswith("torchvision.models."):
+        return made.path.rpartition(".")[2].startswith(("resnet", "resnext", "wide_resnet", "mobilenet", "densenet"))
+    return facts.mentions("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "register_buffer")
+
+
+def _fix(facts: ModuleFacts, call: Call) -> Fix | None:
+    if call.site.file != facts.module.path:
+        return None
+    at = site_of(facts.module, call.node.func)
+    edit = Edit(at.end_line, at.end_column, at.end_line, at.end_column, ".module")
+    return Fix(Applicability.UNSAFE, (edit,))

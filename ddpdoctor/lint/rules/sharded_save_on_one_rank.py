@@ -1,0 +1,85 @@
+"""Sharded state is saved on one rank
+
+## What it does
+Finds checkpoints of a sharded model that only some ranks make: `state_dict()` of an FSDP model, `full_tensor()`,
+`torch.distributed.checkpoint`, `save_checkpoint` of DeepSpeed and Lightning, `save_state` of Accelerate, behind
+`rank == 0`.
+
+## Why it hangs
+The parameters lie on all ranks. Saving gathers them, or waits until every rank has written its part; the ranks
+outside the branch never come.
+
+## Example
+```python
+if rank == 0:
+    torch.save(fsdp_model.state_dict(), "last.pt")
+```
+
+## Use instead
+```python
+state = fsdp_model.state_dict()
+if rank == 0:
+    torch.save(state, "last.pt")
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+`save_state` and `save_model` of Accelerate and the Hugging Face trainer gather nothing from a model that is not
+sharded: they are warnings, and not reported where the condition asks for the kind of sharding.
+
+## References
+https://docs.pytorch.org/docs/stable/fsdp.html
+https://www.deepspeed.ai/getting-started/#model-checkpointing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts.compare import place, proof
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD175", "sharded-save-on-one-rank", Severity.ERROR, ("DD204",))
+
+#: collective under FSDP and DeepSpeed only
+_MAYBE = {
+    "accelerate.Accelerator": ("save_state", "save_model", "get_state_dict"),
+    "transformers.Trainer": ("save_model",),
+}
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Divergences at an operation that saves; and calls that gather if the model is sharded."""
+    for item in facts.divergences:
+        if item.local or item.exit is not None or item.mismatched or item.op.op not in vocabulary.SAVING:
+            continue
+        message = f"every rank holds a part of this state, and only some come to {item.op.op}: {proof(item)}"
+        related = [(item.branch.site, f"the branch: {item.branch.text}")]
+        if item.chain:
+            related.append((item.op.site, f"{item.op.op} is called here"))
+        yield facts.finding(RULE, place(item, facts.module.path), message, related=tuple(related))
+    for path, names in _MAYBE.items():
+        for call in facts.methods(*names):
+            if _of(call, path) and call.context.some_ranks_only and not _complement(facts, call):
+                message = f"{call.method} gathers the model under FSDP and DeepSpeed: call it on all ranks"
+                yield facts.finding(RULE, facts.place(call), message, severity=Severity.WARNING)
+
+
+def _of(call: Call, path: str) -> bool:
+    thing = call.receiver.thing if call.receiver is not None else None
+    return isinstance(thing, Made) and thing.path == path
+
+
+def _complement(facts: ModuleFacts, call: Call) -> bool:
+    """The other ranks call it too, elsewhere in the function."""
+    return any(
+        other.context.function is call.context.function and other.context.mask & ~call.context.mask
+        for other in facts.methods(call.method)
+    )

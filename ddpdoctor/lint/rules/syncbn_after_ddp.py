@@ -1,0 +1,57 @@
+"""Batch norm is converted after the model was wrapped
+
+## What it does
+Finds `SyncBatchNorm.convert_sync_batchnorm(model)` where the model is already in DistributedDataParallel.
+
+## Why it harms
+The wrapper has listed the model's buffers and built its buckets. The conversion puts new modules in place of those
+that it knows; the documentation asks for the other order, and a later version need not cope with this one.
+
+## Example
+```python
+model = DistributedDataParallel(net)
+model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)
+```
+
+## Use instead
+```python
+net = torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)
+model = DistributedDataParallel(net)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the wrapper is taken off and put on again in a way that cannot be seen.
+
+## References
+https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import wrapping
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD165", "syncbn-after-ddp", Severity.WARNING)
+
+_CONVERT = (
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+    "torch.nn.modules.batchnorm.SyncBatchNorm.convert_sync_batchnorm",
+    "torch.nn.modules.SyncBatchNorm.convert_sync_batchnorm",
+    "apex.parallel.convert_syncbn_model",
+)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Conversions of a wrapped model."""
+    for call in facts.named(*_CONVERT):
+        made = wrapping.wrapper_of(call.argument(0, "module"))
+        if made is not None:
+            message = "convert batch norm before the model is wrapped in DistributedDataParallel"
+            yield facts.finding(RULE, facts.place(call), message, related=((made.site, "wrapped here"),))

@@ -1,0 +1,59 @@
+"""Every rank writes the same file
+
+## What it does
+Finds `torch.save` and the like, and the start of a run in an experiment tracker, that every rank of a process group
+reaches with the same path.
+
+## Why it harms
+The ranks write one file at the same time: it holds parts of several of them, or one reads what another has half
+written. A tracker gets one run a rank.
+
+## Example
+```python
+for epoch in range(10):
+    train(model)
+    torch.save(model.state_dict(), "last.pt")
+```
+
+## Use instead
+```python
+for epoch in range(10):
+    train(model)
+    if dist.get_rank() == 0:
+        torch.save(model.state_dict(), "last.pt")
+    dist.barrier()
+```
+
+## Fix safety
+No automatic fix: sharded models must be gathered by all ranks before one of them writes.
+
+## When it is wrong
+When each process runs in a folder or file system of its own. Paths with a rank, a host or a time in them, and code
+behind any condition or decorator that may choose a rank, are not reported.
+
+## References
+https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import writes
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD171", "unguarded-save", Severity.WARNING)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Writes to one path, and runs of a tracker, that all ranks reach."""
+    for call, path, node in writes.files(facts):
+        if writes.on_every_rank(facts, call) and writes.one_path(facts, path, node):
+            message = "every rank writes this file at the same time: let rank 0 alone do it"
+            yield facts.finding(RULE, facts.place(call), message)
+    for call in writes.runs(facts):
+        meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
+        if not meant and not call.args and call.path == "wandb.init" and writes.on_every_rank(facts, call):
+            yield facts.finding(RULE, facts.place(call), "every rank starts a run of its own: let rank 0 alone do it")
