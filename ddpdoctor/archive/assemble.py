@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ddpdoctor.archive import collectives, waiting
 from ddpdoctor.archive.aftermath import before_the_timeout
+from ddpdoctor.archive.departure import departure
 from ddpdoctor.archive.piece import Ended, Fatal, Mention, Missing, Piece, RankFrom, Timeout
 from ddpdoctor.archive.place import Placed, Who, place, who
 from ddpdoctor.collect.redact import redacted
@@ -35,8 +36,9 @@ def assemble(pieces: Sequence[Piece], gaps: Sequence[Gap] = ()) -> Evidence:
     logged = collectives.recorders(timeouts)
     reported = waiting.reported(by_rank, world)
     timing = _timing(by_rank)
+    looks = max((len(_all(of_rank, ProcessState)) for of_rank in by_rank.values()), default=0)
     ranks = tuple(
-        replace(_rank(rank, of_rank, logged.get(rank), timing), reported=reported.get(rank, ()))
+        replace(_rank(rank, of_rank, logged.get(rank), timing, looks), reported=reported.get(rank, ()))
         for rank, of_rank in by_rank.items()
     )
     return Evidence(
@@ -45,6 +47,7 @@ def assemble(pieces: Sequence[Piece], gaps: Sequence[Gap] = ()) -> Evidence:
         timing=timing,
         gaps=(*gaps, *_gaps(placed, ranks)),
         notes=tuple(_notes(placed, by_rank)),
+        alleged=not any(seen.page for seen in ranks),
     )
 
 
@@ -56,17 +59,15 @@ def world_size(placed: Placed) -> int:
     return min(max(said, default=0), _MOST_RANKS)
 
 
-def _rank(rank: Rank, pieces: tuple[Piece, ...], logged: Recorder | None, timing: Timing) -> RankEvidence:
+def _rank(rank: Rank, pieces: tuple[Piece, ...], logged: Recorder | None, timing: Timing, looks: int) -> RankEvidence:
+    """`looks`: how often the processes of the job were looked at."""
+    workers = dict.fromkeys(p.pid for p in pieces if isinstance(p.payload, Stacks) and who(p.payload) is Who.LOADER)
+    family, pieces = pieces, tuple(piece for piece in pieces if piece.pid is None or piece.pid not in workers)
     pages, processes = _all(pieces, Page), _all(pieces, ProcessState)
     stacks = _stacks(pieces)
     recorders = _all(pieces, Recorder)
     ended = [piece for piece in pieces if isinstance(piece.payload, Ended)]
     pid = next((p.pid for p in pieces if isinstance(p.payload, Page | Stacks | Ended) and p.pid), None) or 0
-    children = [
-        Child(Worker(piece.pid or 0, 0.0, Role.CHILD, parent=pid), None, piece.payload, None)
-        for piece in pieces
-        if isinstance(piece.payload, Stacks) and who(piece.payload) is Who.LOADER
-    ]
     return RankEvidence(
         rank=rank,
         worker=Worker(pid, 0.0, Role.RANK, rank),
@@ -75,11 +76,19 @@ def _rank(rank: Rank, pieces: tuple[Piece, ...], logged: Recorder | None, timing
         stacks=stacks[-1] if stacks else None,
         process=processes[-1] if processes else None,
         motion=_motion(pages, processes, stacks),
-        exit=_exit(ended, pages, timing),
-        children=tuple(children),
+        exit=_exit(ended, pages, timing) or departure(pieces, timing, looks),
+        children=tuple(_child(worker, pid, family) for worker in workers),
         fatal=redacted("\n".join(fatal.text for fatal in _all(pieces, Fatal))),
         raised=_raised(pieces, timing) if not pages else None,
     )
+
+
+def _child(pid: int | None, parent: int, family: tuple[Piece, ...]) -> Child:
+    """A data worker: its stacks, and its process if that was looked at."""
+    pieces = [piece for piece in family if piece.pid == pid]
+    processes, stacks = _all(pieces, ProcessState), _all(pieces, Stacks)
+    worker = Worker(pid or 0, 0.0, Role.CHILD, parent=parent)
+    return Child(worker, processes[-1] if processes else None, stacks[-1], _motion([], processes, stacks))
 
 
 def _all(pieces: Iterable[Piece], kind: type[T]) -> list[T]:
@@ -160,6 +169,9 @@ def _gaps(placed: Placed, ranks: tuple[RankEvidence, ...]) -> Iterable[Gap]:
             f"whose rank it is cannot be told for part of {shown}",
             "put the rank into the file's name: rank_3.txt",
         )
+    if ranks and not any(seen.page for seen in ranks):
+        what = "what the ranks did before: batches, forwards, calls and their places"
+        yield Gap(Source.PAGES, None, f"{what} stand in no dump or log", "run it under `ddpdoctor watch`")
     without = RankSet.of(
         r.rank for r in ranks if r.stacks is None and r.page is None and r.raised is None and not r.exit
     )

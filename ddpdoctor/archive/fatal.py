@@ -10,6 +10,14 @@ from ddpdoctor.model.stacks import Stacks
 
 _BEGIN = re.compile(r"^(Fatal Python error: .*|Timeout \(\d+:\d\d:\d\d[.\d]*\)!)\s*$")
 _THREAD = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+.* \(most recent call first\):")
+#: what faulthandler calls a signal -> how a launcher sees the process end
+SIGNALS = {
+    "Illegal instruction": -4,
+    "Aborted": -6,
+    "Bus error": -7,
+    "Floating point exception": -8,
+    "Segmentation fault": -11,
+}
 _BODY = re.compile(
     r'^(  File "|  <no Python frame>|  \.\.\.|Current thread|Thread 0x|Stack \(most recent call first\)|\s*$)'
 )
@@ -23,6 +31,11 @@ class Dump:
     reason: str
     stacks: Stacks
     text: str
+
+    @property
+    def status(self) -> int | None:
+        """The exit status that the signal gives; None where no signal is named."""
+        return next((status for name, status in SIGNALS.items() if name in self.reason), None)
 
 
 def find(lines: tuple[str, ...]) -> tuple[Dump, ...]:

@@ -14,6 +14,8 @@ _SAID = re.compile(
 #: `12345.stacks.json`, `pyspy-12345.txt`, `dump.pid12345`
 _PID = re.compile(r"(?:^|[^0-9a-z])(?:pid[_.=-]?)?(\d{2,10})(?!\d)", re.I)
 _NUMBER = re.compile(r"\d+")
+#: the parts of a bundle of ours are named by process and lie in one folder a look
+_OWN = re.compile(r"(?:^|/)\d+\.(?:page|recorder\.json|stacks\.json|process\.json|fatal\.txt)$")
 
 
 def said_rank(name: str) -> Rank | None:
@@ -37,7 +39,7 @@ def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
     `slurm-812_0.out` to `slurm-812_3.out`, `attempt_0/0/stderr.log` to `attempt_0/3/stderr.log`, `0.log` to `3.log`.
     A number that does not count (a process id, a date) is no rank.
     """
-    every = sorted(set(names))
+    every = sorted(name for name in set(names) if not _OWN.search(name))
     found = {name: rank for name in every if (rank := said_rank(name)) is not None}
     series: dict[tuple[str, int], dict[int, list[str]]] = {}
     for name in every:

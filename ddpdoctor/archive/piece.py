@@ -88,6 +88,8 @@ class Fatal:
     """What faulthandler wrote of a signal that ended the process."""
 
     text: str
+    #: the signal as an exit status, None where the text names none
+    status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

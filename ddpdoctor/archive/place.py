@@ -56,7 +56,7 @@ def place(pieces: Sequence[Piece]) -> Placed:
     # a process whose rank a name tells may have other pieces whose names do not
     by_pid = {**_ranks_of_processes(owned), **by_pid}
     owned = [_owned(piece, by_pid, by_name) for piece in owned]
-    owned = _by_order(_unnamed_exceptions(owned))
+    owned = _data_workers(_by_order(_unnamed_exceptions(owned)))
     by_rank: dict[Rank, list[Piece]] = {}
     for piece in owned:
         if piece.rank is not None:
@@ -127,3 +127,24 @@ def _by_order(pieces: list[Piece]) -> list[Piece]:
         replace(piece, rank=ranks[piece.pid], rank_from=RankFrom.ORDER) if piece.pid in ranks else piece
         for piece in pieces
     ]
+
+
+def _data_workers(pieces: list[Piece]) -> list[Piece]:
+    """A data worker of which nothing says whose it is belongs to the rank that waits for one, if only one does."""
+    waiting = {
+        piece.rank
+        for piece in pieces
+        if isinstance(piece.payload, Stacks) and piece.rank is not None and _waits_for_data(piece.payload)
+    }
+    if len(waiting) != 1:
+        return pieces
+    (rank,) = waiting
+    lost = {p.pid for p in pieces if p.rank is None and isinstance(p.payload, Stacks) and who(p.payload) is Who.LOADER}
+    return [
+        replace(p, rank=rank, rank_from=RankFrom.PROCESS) if p.rank is None and p.pid in lost else p for p in pieces
+    ]
+
+
+def _waits_for_data(stacks: Stacks) -> bool:
+    main = stacks.main()
+    return main is not None and any("torch/utils/data/dataloader.py" in frame.file for frame in main.frames)

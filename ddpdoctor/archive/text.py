@@ -71,7 +71,7 @@ def _stacks(stream: Stream, name: str) -> Iterator[Piece]:
     for hang in fatal.find(stream.lines):
         yield Piece(name, Format.TEXT, hang.stacks)
         if hang.fatal:
-            yield Piece(name, Format.TEXT, Fatal(hang.text))
+            yield Piece(name, Format.TEXT, Fatal(hang.text, hang.status))
     for backtrace in debugger.find(stream.lines):
         yield Piece(name, Format.TEXT, backtrace.stacks, pid=backtrace.pid)
 

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ddpdoctor.archive import read, source
+from ddpdoctor.archive import naming, pool, read, recorded, source
 from ddpdoctor.archive.assemble import assemble
 from ddpdoctor.archive.find import File, Found, content, is_report
 from ddpdoctor.archive.join import join
@@ -14,12 +14,14 @@ from ddpdoctor.archive.piece import Format, Piece
 from ddpdoctor.collect import assemble as capture
 from ddpdoctor.collect import bundle, code
 from ddpdoctor.diagnose import engine
+from ddpdoctor.diagnose.desync import examine as desync
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.errors import InputError
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.evidence import Evidence, Gap, Source
 from ddpdoctor.model.report import Report
 
+_RECORDERS = frozenset({Format.RECORDER_PICKLE, Format.RECORDER_JSON})
 #: names of files that a report lists one by one
 _LISTED = 3
 
@@ -29,8 +31,13 @@ def examine(found: Found) -> Report:
     bundles = [capture.assemble(bundle.read(folder)) for folder in found.bundles]
     if len(bundles) == 1 and not found.files:
         return engine.examine(bundles[0])
-    pieces, gaps = read_all(found.files)
-    gaps = [*gaps, *_not_read(found)]
+    dumps = pool.read_all([file for file in found.files if file.format in _RECORDERS], naming.rank_of)
+    others = [file for file in found.files if file.format not in _RECORDERS]
+    if dumps.crowd.members and not others and not bundles:
+        return desync.examine(dumps.crowd, (*dumps.gaps, *_not_read(found)), tuple(recorded.notes(dumps)))
+    pieces, gaps = read_all(others)
+    pieces.extend(recorded.pieces(dumps))
+    gaps = [*gaps, *dumps.gaps, *_not_read(found)]
     loose = assemble(pieces, gaps)
     if not loose.ranks and not bundles:
         raise _nothing(found, gaps)

@@ -88,7 +88,9 @@ def digest(evidence: Evidence) -> Facts:
     ranks = [Rank(number) for number in range(evidence.world_size)]
     ranks += [seen.rank for seen in evidence.ranks if seen.rank not in ranks]
     now = evidence.timing.collected
-    standings = {rank: stand(evidence.rank(rank), graph.main_wait(rank), now) for rank in ranks}
+    standings = {
+        rank: stand(evidence.rank(rank), graph.main_wait(rank), now, alleged=evidence.alleged) for rank in ranks
+    }
     waiting = RankSet.of(rank for rank, standing in standings.items() if standing.activity is Activity.WAITING)
     blockers = _blockers(graph, standings, waiting)
     failures = find_failures(evidence)

@@ -41,8 +41,11 @@ class Standing:
     holds_gil: bool = False
 
 
-def stand(rank: RankEvidence | None, wait: Wait | None, now: float) -> Standing:
-    """Judge one rank. `now` is when its last sample was taken, CLOCK_MONOTONIC seconds."""
+def stand(rank: RankEvidence | None, wait: Wait | None, now: float, *, alleged: bool = False) -> Standing:
+    """Judge one rank. `now` is when its last sample was taken, CLOCK_MONOTONIC seconds.
+
+    `alleged`: somebody says that the job hangs, so an idle rank that was looked at once is taken to stand.
+    """
     if rank is None:
         return Standing(Activity.UNSEEN, None, "not seen")
     if rank.exit is not None:
@@ -58,10 +61,16 @@ def stand(rank: RankEvidence | None, wait: Wait | None, now: float) -> Standing:
     if _moves(rank):
         what = "a call that holds the interpreter's lock" if silent else _activity_words(rank)
         return Standing(Activity.WORKING, site, f"working in {what}", holds_gil=silent)
-    if rank.motion is None:
+    if rank.motion is None and not (alleged and _idle(rank)):
         return Standing(Activity.UNKNOWN, site, "in none of the waits that we know")
     place = f"standing still in {site.function}" if site else "standing still"
     return Standing(Activity.STILL, site, place, holds_gil=silent)
+
+
+def _idle(rank: RankEvidence) -> bool:
+    """At the one look the main thread was not on a core, as far as the source of the stacks can tell."""
+    main = frames.main_thread(rank)
+    return main is not None and len(main.frames) > 0 and main.active is not True
 
 
 def wait_label(wait: Wait) -> str:

@@ -99,6 +99,8 @@ class Evidence:
     environment: Mapping[str, str] = field(default_factory=dict)
     #: what the reader must know of how it was read: where ranks' numbers came from
     notes: tuple[str, ...] = ()
+    #: stacks were kept because somebody found the job hanging: an idle rank that was looked at once is taken to stand
+    alleged: bool = False
 
     def rank(self, rank: Rank) -> RankEvidence | None:
         return next((r for r in self.ranks if r.rank == rank), None)

@@ -30,7 +30,6 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import Failure
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -38,7 +37,7 @@ from ddpdoctor.model.stacks import Site
 RULE = Rule(
     code="DD236",
     name="data-worker-killed",
-    requires=frozenset({Source.PAGES}),
+    requires=frozenset(),
     excludes=("DD234", "DD251"),
     fixture="data-worker-killed",
     specificity=95,

@@ -31,13 +31,12 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import Failure
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
 
 RULE = Rule(
     code="DD264",
     name="model-differs-at-ddp",
-    requires=frozenset({Source.PAGES}),
+    requires=frozenset(),
     excludes=("DD251",),
     fixture="model-differs-at-ddp",
     specificity=95,

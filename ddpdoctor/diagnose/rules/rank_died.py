@@ -45,6 +45,9 @@ RULE = Rule(
     specificity=90,
 )
 
+#: torchrun's summary tells the time of a failure in whole seconds
+LOG_CLOCK_SECONDS = 1.0
+
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     own = [failure for failure in facts.failures if not failure.victim]
@@ -62,14 +65,15 @@ def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
     confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
     if failures.model_differs(first) or failures.lost_data_worker(first):
         confidence = Confidence.LIKELY  # it has a name of its own
-    if _gave_up(first):
-        confidence = Confidence.POSSIBLE
+    if _gave_up(first) or (first.raised is None and first.status == failures.ABORTED and shapes.stories(facts)):
+        confidence = Confidence.POSSIBLE  # gloo aborts where operations do not fit: why the ranks parted comes first
+    blamed = Confidence.POSSIBLE if _together(facts, first) else confidence
     locations = (facts.location(culprit, site),) if site else ()
     return Diagnosis(
         RULE.code,
         RULE.name,
         confidence,
-        confidence,
+        blamed,
         culprit,
         facts.waiting - culprit,
         _summary(first, site),
@@ -96,6 +100,14 @@ def _has_its_own_reason(first: Failure) -> bool:
 def _gave_up(first: Failure) -> bool:
     """It lost a peer or waited too long for one, as all who failed did: that one is not on record."""
     return first.raised is not None and failures.is_peer_loss(first.raised)
+
+
+def _together(facts: Facts, first: Failure) -> bool:
+    """Others failed for reasons of their own within the same second, and only a log's clock says which was first."""
+    if facts.rank(first.rank).page is not None or first.raised is not None:
+        return False
+    others = [failure for failure in facts.failures if not failure.victim and failure.rank != first.rank]
+    return any(abs(other.time - first.time) <= LOG_CLOCK_SECONDS for other in others)
 
 
 def _raised_known(facts: Facts) -> bool:

@@ -1,0 +1,88 @@
+"""What a job whose bundle this is would have left behind without `watch`: dumps, stacks and a log, loose in a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ddpdoctor.collect.assemble import assemble
+from ddpdoctor.collect.capture import Capture, PartKind
+from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.ranks import Role, Worker
+
+Stacks = Callable[[bytes, Worker], str]
+
+
+def loose(capture: Capture, folder: Path) -> None:
+    """All raw parts as `watch` took them, without the manifest that says whose they are."""
+    for number, sample in enumerate(capture.samples):
+        for part in sample.parts:
+            target = folder / str(number) / f"{part.pid}.{part.kind.value}"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(part.data)
+
+
+def foreign(capture: Capture, folder: Path, *, text: bool) -> None:
+    """What other tools would have written: a recorder dump and py-spy's stacks of each rank, and torchrun's log."""
+    sample = capture.samples[-1]
+    workers = {worker.pid: worker for worker in sample.workers}
+    ranks = {seen.worker.pid: seen for seen in assemble(capture).ranks}
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in sample.parts:
+        worker, seen = workers[part.pid], ranks.get(part.pid)
+        owner = seen or ranks.get(worker.parent or -1)
+        if part.kind is PartKind.RECORDER and seen:
+            (folder / f"nccl_trace_rank_{seen.rank}").write_bytes(part.data)
+        elif part.kind is PartKind.STACKS and owner:
+            name = f"stacks_rank_{owner.rank}" + ("" if worker.role is Role.RANK else f".child{part.pid}")
+            if text:
+                (folder / f"{name}.txt").write_text(as_text(part.data, worker))
+            else:
+                (folder / f"{name}.json").write_bytes(part.data)
+    log = "".join(traceback_of(seen) for seen in ranks.values()) + summary(capture, list(ranks.values()))
+    if log:
+        (folder / "job.log").write_text(log)
+
+
+def as_text(data: bytes, worker: Worker) -> str:
+    """py-spy's text from its JSON."""
+    threads: list[dict[str, Any]] = json.loads(data)
+    lines = [f"Process {worker.pid}: {' '.join(worker.command)}", "Python v3.11.2 (/usr/bin/python3.11)", ""]
+    for thread in threads:
+        state = ("active" if thread["active"] else "idle") + ("+gil" if thread["owns_gil"] else "")
+        name = f': "{thread["thread_name"]}"' if thread.get("thread_name") else ""
+        lines.append(f"Thread {thread['os_thread_id']} ({state}){name}")
+        for frame in thread["frames"]:
+            lines.append(f"    {frame['name']} ({frame.get('short_filename') or frame['filename']}:{frame['line']})")
+    return "\n".join(lines) + "\n"
+
+
+def traceback_of(seen: RankEvidence) -> str:
+    """What the interpreter prints of the exception that ended a rank, as torch prefixes it."""
+    ending = seen.page.ending if seen.page else None
+    text = ending.raised.traceback if ending and ending.raised else ""
+    return "".join(f"[rank{seen.rank}]: {line}\n" for line in text.splitlines())
+
+
+def summary(capture: Capture, ranks: list[RankEvidence]) -> str:
+    """torchrun's summary of those that failed, the first one last."""
+    failed = sorted((r for r in ranks if r.exit and r.exit.status != 0), key=lambda r: r.exit.time if r.exit else 0.0)
+    if not failed:
+        return ""
+    blocks = []
+    for number, seen in enumerate([*failed[1:], failed[0]]):
+        assert seen.exit is not None
+        when = datetime.fromtimestamp(1.7e9 + seen.exit.time - capture.timing.started, timezone.utc)
+        signal = (
+            f"Signal {-seen.exit.status} (SIG) received by PID {seen.exit.pid}" if seen.exit.status < 0 else "<N/A>"
+        )
+        blocks.append(
+            f"[{number}]:\n  time      : {when:%Y-%m-%d_%H:%M:%S}\n  host      : node1\n"
+            f"  rank      : {seen.rank} (local_rank: {seen.rank})\n"
+            f"  exitcode  : {seen.exit.status} (pid: {seen.exit.pid})\n  error_file: <N/A>\n  traceback : {signal}\n"
+        )
+    first = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n" + "=" * 60 + "\ntrain.py FAILED\n"
+    return f"{first}{'-' * 60}\nFailures:\n{''.join(blocks[:-1])}{'-' * 60}\nRoot Cause (first observed failure):\n{blocks[-1]}{'=' * 60}\n"
