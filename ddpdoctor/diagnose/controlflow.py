@@ -66,8 +66,8 @@ class Choice:
 
     @property
     def place(self) -> Site:
-        """The line to show: the jump where there is one."""
-        return self.jump or self.site
+        """The line to show: the jump where there is one; of a loop that came to its end, its head."""
+        return self.site if self.way is Way.END or self.jump is None else self.jump
 
 
 def choices(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> tuple[Choice, ...]:

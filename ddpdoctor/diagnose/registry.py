@@ -8,6 +8,7 @@ from ddpdoctor.diagnose.rule import RegisteredRule
 from ddpdoctor.diagnose.rules import (
     barrier_off_by_one,
     collective_order_mismatch,
+    compile_skew,
     conditional_sharded_module,
     data_dependent_graph,
     data_loader_shutdown,
@@ -90,6 +91,7 @@ RULES: tuple[RegisteredRule, ...] = tuple(
         data_loader_shutdown,
         lock_wait,
         output_pipe_full,
+        compile_skew,
         interactive_prompt,
         gil_held,
         uninterruptible_io,

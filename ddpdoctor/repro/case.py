@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
@@ -55,6 +56,14 @@ class Case:
     seconds: int
     #: set where the program is run plainly, and its own numbers show what is wrong
     harm: Harm | None = None
+    #: other numbers of ranks at which it goes wrong in the same way, and who is to blame there
+    elsewhere: Mapping[int, RankSet] = field(default_factory=dict)
+    #: the file with `line`, relative to the folder
+    file: str = "broken.py"
+
+    def blames(self, ranks: int) -> RankSet | None:
+        """Who is to blame with so many ranks, None where that is not known."""
+        return self.culprits if ranks == self.ranks else self.elsewhere.get(ranks)
 
     def allows(self, found: Deadlock) -> bool:
         """Is this what may be said of its deadlock?"""
@@ -68,6 +77,11 @@ class Case:
     @property
     def broken(self) -> Path:
         return self.folder / "broken.py"
+
+    @property
+    def located(self) -> Path:
+        """The file that holds the line."""
+        return self.folder / self.file
 
     @property
     def fixed(self) -> Path:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 LAUNCHERS = ("torchrun", "torch.distributed.run", "accelerate", "spawn", "python")
 _KEYS = frozenset(
     {
-        *("code", "name", "summary", "ranks", "culprits", "locate", "deadlock", "outcome"),
+        *("code", "name", "summary", "ranks", "culprits", "elsewhere", "locate", "deadlock", "outcome"),
         *("launcher", "lint", "stall_after", "sometimes_proven", "needs", "seconds"),
     }
 )
@@ -33,7 +33,7 @@ _KEYS = frozenset(
 _HARM = "harm"
 _HARM_KEYS = frozenset({"measure", "harmed", "cured", "fails"})
 #: what only a hang or a crash has
-_VERDICT_KEYS = frozenset({"culprits", "deadlock", "stall_after", "sometimes_proven"})
+_VERDICT_KEYS = frozenset({"culprits", "elsewhere", "deadlock", "stall_after", "sometimes_proven"})
 
 
 def root() -> Path:
@@ -91,6 +91,7 @@ def load(folder: Path) -> Case:
         needs=fields.choice("needs", ("", "gpu", "multi-node"), ""),
         seconds=fields.get("seconds", int),
         harm=_harm(fields) if outcome == _HARM else None,
+        elsewhere=fields.ranks_by_number("elsewhere"),
     )
 
 
@@ -138,7 +139,18 @@ class _Fields:
         return value
 
     def ranks(self, key: str, world_size: int) -> RankSet:
-        values = self.get(key, list)
+        return self._ranks(key, self.get(key, list), world_size)
+
+    def ranks_by_number(self, key: str) -> Mapping[int, RankSet]:
+        """A table from a number of ranks to some of them."""
+        found: dict[int, RankSet] = {}
+        for number, values in self.get(key, dict, {}).items():
+            if not number.isdigit() or not isinstance(values, list):
+                raise self.wrong(key, f"must give a list of ranks for a number of ranks, found {number} = {values!r}")
+            found[int(number)] = self._ranks(key, values, int(number))
+        return found
+
+    def _ranks(self, key: str, values: list[Any], world_size: int) -> RankSet:
         if not all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v < world_size for v in values):
             raise self.wrong(key, f"must be a list of ranks below {world_size}, found {values!r}")
         return RankSet.of(values)

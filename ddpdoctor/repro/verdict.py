@@ -39,9 +39,9 @@ def of_broken(case: Case, ranks: int, report: Report | None, status: int | None)
         _line(case, report),
         _in_time(case, report),
     ]
-    if ranks == case.ranks:
-        # who is to blame follows from how the fixture's data fall on its own number of ranks
-        checks.insert(3, _equal("culprits", str(case.culprits) or "none", str(culprits) or "none"))
+    # who is to blame follows from how the fixture's data fall on so many ranks
+    if (blamed := case.blames(ranks)) is not None:
+        checks.insert(3, _equal("culprits", str(blamed) or "none", str(culprits) or "none"))
     if case.outcome is Outcome.HANG and status is not None:
         checks.append(_equal("status", str(int(ExitCode.HANG_STOPPED)), str(status)))
     return tuple(checks)
@@ -91,12 +91,12 @@ def _equal(what: str, expected: str, found: str) -> Check:
 
 def _line(case: Case, report: Report) -> Check:
     """The first location; any location where nobody is to blame and several stories are told."""
-    expected = f"{case.broken.name}:{case.line}"
+    expected = f"{case.located.name}:{case.line}"
     locations = report.diagnoses[0].locations if report.diagnoses else ()
     if len(case.culprits):
         locations = locations[:1]
     found = [f"{location.file.rpartition('/')[2]}:{location.line}" for location in locations]
-    exact = any(location.file == str(case.broken) and location.line == case.line for location in locations)
+    exact = any(location.file == str(case.located) and location.line == case.line for location in locations)
     return Check("line", expected, ", ".join(found) or "none", exact)
 
 

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.compiling import compiling
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.saving import saving_at
@@ -40,7 +41,7 @@ RULE = Rule(
     code="DD231",
     name="slow-host-work",
     requires=frozenset({Source.PROCESSES}),
-    excludes=("DD232", "DD233", "DD238", "DD242"),
+    excludes=("DD232", "DD233", "DD238", "DD240", "DD242"),
     fixture="slow-host-work",
     specificity=30,
     lint=("DD151",),
@@ -49,7 +50,7 @@ RULE = Rule(
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     working = (rank for rank in facts.blockers if facts.standing(rank).activity is Activity.WORKING)
-    workers = RankSet.of(rank for rank in working if saving_at(facts, rank) is None)
+    workers = RankSet.of(rank for rank in working if saving_at(facts, rank) is None and compiling(facts, rank) is None)
     if workers and facts.waiting:
         yield _diagnosis(facts, workers)
 

@@ -10,6 +10,7 @@ from ddpdoctor.diagnose import registry
 from ddpdoctor.errors import InputError
 from ddpdoctor.lint.registry import names as lint_rules
 from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.repro import catalogue
 from ddpdoctor.repro.case import Case, Harm
 
@@ -67,6 +68,12 @@ def test_every_diagnosis_has_a_fixture() -> None:
 def test_a_fixture_is_read(tmp_path: Path) -> None:
     case = catalogue.load(_case(tmp_path, TOML))
     assert (case.line, case.lint, case.needs, case.stall_after) == (2, "", "", None)
+    assert (case.blames(2), case.blames(3)) == (RankSet.of([1]), None)
+
+
+def test_other_numbers_of_ranks_have_their_own_culprits(tmp_path: Path) -> None:
+    case = catalogue.load(_case(tmp_path, TOML + "elsewhere = { 4 = [2, 3], 6 = [] }\n"))
+    assert [case.blames(ranks) for ranks in (2, 4, 6)] == [RankSet.of([1]), RankSet.of([2, 3]), RankSet()]
 
 
 def test_a_fixture_of_harm_is_read(tmp_path: Path) -> None:
@@ -103,6 +110,12 @@ def test_the_fault_of_a_fixture_of_harm_is_named(tmp_path: Path, old: str, new: 
         ('"proven"', '"sure"', "'deadlock' is 'sure'; it can be 'proven', 'suspected', 'no'"),
         ("seconds = 40", "seconds = 40\nsometimes_proven = 1", "'sometimes_proven' must be true or false, found 1"),
         ('"torchrun"', '"mpirun"', "'launcher' is 'mpirun'"),
+        (
+            "seconds = 40",
+            "seconds = 40\nelsewhere = { 3 = [3] }",
+            "'elsewhere' must be a list of ranks below 3, found [3]",
+        ),
+        ("seconds = 40", "seconds = 40\nelsewhere = { 3 = 1 }", "'elsewhere' must give a list of ranks for a number"),
         ("seconds = 40", "secs = 40", "'secs' is not a key"),
         ("seconds = 40", "seconds =", "fixture.toml: "),
     ],

@@ -1,0 +1,85 @@
+"""# DD240 compile-skew
+
+## What
+A rank compiles (torch.compile, Triton, an extension that is built when it is first used) while the others wait for it.
+
+## Why it hangs
+It does not: the others wait in a collective until it is done. It compiles alone because it alone met something new: a
+shape that the others did not have, a cache that only they had. If it takes longer than the process group's timeout,
+the job ends with an error that blames the collective.
+
+## Example
+    model = DistributedDataParallel(torch.compile(network))
+    for texts in loader:                     # rank 1 alone meets a length that is new
+        model(texts).mean().backward()
+
+## Fix
+Give all ranks the same shapes (pad, or cut into pieces of one length), or say which size varies
+(`torch._dynamo.mark_dynamic`, `dynamic=True`); warm up before training, with the cache folder on every node; a longer
+timeout for the first steps.
+
+## When it is wrong
+Why the rank compiles and the others do not is not seen: the shapes, a cache, a code path that only it takes.
+
+## References
+https://github.com/karpathy/nanochat/issues/722 https://github.com/pytorch/pytorch/issues/155558
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.compiling import Compiling, compiling
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.ranks import Rank, RankSet
+
+RULE = Rule(
+    code="DD240",
+    name="compile-skew",
+    requires=frozenset({Source.PROCESSES}),
+    excludes=("DD231", "DD232", "DD238"),
+    fixture="compile-skew",
+    specificity=45,
+)
+
+
+def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    found = {rank: how for rank in facts.blockers if (how := compiling(facts, rank))}
+    if found and facts.waiting:
+        yield _diagnosis(facts, found)
+
+
+def _diagnosis(facts: Facts, found: Mapping[Rank, Compiling]) -> Diagnosis:
+    compilers = RankSet.of(found)
+    waiting = facts.waiting - compilers
+    who, site = wording.ranks(compilers), facts.standing(compilers.members[0]).site
+    where = f" at {wording.place(site)}" if site else ""
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        compilers,
+        waiting,
+        f"{who} {wording.verb(compilers, 'compiles', 'compile')}{where} while {wording.ranks(waiting)} "
+        f"{wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}",
+        f"This is slow, not a deadlock: the others go on as soon as {who} "
+        f"{wording.verb(compilers, 'has', 'have')} compiled what they did not have to. If that takes longer than the "
+        "process group's timeout, the job ends with an error that blames the collective.",
+        "Give all ranks the same shapes (pad, or pieces of one length) or mark the size that varies as dynamic; warm "
+        "up before training, share the compiler's cache, or give init_process_group a longer timeout.",
+        (*facts.standing_locations(compilers), *facts.standing_locations(waiting)),
+        tuple(line for rank, how in found.items() for line in _evidence(facts, rank, how)),
+    )
+
+
+def _evidence(facts: Facts, rank: Rank, how: Compiling) -> Iterator[str]:
+    yield f"rank {rank}: {how.shown_by}"
+    motion = facts.rank(rank).motion
+    if motion and motion.cpu_share:
+        apart = wording.seconds(motion.seconds)
+        yield f"rank {rank}: {motion.cpu_share:.0%} of a core between two samples {apart} apart"
