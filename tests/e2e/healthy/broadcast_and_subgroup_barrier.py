@@ -1,6 +1,7 @@
 """Rank 1 waits for rank 0's broadcast and rank 2 for rank 1, while rank 0 works for nine seconds."""
 
 import argparse
+import random
 import time
 
 import torch
@@ -21,7 +22,10 @@ def best_threshold(seconds: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=9.0)
+    parser.add_argument("--seed", type=int, help="vary the job")
     args = parser.parse_args()
+    if args.seed is not None:
+        args.seconds = random.Random(args.seed).uniform(3.0, 5.0)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     readers = dist.new_group([1, 2])

@@ -1,6 +1,7 @@
 """Uneven inputs under torch's Join: ranks that are done shadow the others' all-reduces."""
 
 import argparse
+import random
 import time
 
 import torch
@@ -16,7 +17,12 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=10)
     parser.add_argument("--more", type=int, default=4, help="batches that each further rank has on top")
     parser.add_argument("--seconds", type=float, default=0.7, help="time that a batch takes to be read")
+    parser.add_argument("--seed", type=int, help="vary the job")
     args = parser.parse_args()
+    if args.seed is not None:
+        source = random.Random(args.seed)
+        args.batches, args.more = source.randint(4, 8), source.randint(1, 5)
+        args.seconds = source.uniform(2.0, 4.0) / args.batches
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     count = args.batches + rank * args.more

@@ -1,6 +1,7 @@
 """All ranks are in one long step: nobody waits, and no page moves for twenty seconds."""
 
 import argparse
+import random
 import time
 
 import torch
@@ -22,7 +23,10 @@ def unroll(cell: nn.Module, state: torch.Tensor, seconds: float) -> torch.Tensor
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--seed", type=int, help="vary the job")
     args = parser.parse_args()
+    if args.seed is not None:
+        args.seconds = random.Random(args.seed).uniform(3.0, 6.0)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.manual_seed(0)

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import random
 import time
 
 import torch
@@ -17,7 +18,10 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=5.0, help="time that the last rank's first full step takes longer"
     )
+    parser.add_argument("--seed", type=int, help="vary the job")
     args = parser.parse_args()
+    if args.seed is not None:
+        args.seconds = random.Random(args.seed).uniform(2.0, 4.5)
     dist.init_process_group("gloo")
     rank, world_size = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)

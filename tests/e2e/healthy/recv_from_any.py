@@ -1,6 +1,7 @@
 """A collector that receives from whoever is ready; the producers need between two and nine seconds."""
 
 import argparse
+import random
 import time
 
 import torch
@@ -25,7 +26,10 @@ def collect() -> dict[int, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=13.0)
+    parser.add_argument("--seed", type=int, help="vary the job")
     args = parser.parse_args()
+    if args.seed is not None:
+        args.seconds = random.Random(args.seed).uniform(3.0, 6.0)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     if rank == 0:

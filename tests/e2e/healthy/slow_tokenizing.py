@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import random
 import time
 from collections import Counter
 
@@ -40,7 +41,10 @@ def learn_merges(text: str, seconds: float) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=28.0)
+    parser.add_argument("--seed", type=int, help="vary the job")
     args = parser.parse_args()
+    if args.seed is not None:
+        args.seconds = random.Random(args.seed).uniform(8.0, 11.0)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     text = "a reader of many words reads what many writers wrote and writes what readers read " * 200

@@ -1,6 +1,7 @@
 """A background thread gathers statistics on a group of its own while the main thread trains."""
 
 import argparse
+import random
 import threading
 import time
 
@@ -33,7 +34,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--seed", type=int, help="vary the job")
     args = parser.parse_args()
+    if args.seed is not None:
+        source = random.Random(args.seed)
+        args.steps, args.rounds = source.randint(10, 30), source.randint(1, 3)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     statistics = Statistics(args.rounds, interval=1.0)

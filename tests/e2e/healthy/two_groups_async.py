@@ -1,6 +1,7 @@
 """Two groups, used with async_op=True in an order that differs between the ranks, and eight seconds of work."""
 
 import argparse
+import random
 import time
 
 import torch
@@ -20,7 +21,10 @@ def busy(seconds: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--seed", type=int, help="vary the job")
     args = parser.parse_args()
+    if args.seed is not None:
+        args.seconds = random.Random(args.seed).uniform(2.0, 4.5)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     weights, statistics = dist.new_group(), dist.new_group()

@@ -1,6 +1,7 @@
 """Tokens are routed to experts on other ranks: the parts of the all-to-all differ in size, and some are empty."""
 
 import argparse
+import random
 import time
 
 import torch
@@ -28,7 +29,10 @@ def main() -> None:
     parser.add_argument(
         "--pause", type=float, default=6.0, help="seconds that rank 0 needs for its experts in the middle"
     )
+    parser.add_argument("--seed", type=int, help="vary the job")
     args = parser.parse_args()
+    if args.seed is not None:
+        args.pause = random.Random(args.seed).uniform(2.0, 4.5)
     dist.init_process_group("gloo")
     rank, world_size = dist.get_rank(), dist.get_world_size()
     count = 0
