@@ -45,7 +45,7 @@ def assemble(capture: Capture) -> Evidence:
         world_size=_world_size(workers, last),
         ranks=tuple(sorted(ranks, key=lambda r: r.rank)),
         timing=capture.timing,
-        gaps=tuple(dict.fromkeys(gap for gap in last.gaps if not _expected(gap, ranks))),
+        gaps=tuple(dict.fromkeys((*(gap for gap in last.gaps if not _expected(gap, ranks)), *_unseen_holders(ranks)))),
         code=capture.code,
         command=redacted_command(capture.command),
         versions=capture.versions,
@@ -169,3 +169,13 @@ def _expected(gap: Gap, ranks: list[RankEvidence]) -> bool:
     """A process that has ended cannot be looked at; its exit says so and no gap need."""
     gone = {r.rank for r in ranks if r.exit is not None}
     return gap.rank in gone and gap.source in (Source.STACKS, Source.PROCESSES, Source.RECORDER)
+
+
+def _unseen_holders(ranks: list[RankEvidence]) -> list[Gap]:
+    """Ranks that wait on something whose holder may be among the processes that we may not look at."""
+    return [
+        Gap(Source.PROCESSES, seen.rank, f"who holds what it waits on: {thread.unseen}", "run ddpdoctor as root")
+        for seen in ranks
+        for thread in (seen.process.threads if seen.process else ())
+        if thread.os_id == seen.worker.pid and thread.unseen and not thread.holders
+    ]

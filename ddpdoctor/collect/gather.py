@@ -10,7 +10,8 @@ from pathlib import Path
 from ddpdoctor.collect import faulthandler, flight_recorder, procfs, pyspy
 from ddpdoctor.collect.capture import Part, PartKind, Sample
 from ddpdoctor.collect.exits import read_exits
-from ddpdoctor.collect.page import read_file
+from ddpdoctor.collect.holders import Holders
+from ddpdoctor.collect.page import PENDING_BYTES, decode_lock_files, read_file
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Rung
@@ -44,12 +45,13 @@ def take(
     Workers that are gone are looked at too: their pages and fatal-signal texts outlive them.
     """
     jobs: list[tuple[PartKind, Worker, Future[bytes | Gap | None]]] = []
+    holders = Holders()
     pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ddpdoctor-collect")
     try:
         # the fastest first: pages and /proc are microseconds, and a dying process will not wait for py-spy
         for kind in (PartKind.PAGE, PartKind.PROCESS, PartKind.FATAL, PartKind.RECORDER, PartKind.STACKS):
             for worker in workers if kind in kinds else ():
-                fetch = _fetcher(kind, worker, run, native)
+                fetch = _fetcher(kind, worker, run, native, holders)
                 if fetch is not None:
                     jobs.append((kind, worker, pool.submit(fetch)))
         wait([future for _, _, future in jobs], timeout=deadline)
@@ -67,7 +69,9 @@ def take(
     return Sample(time.monotonic(), workers, tuple(parts), tuple(gaps))
 
 
-def _fetcher(kind: PartKind, worker: Worker, run: Path, native: bool) -> Callable[[], bytes | Gap | None] | None:
+def _fetcher(
+    kind: PartKind, worker: Worker, run: Path, native: bool, holders: Holders
+) -> Callable[[], bytes | Gap | None] | None:
     """How to get one part of one process; None where there is nothing to get."""
     if worker.role is Role.LAUNCHER:
         return None
@@ -83,7 +87,7 @@ def _fetcher(kind: PartKind, worker: Worker, run: Path, native: bool) -> Callabl
         case PartKind.RECORDER if alive and worker.role is Role.RANK:
             return lambda: flight_recorder.fetch(worker, run / f"{worker.pid}.sock")
         case PartKind.PROCESS if alive:
-            return lambda: procfs.fetch(worker)
+            return lambda: procfs.fetch(worker, holders=holders, lock_files=_lock_files(worker, run))
         case PartKind.STACKS if alive:
             return lambda: pyspy.fetch(worker, native=native)
     return None
@@ -96,6 +100,15 @@ def _page(worker: Worker, run: Path) -> bytes | Gap:
         return Gap(Source.PAGES, worker.rank, "the probe has no page in this process", "is it off, or torch < 2.5?")
     except (OSError, ValueError) as error:
         return Gap(Source.PAGES, worker.rank, f"the page cannot be read: {error}")
+
+
+def _lock_files(worker: Worker, run: Path) -> tuple[str, ...]:
+    """Lock files that the rank's page says it sleeps for."""
+    try:
+        with (run / f"{worker.pid}.page").open("rb") as page:
+            return decode_lock_files(page.read(PENDING_BYTES))
+    except (OSError, ValueError):
+        return ()
 
 
 def _outcome(kind: PartKind, worker: Worker, future: Future[bytes | Gap | None], deadline: float) -> bytes | Gap | None:

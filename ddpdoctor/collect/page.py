@@ -11,9 +11,19 @@ from ddpdoctor.model.progress import Counters, Ending, EndKind, Event, EventKind
 from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.probe import page as layout
-from ddpdoctor.probe.page import IDENTITY_BYTES, PEEK_BYTES, RawCall, peek, read_file
+from ddpdoctor.probe.page import IDENTITY_BYTES, PEEK_BYTES, PENDING_BYTES, RawCall, peek, read_file
 
-__all__ = ["IDENTITY_BYTES", "PEEK_BYTES", "Identity", "decode_identity", "decode_page", "peek", "read_file"]
+__all__ = [
+    "IDENTITY_BYTES",
+    "PEEK_BYTES",
+    "PENDING_BYTES",
+    "Identity",
+    "decode_identity",
+    "decode_lock_files",
+    "decode_page",
+    "peek",
+    "read_file",
+]
 
 #: frames of one exception that are kept
 MOST_FRAMES = 256
@@ -41,6 +51,16 @@ def decode_identity(data: bytes) -> Identity:
         world_size=_integer(identity, "world_size"),
         group_timeout=_seconds(identity.get("group_timeout")),
     )
+
+
+def decode_lock_files(data: bytes) -> tuple[str, ...]:
+    """Paths of lock files that threads of the process sleep for, from a page's first PENDING_BYTES.
+
+    Raises ValueError for damage.
+    """
+    notes = layout.read_pending(data)
+    paths = (note["lock_file"] for note in notes if isinstance(note, dict) and isinstance(note.get("lock_file"), str))
+    return tuple(dict.fromkeys(path for path in paths if path.startswith("/")))
 
 
 def decode_page(data: bytes) -> Page:

@@ -3,49 +3,53 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
-import platform
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from ddpdoctor.collect import sockets
+from ddpdoctor.collect.holders import Holders
+from ddpdoctor.collect.patience import within
 from ddpdoctor.collect.redact import plain
+from ddpdoctor.collect.systemcalls import NONE, SystemCall, of_task
 from ddpdoctor.model.codec import DecodeError, decode, encode
 from ddpdoctor.model.evidence import Gap, Source
-from ddpdoctor.model.processes import Descriptor, ProcessState, ThreadState
+from ddpdoctor.model.processes import Descriptor, LockFile, ProcessState, ThreadState
 from ddpdoctor.model.ranks import Worker
 
 MOST_THREADS = 256
 MOST_DESCRIPTORS = 128
 
-#: system calls whose first argument is a file descriptor, by machine: asm/unistd_64.h, asm-generic/unistd.h
-_CALLS = {
-    "x86_64": "0 read 1 write 17 pread64 19 readv 20 writev 42 connect 43 accept 44 sendto 45 recvfrom 46 sendmsg "
-    "47 recvmsg 72 fcntl 73 flock 288 accept4",
-    "aarch64": "25 fcntl 32 flock 63 read 64 write 65 readv 66 writev 67 pread64 202 accept 203 connect 206 sendto "
-    "207 recvfrom 211 sendmsg 212 recvmsg 242 accept4",
-}.get(platform.machine(), "")
-_CALL_NAMES = dict(zip(_CALLS.split()[::2], _CALLS.split()[1::2], strict=True))
-
 _TICKS = os.sysconf("SC_CLK_TCK")
-_TCP_STATES = {"01": "ESTABLISHED", "02": "SYN_SENT", "06": "TIME_WAIT", "08": "CLOSE_WAIT", "0A": "LISTEN"}
 
 
-def fetch(worker: Worker, proc: Path = Path("/proc")) -> bytes | Gap:
-    """One sample of /proc/<pid> as JSON; a Gap where the process is gone or hidden."""
+def fetch(
+    worker: Worker, proc: Path = Path("/proc"), holders: Holders | None = None, lock_files: tuple[str, ...] = ()
+) -> bytes | Gap:
+    """One sample of /proc/<pid> as JSON; a Gap where the process is gone or hidden.
+
+    With `holders` also who holds what its main thread waits on, and who has the given files open.
+    """
     folder = proc / str(worker.pid)
     try:
         letter, seconds = _stat(folder / "stat")
     except OSError as error:
         return Gap(Source.PROCESSES, worker.rank, f"/proc/{worker.pid} cannot be read: {error.strerror}")
+    calls = _threads(folder / "task")
+    descriptors = _descriptors(folder, {state.descriptor for state, _ in calls})
+    threads = (_with_holders(worker.pid, *pair, descriptors, holders) if holders else pair[0] for pair in calls)
     state = ProcessState(
         time=time.monotonic(),
         state=letter,
         cpu_seconds=seconds,
         io_bytes=_io_bytes(folder / "io"),
-        threads=_threads(folder / "task"),
-        descriptors=_descriptors(folder),
+        threads=tuple(threads),
+        descriptors=descriptors,
+        lock_files=tuple(_lock_file(worker.pid, path, holders) for path in lock_files) if holders else (),
     )
     return json.dumps(encode(state)).encode()
 
@@ -85,15 +89,46 @@ def _io_bytes(io: Path) -> int | None:
         return None
 
 
-def _threads(tasks: Path) -> tuple[ThreadState, ...]:
-    found: list[ThreadState] = []
+def _threads(tasks: Path) -> list[tuple[ThreadState, SystemCall]]:
+    found: list[tuple[ThreadState, SystemCall]] = []
     with contextlib.suppress(OSError):
         for task in sorted(tasks.iterdir(), key=lambda t: int(t.name))[:MOST_THREADS]:
             with contextlib.suppress(OSError, IndexError, ValueError):
                 letter, seconds = _stat(task / "stat")
                 name = plain((task / "comm").read_text(errors="replace").strip())
-                found.append(ThreadState(int(task.name), name, letter, _wchan(task), seconds, *_call(task)))
-    return tuple(found)
+                call = of_task(task) if letter in ("S", "D") else NONE
+                what = call.name, call.descriptor, plain(call.path)
+                found.append((ThreadState(int(task.name), name, letter, _wchan(task), seconds, *what), call))
+    return found
+
+
+def _with_holders(
+    pid: int, state: ThreadState, call: SystemCall, descriptors: tuple[Descriptor, ...], holders: Holders
+) -> ThreadState:
+    """The main thread with who holds what it waits on; other threads only with the owner of a mutex."""
+    target = next((d for d in descriptors if d.number == state.descriptor), None)
+    if call.mutex_owner is not None:
+        held, unseen = holders.of_mutex(pid, call.mutex_owner)
+    elif target is not None and state.os_id == pid:
+        held, unseen = holders.of_call(pid, state.call, target)
+    else:
+        return state
+    return dataclasses.replace(state, holders=held, unseen=unseen)
+
+
+def _lock_file(pid: int, path: str, holders: Holders) -> LockFile:
+    """What the file system says of a lock file. A mount that does not answer only costs this process's sample."""
+    unknown: tuple[float | None, bool | None] = None, None
+    modified, exists = within(lambda: _modified(path), unknown)
+    held, unseen = holders.of_file(path, but=pid) if exists else ((), "")
+    return LockFile(plain(path), exists, modified, held, unseen)
+
+
+def _modified(path: str) -> tuple[float | None, bool | None]:
+    try:
+        return Path(path).stat().st_mtime, True
+    except FileNotFoundError:
+        return None, False
 
 
 def _wchan(task: Path) -> str:
@@ -104,59 +139,29 @@ def _wchan(task: Path) -> str:
     return "" if text == "0" else text
 
 
-def _call(task: Path) -> tuple[str, int | None]:
-    """The system call that the thread is inside of and its descriptor, as proc(5) tells those who may trace it."""
-    try:
-        number, first, *_ = (task / "syscall").read_text().split()
-        name = _CALL_NAMES.get(number, "")
-        return name, int(first, 16) & 0xFFFFFFFF if name else None
-    except (OSError, ValueError):
-        return "", None
-
-
-def _descriptors(folder: Path) -> tuple[Descriptor, ...]:
+def _descriptors(folder: Path, asked: Collection[int | None]) -> tuple[Descriptor, ...]:
+    """The first open files, and those that calls in flight are about."""
     found: list[Descriptor] = []
-    sockets: dict[str, str] | None = None
+    known: dict[str, sockets.Socket] | None = None
     with contextlib.suppress(OSError):
-        for link in sorted((folder / "fd").iterdir(), key=lambda f: int(f.name))[:MOST_DESCRIPTORS]:
+        links = sorted((folder / "fd").iterdir(), key=lambda f: int(f.name))
+        for link in (*links[:MOST_DESCRIPTORS], *(x for x in links[MOST_DESCRIPTORS:] if int(x.name) in asked)):
             with contextlib.suppress(OSError):
-                target = plain(str(link.readlink()))
+                target, local = plain(str(link.readlink())), ""
+                kind = _kind(target)
                 if target.startswith("socket:["):
-                    sockets = _sockets(folder) if sockets is None else sockets
-                    target = sockets.get(target[8:-1], target)
-                found.append(Descriptor(int(link.name), _kind(target), target))
+                    known = sockets.of_process(folder) if known is None else known
+                    end = known.get(target[8:-1])
+                    target, local = (plain(end.target), end.local) if end else (target, "")
+                found.append(Descriptor(int(link.name), kind, target, local))
     return tuple(found)
 
 
 def _kind(target: str) -> str:
-    if target.startswith(("socket:", "tcp ")):
+    if target.startswith("socket:"):
         return "socket"
     if target.startswith("pipe:"):
         return "pipe"
     if target.startswith(("/dev/pts/", "/dev/tty")):
         return "tty"
     return "file" if target.startswith("/") else "other"
-
-
-def _sockets(folder: Path) -> dict[str, str]:
-    """inode -> "tcp host:port STATE" of the process's network namespace."""
-    found: dict[str, str] = {}
-    for table in ("tcp", "tcp6"):
-        with contextlib.suppress(OSError):
-            for line in (folder / "net" / table).read_text().splitlines()[1:]:
-                fields = line.split()
-                if len(fields) > 9:
-                    found[fields[9]] = f"tcp {_address(fields[2])} {_TCP_STATES.get(fields[3], fields[3])}"
-    return found
-
-
-def _address(text: str) -> str:
-    """`0100007F:1F90` -> `127.0.0.1:8080` (little-endian words; proc(5))."""
-    host, _, port = text.partition(":")
-    words = [bytes.fromhex(host[i : i + 8])[::-1] for i in range(0, len(host), 8)]
-    if len(words) == 1:
-        return f"{'.'.join(str(b) for b in words[0])}:{int(port, 16)}"
-    if words[:2] == [bytes(4), bytes(4)] and words[2] == bytes.fromhex("0000ffff"):
-        return f"{'.'.join(str(b) for b in words[3])}:{int(port, 16)}"
-    joined = b"".join(words).hex()
-    return f"[{':'.join(joined[i : i + 4] for i in range(0, 32, 4))}]:{int(port, 16)}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose import frames
+from ddpdoctor.diagnose import frames, holders
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.standing import Activity
-from ddpdoctor.model.processes import Descriptor
+from ddpdoctor.model.processes import Child, Descriptor, Holder, LockFile, ProcessState
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 
@@ -27,6 +27,14 @@ class Sleep:
     call: str
     #: what that call is about
     target: Descriptor | None
+    #: path that the call is about, "" for calls about descriptors
+    path: str = ""
+    #: who holds what it waits on
+    holders: tuple[Holder, ...] = ()
+    #: why there may be more of them, "" where everybody was looked at
+    unseen: str = ""
+    #: lock files that the process says it sleeps for
+    lock_files: tuple[LockFile, ...] = ()
 
     def calls(self, *names: str) -> bool:
         return self.call in names
@@ -47,8 +55,33 @@ def sleep_of(facts: Facts, rank: Rank) -> Sleep | None:
     if site is None:
         return None
     inside = tuple(itertools.takewhile(lambda frame: frame != site, main.frames))
-    threads = seen.process.threads if seen.process else ()
-    state = next((thread for thread in threads if thread.os_id == seen.worker.pid), None)
-    descriptors = seen.process.descriptors if seen.process else ()
-    target = next((d for d in descriptors if state and d.number == state.descriptor), None)
-    return Sleep(site, inside, state.wchan if state else "", state.call if state else "", target)
+    return _sleep(site, inside, seen.process, seen.worker.pid)
+
+
+def sleep_of_child(child: Child, site: Site, inside: tuple[Site, ...]) -> Sleep:
+    """How the main thread of a rank's child stands still."""
+    return _sleep(site, inside, child.process, child.worker.pid)
+
+
+def _sleep(site: Site, inside: tuple[Site, ...], process: ProcessState | None, pid: int) -> Sleep:
+    state = next((thread for thread in process.threads if thread.os_id == pid), None) if process else None
+    if process is None or state is None:
+        return Sleep(site, inside, "", "", None)
+    target = next((d for d in process.descriptors if d.number == state.descriptor), None)
+    about = state.path, state.holders, state.unseen, process.lock_files
+    return Sleep(site, inside, state.wchan, state.call, target, *about)
+
+
+def waits_on(facts: Facts, sleep: Sleep) -> str:
+    """`read on descriptor 5, pipe:[77]; at its other end: process 9 (python serve.py), outside of the job`.
+
+    "" where the kernel does not say.
+    """
+    if not sleep.call or not (sleep.target or sleep.path):
+        return ""
+    what = sleep.path or (f"descriptor {sleep.target.number}, {sleep.target.target}" if sleep.target else "")
+    held = holders.listed(facts, sleep.holders)
+    ends = {"pipe": "at its other end", "socket": "at its other end"}
+    where = ends.get(sleep.target.kind if sleep.target else "", "held by")
+    unseen = f"; who holds it was not seen: {sleep.unseen}" if sleep.unseen and not held else ""
+    return f"{sleep.call} on {what}{f'; {where}: {held}' if held else unseen}"

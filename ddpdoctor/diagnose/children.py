@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from ddpdoctor.diagnose import frames
+from ddpdoctor.diagnose.asleep import Sleep, sleep_of_child
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.waits import IDLE_CORES
 from ddpdoctor.model.processes import Child
@@ -26,6 +28,7 @@ class StuckWorker:
     wchan: str
     #: asleep in a lock
     in_lock: bool
+    sleep: Sleep
 
     def site_text(self) -> str:
         return f"{PurePath(self.site.file).name}:{self.site.line}"
@@ -55,7 +58,8 @@ def _stuck(child: Child) -> StuckWorker | None:
         return None  # idle: waiting for its next index
     wchan = _wchan(child, thread)
     locks = wchan.startswith("futex") and not any("sleep" in frame.function for frame in inside)
-    return StuckWorker(child.worker.pid, own[0], wchan, locks)
+    sleep = sleep_of_child(child, own[0], tuple(itertools.takewhile(lambda frame: frame != own[0], inside)))
+    return StuckWorker(child.worker.pid, own[0], wchan, locks, sleep)
 
 
 def _main(child: Child) -> Thread | None:

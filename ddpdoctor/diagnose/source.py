@@ -69,6 +69,15 @@ def rank_condition(code: Mapping[str, SourceFile], site: Site) -> Span | None:
     return None
 
 
+def condition_on_rank(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+    """The `if` that begins on the line, if it asks for the rank."""
+    tree = parsed(code, site.file)
+    nodes = ast.walk(tree) if tree else ()
+    node = next((n for n in nodes if isinstance(n, ast.If) and n.lineno == site.line), None)
+    asks = tree is not None and node is not None and _asks_rank(node.test, _rank_names(tree))
+    return _span(code, site, node) if asks and node else None
+
+
 def _function(tree: ast.Module, line: int) -> ast.AST:
     """The innermost function around a line, else the module."""
     found = [node for node in _around(tree, line) if isinstance(node, _FUNCTIONS)]
@@ -212,6 +221,11 @@ def parsed(code: Mapping[str, SourceFile], file: str) -> ast.Module | None:
         return ast.parse(source.text)
     except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+def around(code: Mapping[str, SourceFile], site: Site) -> tuple[ast.AST, ...]:
+    """Nodes around the line within its function, innermost first."""
+    return tuple(reversed(_chain(code, site)))
 
 
 def _chain(code: Mapping[str, SourceFile], site: Site) -> list[ast.AST]:

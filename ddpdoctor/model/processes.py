@@ -3,9 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from ddpdoctor.model.ranks import Worker
 from ddpdoctor.model.stacks import Stacks
+
+
+class Relation(Enum):
+    """What a process has to do with what another one waits on."""
+
+    #: holds the lock
+    OWNER = "owner"
+    #: has the file of a lock open; whether it holds the lock is not known
+    OPENER = "opener"
+    READER = "reader"
+    WRITER = "writer"
+    #: the other end of a socket
+    PEER = "peer"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process, of the job or not, that has to do with what a thread waits on."""
+
+    pid: int
+    relation: Relation
+    #: the kernel's name of it, "" where it is gone
+    name: str = ""
+    command: tuple[str, ...] = ()
+    #: the thread of it that owns the lock, None where only the process is known
+    thread: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +49,12 @@ class ThreadState:
     call: str = ""
     #: file descriptor that the call is about
     descriptor: int | None = None
+    #: path that the call is about, "" for calls about descriptors
+    path: str = ""
+    #: who holds what the call waits on; for main threads only
+    holders: tuple[Holder, ...] = ()
+    #: why there may be more of them, "" where everybody was looked at
+    unseen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +64,25 @@ class Descriptor:
     number: int
     #: "file", "pipe", "socket", "tty", "other"
     kind: str
-    #: path, or "tcp 10.0.0.1:443 ESTABLISHED", or "pipe:[1234]"
+    #: path, or "tcp 10.0.0.1:443 ESTABLISHED", "udp 10.0.0.1:53", "unix /run/x.sock", or "pipe:[1234]"
     target: str
+    #: this end of a TCP or UDP socket, "10.0.0.2:41000"
+    local: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LockFile:
+    """A file whose absence a thread polls for; what the file system said of it when the sample was taken."""
+
+    path: str
+    #: None where the file system did not answer in time, or not at all
+    exists: bool | None
+    #: seconds since the epoch, None where it is not there or not known
+    modified: float | None = None
+    #: who has it open
+    holders: tuple[Holder, ...] = ()
+    #: why there may be more of them, "" where everybody was looked at
+    unseen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +96,8 @@ class ProcessState:
     io_bytes: int | None
     threads: tuple[ThreadState, ...] = ()
     descriptors: tuple[Descriptor, ...] = ()
+    #: lock files that the process says it sleeps for
+    lock_files: tuple[LockFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ LONGEST_TRACEBACK = 12_000
 _first_seen: dict[tuple[int, str], float] = {}
 #: exceptions being handled that stand on the page, by the same key
 _pending: dict[tuple[int, str], dict[str, Any]] = {}
+#: absolute paths of lock files that threads sleep for, as they stand on the page
+_lock_files: tuple[str, ...] = ()
 _ended = False
 #: ways to say "no more", not failures
 SIGNS = (StopIteration, StopAsyncIteration, GeneratorExit)
@@ -69,8 +71,9 @@ def handled(page: PageWriter) -> None:
         _write_pending(page)
 
 
-def review(page: PageWriter, current: list[BaseException], still: bool) -> None:
-    """Drop what is no longer being handled; add what is, if the page stands still."""
+def review(page: PageWriter, current: list[BaseException], still: bool, lock_files: tuple[str, ...] = ()) -> None:
+    """Drop what is no longer being handled; add what is, and the lock files slept for, if the page stands still."""
+    global _lock_files
     failures = {_key(error): error for error in current if not isinstance(error, SIGNS)}
     gone = [key for key in _pending if key not in failures]
     new = [key for key in failures if still and key not in _pending]
@@ -78,16 +81,18 @@ def review(page: PageWriter, current: list[BaseException], still: bool) -> None:
         _pending.pop(key, None)
     for key in new:
         _pending[key] = describe(failures[key], failures[key].__traceback__)
-    if gone or new:
+    if gone or new or lock_files != _lock_files:
+        _lock_files = lock_files
         _write_pending(page)
 
 
 def _write_pending(page: PageWriter) -> None:
     raised = list(_pending.values())[-MOST_PENDING:]
+    locks = [{"lock_file": path} for path in _lock_files]
     try:
-        page.pending(raised)
+        page.pending([*raised, *locks])
     except ValueError:
-        page.pending([{**one, "traceback": "", "frames": one["frames"][:8]} for one in raised])
+        page.pending([*({**one, "traceback": "", "frames": one["frames"][:8]} for one in raised), *locks])
 
 
 def ended(kind: str, error: BaseException | None = None, trace: TracebackType | None = None) -> None:
@@ -109,8 +114,9 @@ def ended(kind: str, error: BaseException | None = None, trace: TracebackType | 
 
 def forget() -> None:
     """In a forked child: its end is its own."""
-    global _ended
+    global _ended, _lock_files
     _ended = False
+    _lock_files = ()
     _first_seen.clear()
     _pending.clear()
 

@@ -8,7 +8,7 @@ import ctypes
 import sys
 import time
 
-from . import endings, state
+from . import endings, lockfiles, state
 from .writer import PageWriter
 
 PERIOD = 1.0
@@ -29,7 +29,8 @@ def _beat(page: PageWriter) -> None:
         while state.page is page:
             page.beat()
             time.sleep(PERIOD)
-            endings.review(page, _handled(), page.still() >= STILL)
+            still = page.still() >= STILL
+            endings.review(page, _handled(), still, lockfiles.slept_for() if still else ())
             page.reap()
     except Exception:  # noqa: BLE001 - boundary: a heart that stops says so by itself; the job must not hear of it
         return

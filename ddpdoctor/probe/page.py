@@ -5,7 +5,7 @@ without locks. Nothing in it is ever freed; everything is one of:
 
 - hot words: aligned 8-byte counters and clocks, each written by a single store, so never torn;
 - records (calls in flight, history): the running number stands at both ends, a torn one shows two numbers;
-- notes (identity, ending, pending exceptions): length and CRC, then JSON;
+- notes (identity, ending, what threads handle or sleep for): length and CRC, then JSON;
 - texts: an append-only log of JSON values (places, groups, names) that records refer to by offset, counted from 1.
 
 Writers are threads of one process under its GIL, and each record is one `pack_into`: no lock exists that a signal
@@ -39,6 +39,8 @@ IDENTITY, IDENTITY_SIZE = 256, 4096 - 256
 IDENTITY_BYTES = IDENTITY + IDENTITY_SIZE
 ENDING, ENDING_SIZE = 4096, 32768
 PENDING, PENDING_SIZE = ENDING + ENDING_SIZE, 32768
+#: enough of the file for `read_pending`
+PENDING_BYTES = PENDING + PENDING_SIZE
 NOTE = struct.Struct("=II")
 
 #: per creation site of data iterators: text position of the site (0 is unknown), delivered, stops
@@ -141,6 +143,15 @@ def read_identity(data: bytes) -> dict[str, Any]:
     return identity
 
 
+def read_pending(data: bytes) -> list[Any]:
+    """The notes on exceptions and lock files, from the first PENDING_BYTES; raises ValueError for what is no page."""
+    peek(data)
+    if len(data) < PENDING_BYTES:
+        raise ValueError(f"page is cut off after {len(data)} bytes")
+    found = _note(data, PENDING, PENDING_SIZE)
+    return found if isinstance(found, list) else []
+
+
 def read(data: bytes) -> RawPage:
     """Read a whole page; raises ValueError for damage that leaves nothing to trust.
 
@@ -156,7 +167,6 @@ def read(data: bytes) -> RawPage:
     texts = Texts(data[TEXTS : TEXTS + min(used, TEXTS_SIZE)])
     events, lost = _events(data, texts)
     calls, communicating = _threads(data, texts)
-    pending = _note(data, PENDING, PENDING_SIZE)
     ending = _note(data, ENDING, ENDING_SIZE)
     return RawPage(
         identity=identity,
@@ -170,7 +180,7 @@ def read(data: bytes) -> RawPage:
         events=events,
         events_lost=lost,
         communicating=communicating,
-        pending=pending if isinstance(pending, list) else [],
+        pending=read_pending(data),
         ending=ending if isinstance(ending, dict) else None,
     )
 

@@ -27,12 +27,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.asleep import waits_on
 from ddpdoctor.diagnose.children import StuckWorker, stuck_workers
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 
 RULE = Rule(
     code="DD234",
@@ -64,7 +65,7 @@ def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWo
         waiting,
         f"rank {rank} waits for its data worker {workers[0].pid}, which stands at {where}",
         f"Rank {rank} needs the next batch from its worker process{'es' if len(workers) > 1 else ''} {pids}, and "
-        f"{'they do' if len(workers) > 1 else 'it does'} not move in the dataset's own code."
+        f"{'they do' if len(workers) > 1 else 'it does'} not move in the dataset's own code.{_reads(facts, workers[0])}"
         f"{wording.held_up(facts, waiting, f'rank {rank}')}",
         "Give what the worker reads a timeout; DataLoader(timeout=...) turns the hang into an error.",
         (
@@ -72,8 +73,17 @@ def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWo
             *facts.standing_locations(culprit),
             *facts.standing_locations(waiting),
         ),
-        tuple(
-            f"worker {worker.pid} of rank {rank}: {worker.site_text()}, asleep in {worker.wchan or 'the kernel'}"
-            for worker in workers
-        ),
+        tuple(_evidence(facts, rank, worker) for worker in workers),
     )
+
+
+def _evidence(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
+    what = waits_on(facts, worker.sleep)
+    asleep = f"inside {what}" if what else f"asleep in {worker.wchan or 'the kernel'}"
+    return f"worker {worker.pid} of rank {rank}: {worker.site_text()}, {asleep}"
+
+
+def _reads(facts: Facts, worker: StuckWorker) -> str:
+    """What the worker waits on, as a clause; "" where the kernel does not say."""
+    what = waits_on(facts, worker.sleep)
+    return f" It is inside {what}." if what else ""

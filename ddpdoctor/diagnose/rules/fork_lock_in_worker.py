@@ -28,13 +28,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose import holders, locks, polling, wording
 from ddpdoctor.diagnose.children import StuckWorker, stuck_workers
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 
 RULE = Rule(
     code="DD235",
@@ -65,8 +65,8 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Di
         culprit,
         waiting,
         f"rank {rank} waits for its data worker {first.pid}, which waits for a lock at {first.site_text()}",
-        f"Worker {first.pid} sleeps in a lock that nobody gives back: it was probably held by another thread of rank "
-        f"{rank} when the worker was forked, and that thread does not exist in the worker."
+        f"Worker {first.pid} sleeps in {_lock(facts, first)} that nobody gives back: {_owner(facts, rank, first)}, and "
+        "that thread does not exist in the worker."
         f"{wording.held_up(facts, waiting, f'rank {rank}')}",
         'Start the workers without fork: DataLoader(multiprocessing_context="spawn") or "forkserver", or start threads '
         "only after the loader's workers.",
@@ -77,3 +77,22 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Di
         ),
         tuple(f"worker {w.pid} of rank {rank}: {w.site_text()}, asleep in {w.wchan}" for w in workers),
     )
+
+
+def _lock(facts: Facts, worker: StuckWorker) -> str:
+    taken = polling.lock_taken(facts.evidence.code, worker.site)
+    return f"the lock `{taken}`" if taken else "a lock"
+
+
+def _owner(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
+    """The thread of the rank that had the lock when the worker was forked, as far as stacks and kernel tell."""
+    seen = facts.rank(rank)
+    mutex = next((h for h in worker.sleep.holders if h.pid == seen.worker.pid and h.thread), None)
+    if mutex is not None:
+        return f"{holders.named(facts, mutex)} held it when the worker was forked"
+    taken = polling.lock_taken(facts.evidence.code, worker.site)
+    inside = locks.holder_inside(facts, seen, taken) if taken else None
+    if inside is not None:
+        thread, site = inside
+        return f"thread {thread.name or thread.os_id} of rank {rank} is inside of it at {wording.place(site)}"
+    return f"it was probably held by another thread of rank {rank} when the worker was forked"

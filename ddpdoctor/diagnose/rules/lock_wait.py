@@ -1,7 +1,8 @@
 """# DD238 lock-wait
 
 ## What
-A rank waits for a lock file that nobody lets go: a build of a kernel, a download, or a cache that was being filled.
+A rank waits for a lock that nobody lets go: the lock file of a build, a download or a cache, a lock that the kernel
+keeps for a file (flock, fcntl), or a lock between the threads of the rank itself.
 
 ## Why it hangs
 A process that was killed leaves its lock file behind, and whoever comes next polls for its end for ever. Other ranks
@@ -12,10 +13,12 @@ that need no lock go on to a collective.
 
 ## Fix
 Make sure that nobody builds, then remove the lock file (`rm -rf ~/.cache/torch_extensions/*/lock`). Build on one rank
-before the job, or into a folder that each job has to itself.
+before the job, or into a folder that each job has to itself. Give back a lock before the next collective.
 
 ## When it is wrong
-The owner of the lock may be alive and busy on another machine that shares the folder: then this is slow and no hang.
+The owner of the lock may be alive and busy, here or on another machine that shares the folder: then this is slow and
+no hang. Of a lock between threads the owner is told by the source (who stands inside a `with` of the same name), or by
+the kernel where it is a mutex of the C library; Python's own locks do not know who holds them.
 
 ## References
 https://github.com/pytorch/pytorch/issues/189245 https://github.com/PASSIONLab/OpenEquivariance/issues/207
@@ -25,13 +28,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.asleep import Sleep, sleep_of
+from ddpdoctor.diagnose import holders, wording
+from ddpdoctor.diagnose.asleep import waits_on
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.locks import LockKind, LockWait, lock_wait, owner_sentence
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
-from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.processes import Holder
+from ddpdoctor.model.ranks import RankSet
 
 RULE = Rule(
     code="DD238",
@@ -42,30 +47,26 @@ RULE = Rule(
     specificity=62,
 )
 
-#: what waits for lock files: torch's builds, and the libraries that hubs, caches and compilers use
-_LOCKS = ("/torch/utils/file_baton.py", "/filelock/", "/portalocker/", "/fasteners/", "/lockfile/", "/zc/lockfile/")
-
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    sleeps = {rank: sleep for rank in facts.blockers if (sleep := sleep_of(facts, rank)) and _locks(sleep)}
-    if sleeps:
-        yield _diagnosis(facts, sleeps)
+    waits = [wait for rank in facts.blockers if (wait := lock_wait(facts, rank))]
+    by_lock: dict[tuple[object, ...], list[LockWait]] = {}
+    for wait in waits:
+        one = wait.rank if wait.kind is LockKind.THREAD else None
+        by_lock.setdefault((wait.kind, wait.name, wait.sleep.site, one), []).append(wait)
+    for same in by_lock.values():
+        yield _diagnosis(facts, same, RankSet.of(wait.rank for wait in waits))
 
 
-def _locks(sleep: Sleep) -> bool:
-    """`fcntl` waits only for a lock of a file, `flock` is one."""
-    return sleep.within(*_LOCKS) or (sleep.calls("flock", "fcntl") and sleep.target is not None)
-
-
-def _diagnosis(facts: Facts, sleeps: dict[Rank, Sleep]) -> Diagnosis:
-    held = RankSet.of(sleeps)
+def _diagnosis(facts: Facts, waits: list[LockWait], held: RankSet) -> Diagnosis:
+    first = waits[0]
+    ranks = RankSet.of(wait.rank for wait in waits)
     waiting = facts.waiting - held
-    site = sleeps[held.members[0]].site
+    owners = holders.ranks_among(facts, first.owners) - ranks
+    site = first.sleep.site
     # all ranks in the same wait: the fault is with the lock's owner, who is none of them
-    culprits = held if waiting else RankSet()
-    files = sorted({sleep.target.target for sleep in sleeps.values() if sleep.target and sleep.target.kind == "file"})
-    named = f" {', '.join(files)}" if files else ""
-    rest = wording.held_up(facts, waiting, wording.verb(held, "it", "them"))
+    culprits = ranks if waiting else owners
+    rest = wording.held_up(facts, waiting, wording.verb(ranks, "it", "them"))
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -73,44 +74,66 @@ def _diagnosis(facts: Facts, sleeps: dict[Rank, Sleep]) -> Diagnosis:
         Confidence.LIKELY,
         culprits,
         waiting,
-        f"{wording.ranks(held)} {wording.verb(held, 'waits', 'wait')} for the lock file{named} at "
-        f"{wording.place(site)}",
-        f"{_owner(facts, held, files)}{rest}",
-        _advice(_openers(facts, held, files), named),
-        (facts.location(held, site), *facts.standing_locations(waiting)),
-        tuple(_evidence(rank, sleep) for rank, sleep in sleeps.items()),
+        f"{wording.ranks(ranks)} {wording.verb(ranks, 'waits', 'wait')} for {_what(first)} at {wording.place(site)}"
+        f"{_held_by(facts, first)}",
+        f"{owner_sentence(facts, first)}{_doing(facts, owners)}{rest}",
+        _advice(first),
+        (
+            facts.location(ranks, site),
+            *((facts.location(ranks, first.inside),) if first.inside else ()),
+            *facts.standing_locations(owners - waiting),
+            *facts.standing_locations(waiting),
+        ),
+        tuple(_evidence(facts, wait) for wait in waits),
     )
 
 
-def _openers(facts: Facts, held: RankSet, files: list[str]) -> RankSet:
-    """Ranks that have the file open and do not wait for it: one of them may be the lock's owner."""
-    return RankSet.of(
-        seen.rank
-        for seen in facts.evidence.ranks
-        if seen.rank is not None and seen.rank not in held
-        if any(descriptor.target in files for descriptor in (seen.process.descriptors if seen.process else ()))
-    )
+def _what(wait: LockWait) -> str:
+    if wait.kind is LockKind.THREAD:
+        return f"the lock `{wait.expression}`" if wait.expression else "a lock of its own process"
+    if wait.path:
+        return f"the lock file {wait.path}"
+    return f"a lock file (`{wait.expression}`)" if wait.expression else "a lock file"
 
 
-def _owner(facts: Facts, held: RankSet, files: list[str]) -> str:
-    openers = _openers(facts, held, files)
-    if openers:
-        who = wording.ranks(openers).capitalize()
-        return f"{who} {wording.verb(openers, 'has', 'have')} the file open, too, and may hold the lock."
-    if files:
-        return "No other rank that was looked at has the file open; a process that was killed may have left it behind."
-    return "Who holds the lock is not known; a process that was killed may have left it behind."
+def _held_by(facts: Facts, wait: LockWait) -> str:
+    """Who has it, for the first line; "" where nobody is known."""
+    if wait.thread:
+        return f", which {wait.thread} of it holds"
+    alive = tuple(owner for owner in wait.owners if owner.name)
+    if not alive:
+        return ""
+    return f", {'which' if wait.kind is not LockKind.POLLED else 'open in'} {_names(facts, wait, alive)}"
 
 
-def _advice(openers: RankSet, named: str) -> str:
-    if openers:
-        return f"Give the lock back before the next collective; do not remove{named} while a rank may hold it."
+def _names(facts: Facts, wait: LockWait, alive: tuple[Holder, ...]) -> str:
+    named = holders.listed(facts, alive[:1])
+    return named if wait.kind is LockKind.POLLED else f"{named} holds"
+
+
+def _doing(facts: Facts, owners: RankSet) -> str:
+    """What the ranks that hold the lock are doing meanwhile."""
+    if not owners:
+        return ""
+    label = facts.standing(owners.members[0]).label
+    return f" {wording.ranks(owners).capitalize()} {wording.verb(owners, 'is', 'are')} {label}."
+
+
+def _advice(wait: LockWait) -> str:
+    alive = any(owner.name for owner in wait.owners)
+    if wait.kind is LockKind.THREAD:
+        return "Take the lock with `with`, and do not communicate or wait for other threads inside of it."
+    if alive:
+        return f"Give the lock back before the next collective; do not remove {wait.path} while a process has it open."
+    named = f" {wait.path}" if wait.path else ""
     return f"Make sure that nobody is at work under the lock{named}, then remove it; build before the job starts."
 
 
-def _evidence(rank: Rank, sleep: Sleep) -> str:
-    where = (
-        f"{sleep.inside[-1].file.rpartition('/')[2]}, {sleep.inside[-1].function}" if sleep.inside else "its own line"
-    )
-    asked = f", system call {sleep.call} on {sleep.target.target}" if sleep.call and sleep.target else ""
-    return f"rank {rank} is in {where}{asked}"
+def _evidence(facts: Facts, wait: LockWait) -> str:
+    sleep = wait.sleep
+    what = waits_on(facts, sleep)
+    inside = f"in {sleep.inside[-1].file.rpartition('/')[2]}, {sleep.inside[-1].function}" if sleep.inside else ""
+    asked = f"its system call is {what}" if what else f"asleep in the kernel's {sleep.wchan}" if sleep.wchan else ""
+    polled = f"sleeps for as long as `{wait.expression}`" if wait.kind is LockKind.POLLED and wait.expression else ""
+    parts = [part for part in (inside, polled, asked) if part] or ["at its own line"]
+    return f"rank {wait.rank}: {'; '.join(parts)}"

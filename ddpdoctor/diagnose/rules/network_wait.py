@@ -16,8 +16,9 @@ A client without a time limit waits for ever. The other ranks are in a collectiv
 Give every request a timeout, use the client's offline mode, or talk to the network before the process group exists.
 
 ## When it is wrong
-A slow answer looks the same while it lasts. Where the kernel does not tell system calls (no permission, gVisor), only
-the stack's frames speak, and the connection is not named.
+A slow answer looks the same while it lasts. A socket whose other end is a rank of the same job is left to other
+diagnoses; one to a rank on a machine that was not looked at cannot be told from one to a server. Where the kernel does
+not tell system calls (no permission, gVisor), only the stack's frames speak, and the connection is not named.
 
 ## References
 https://github.com/EleutherAI/bergson/issues/249 https://github.com/pytorch/torchtitan/issues/3338
@@ -27,8 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.asleep import Sleep, sleep_of
+from ddpdoctor.diagnose import holders, wording
+from ddpdoctor.diagnose.asleep import Sleep, sleep_of, waits_on
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -56,18 +57,24 @@ _CLIENTS = (
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for rank in facts.blockers:
         sleep = sleep_of(facts, rank)
-        if sleep is not None and (_on_socket(sleep) or sleep.within(*_CLIENTS)):
+        if sleep is not None and (_on_socket(sleep) or sleep.within(*_CLIENTS)) and not _peers(facts, sleep):
             yield _diagnosis(facts, rank, sleep)
 
 
 def _on_socket(sleep: Sleep) -> bool:
-    return sleep.calls(*_CALLS) and sleep.target is not None and sleep.target.target.startswith("tcp ")
+    return sleep.calls(*_CALLS) and sleep.target is not None and sleep.target.kind == "socket"
+
+
+def _peers(facts: Facts, sleep: Sleep) -> RankSet:
+    """Ranks of this job at the other end: what they owe each other is no network that does not answer."""
+    return holders.peers(facts, sleep.target, sleep.holders) if sleep.target and _on_socket(sleep) else RankSet()
 
 
 def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
     culprit = RankSet.of([rank])
     waiting = facts.waiting - culprit
     peer = f" from {sleep.target.target.removeprefix('tcp ')}" if sleep.target and _on_socket(sleep) else ""
+    server = f" The server is {holders.listed(facts, sleep.holders)}." if sleep.holders else ""
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -77,18 +84,19 @@ def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
         waiting,
         f"rank {rank} waits for the network at {wording.place(sleep.site)}{peer}",
         f"Rank {rank} uses no processor and is inside a network client that has no time limit, or a long one."
-        f"{wording.held_up(facts, waiting)}",
+        f"{server}{wording.held_up(facts, waiting)}",
         "Give the request a timeout, or talk to the network before the process group exists or in a thread of its own.",
         (facts.location([rank], sleep.site), *facts.standing_locations(waiting)),
-        tuple(_evidence(rank, sleep)),
+        tuple(_evidence(facts, rank, sleep)),
     )
 
 
-def _evidence(rank: Rank, sleep: Sleep) -> Iterator[str]:
+def _evidence(facts: Facts, rank: Rank, sleep: Sleep) -> Iterator[str]:
     if sleep.inside:
         inner = sleep.inside[0]
         yield f"rank {rank} is in {inner.function} of {inner.file.rpartition('/')[2]}"
-    if sleep.call and sleep.target:
-        yield f"its system call is {sleep.call} on descriptor {sleep.target.number}, {sleep.target.target}"
+    what = waits_on(facts, sleep)
+    if what:
+        yield f"its system call is {what}"
     elif sleep.wchan:
         yield f"it sleeps in the kernel's {sleep.wchan}"

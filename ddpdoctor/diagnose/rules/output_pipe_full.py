@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose import holders, wording
 from ddpdoctor.diagnose.asleep import Sleep, sleep_of
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
@@ -71,7 +71,7 @@ def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
         culprit,
         waiting,
         f"rank {rank} cannot write to {what} at {wording.place(sleep.site)}: the pipe is full and nobody reads it",
-        f"Rank {rank} sleeps inside the write until somebody reads what is in the pipe."
+        f"Rank {rank} sleeps inside the write until somebody reads what is in the pipe.{_reader(facts, rank, sleep)}"
         f"{wording.held_up(facts, waiting)}",
         "Read the pipe while the job runs (communicate(), a thread of its own), or send the output to a file.",
         (facts.location([rank], sleep.site), *facts.standing_locations(waiting)),
@@ -84,8 +84,18 @@ def _evidence(facts: Facts, rank: Rank, sleep: Sleep) -> Iterator[str]:
     if sleep.target is None:
         return
     yield f"{sleep.target.target} is descriptor {sleep.target.number} of rank {rank}"
-    for seen in facts.evidence.ranks:
-        for descriptor in seen.process.descriptors if seen.process else ():
-            mine = seen.rank == rank and descriptor.number == sleep.target.number
-            if descriptor.target == sleep.target.target and not mine:
-                yield f"rank {seen.rank} has it, too, as descriptor {descriptor.number}"
+    if sleep.holders:
+        yield f"the end to read it from is open in {holders.listed(facts, sleep.holders)}"
+    elif sleep.unseen:
+        yield f"who could read it was not seen: {sleep.unseen}"
+
+
+def _reader(facts: Facts, rank: Rank, sleep: Sleep) -> str:
+    """Who should read it, as a sentence; "" where that was not seen."""
+    if not sleep.holders:
+        return ""
+    own = facts.rank(rank).worker.pid
+    if all(holder.pid == own for holder in sleep.holders):
+        return f" Only rank {rank} itself has the end to read it from, and does not come to that."
+    others = tuple(holder for holder in sleep.holders if holder.pid != own)
+    return f" The end to read it from is open in {holders.listed(facts, others)}."

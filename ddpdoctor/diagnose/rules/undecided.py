@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose import holders, polling, shapes, wording
+from ddpdoctor.diagnose.asleep import sleep_of, waits_on
 from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
@@ -170,12 +171,39 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
         blockers,
         facts.waiting - blockers,
         summary,
-        f"{who.capitalize()} did not move between two samples, and no rule knows what it waits for: a sleep, a lock, a "
-        "file, the network. It may still come.",
+        f"{who.capitalize()} did not move between two samples. {_what_for(facts, blockers)} It may still come.",
         "Look at the line where it stands, and at what that call needs to return.",
         (*facts.standing_locations(blockers), *facts.standing_locations(facts.waiting)),
-        tuple(f"rank {rank}: {facts.standing(rank).label}" for rank in blockers),
+        tuple(f"rank {rank}: {'; '.join(_details(facts, rank))}" for rank in blockers),
     )
+
+
+def _what_for(facts: Facts, blockers: RankSet) -> str:
+    found = next((text for rank in blockers if (text := _needs(facts, rank))), "")
+    return found or "No rule knows what it waits for: a sleep, a lock, a file, the network."
+
+
+def _needs(facts: Facts, rank: Rank) -> str:
+    """What the rank needs to go on, as a sentence, where kernel or source say so."""
+    sleep = sleep_of(facts, rank)
+    if sleep is None:
+        return ""
+    poll = polling.polled_file(facts.evidence.code, sleep.site)
+    if poll is not None and not poll.gone:
+        return f"It sleeps in a loop until `{poll.check}` says that the file is there; who has to make it is not known."
+    peers = holders.peers(facts, sleep.target, sleep.holders) if sleep.target else RankSet()
+    if peers - RankSet.of([rank]):
+        return f"It waits for {wording.ranks(peers)} over a connection of the program's own."
+    what = waits_on(facts, sleep)
+    return f"It is inside {what}." if what else ""
+
+
+def _details(facts: Facts, rank: Rank) -> Iterator[str]:
+    yield facts.standing(rank).label
+    sleep = sleep_of(facts, rank)
+    what = waits_on(facts, sleep) if sleep else ""
+    if what:
+        yield f"its system call is {what}"
 
 
 def _by_waits(facts: Facts) -> Diagnosis:

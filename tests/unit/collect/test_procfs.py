@@ -77,12 +77,6 @@ def test_a_socket_is_shown_with_its_peer(start: Start, family: int, host: str, s
     assert found.target.endswith(f":{port} ESTABLISHED")
 
 
-def test_an_address_of_another_machine() -> None:
-    assert procfs._address("0100007F:1F90") == "127.0.0.1:8080"
-    assert procfs._address("0000000000000000FFFF00000100007F:0016") == "127.0.0.1:22"
-    assert procfs._address("B80D0120000000000000000001000000:0050") == "[2001:0db8:0000:0000:0000:0000:0000:0001]:80"
-
-
 def test_a_process_that_is_gone(start: Start) -> None:
     process = start(WAITING)
     process.kill()

@@ -8,8 +8,8 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
-from ddpdoctor.model.evidence import Evidence
-from ddpdoctor.model.processes import Descriptor, Motion, ProcessState, ThreadState
+from ddpdoctor.model.evidence import Evidence, SourceFile
+from ddpdoctor.model.processes import Descriptor, Holder, LockFile, Motion, ProcessState, Relation, ThreadState
 from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
 from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job
 
@@ -75,17 +75,181 @@ def test_what_is_none_of_these(evidence: Evidence) -> None:
     assert not codes & {"DD233", "DD238", "DD239"}
 
 
-def test_a_rank_that_may_hold_the_lock_is_named() -> None:
+def held(evidence: Evidence, *holders: Holder, unseen: str = "") -> Evidence:
+    """The same, with what was found about who holds what rank 1 waits on."""
+    seen = evidence.ranks[1]
+    assert seen.process is not None
+    threads = tuple(replace(thread, holders=holders, unseen=unseen) for thread in seen.process.threads)
+    changed = replace(seen, process=replace(seen.process, threads=threads))
+    return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
+
+
+OUTSIDER = Holder(99, Relation.OWNER, "python", ("python", "build.py"))
+
+
+def test_a_rank_that_holds_the_lock_is_named() -> None:
     evidence = asleep(call="flock", on=LOCK)
-    owner = evidence.ranks[0]
-    opened = replace(owner, process=ProcessState(NOW, "S", 1.0, 0, (), (LOCK,)))
-    found = examine(replace(evidence, ranks=(opened, *evidence.ranks[1:]))).diagnoses[0]
+    owner = Holder(evidence.ranks[0].worker.pid, Relation.OWNER, "python")
+    found = examine(held(evidence, owner)).diagnoses[0]
     assert found.code == "DD238"
-    assert "Rank 0 has the file open" in found.why
+    assert f"held by rank 0 (process {owner.pid})" in found.why
+    assert "which rank 0" in found.summary
     # THEN nobody is told to remove a lock that is in use
     assert "do not remove /cache/build.lock" in found.fix
-    unheld = examine(evidence).diagnoses[0]
-    assert "No other rank" in unheld.why
+
+
+def test_an_owner_outside_of_the_job_is_named() -> None:
+    found = examine(held(asleep(call="flock", on=LOCK), OUTSIDER)).diagnoses[0]
+    assert "process 99 (python build.py), outside of the job holds" in found.summary
+
+
+def test_an_owner_that_is_not_on_this_machine() -> None:
+    assert "another machine" in examine(asleep(call="flock", on=LOCK)).diagnoses[0].why
+    hidden = examine(held(asleep(call="flock", on=LOCK), unseen="9 are not ours to see")).diagnoses[0]
+    assert "was not seen: 9 are not ours to see" in hidden.why
+
+
+def polled(exists: bool | None, *holders: Holder, modified: float = 50.0) -> Evidence:
+    """Rank 1 sleeps for the baton /cache/lock; ranks start at second 100 since the epoch."""
+    evidence = asleep(FILE_BATON, wchan="hrtimer_nanosleep")
+    seen = evidence.ranks[1]
+    assert seen.process is not None
+    file = LockFile("/cache/lock", exists, modified if exists else None, holders)
+    changed = replace(seen, process=replace(seen.process, lock_files=(file,)))
+    ranks = (evidence.ranks[0], changed, evidence.ranks[2])
+    return replace(evidence, ranks=tuple(replace(r, worker=replace(r.worker, started=100.0)) for r in ranks))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "why"),
+    [
+        (polled(True), "an earlier run left it"),
+        (polled(True, modified=150.0), "made in the course of this job"),
+        (polled(True, replace(OUTSIDER, relation=Relation.OPENER)), "open in process 99 (python build.py)"),
+        (polled(False), "not there any more"),
+        (polled(None), "was not seen"),
+    ],
+)
+def test_a_lock_file_that_is_polled_for(evidence: Evidence, why: str) -> None:
+    found = examine(evidence).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD238", (1,))
+    assert "the lock file /cache/lock" in found.summary
+    assert why in found.why
+
+
+LOOP = """import time
+def claim(lock):
+    pass
+
+
+
+
+    while lock.exists():
+        time.sleep(1)   # line 9
+"""
+MARKER = LOOP.replace("while lock", "while not lock")
+
+
+def in_code(text: str, evidence: Evidence) -> Evidence:
+    return replace(evidence, code={AT.file: SourceFile(AT.file, text)})
+
+
+def test_a_loop_of_the_users_own() -> None:
+    found = examine(in_code(LOOP, asleep(wchan="hrtimer_nanosleep"))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD238", (1,))
+    assert "`lock.exists()`" in found.summary
+    # THEN that the file's name and the lock's owner were not seen is said
+    assert "Neither the file's name nor" in found.why
+
+
+def test_a_file_that_has_to_come_is_no_lock() -> None:
+    found = examine(in_code(MARKER, asleep(wchan="hrtimer_nanosleep"))).diagnoses[0]
+    assert found.code == "DD299"
+    assert "until `lock.exists()` says that the file is there" in found.why
+
+
+THREADS = """def count(self):
+
+
+
+
+
+
+    pass
+
+    with self.lock:     # line 10
+        self.n += 1
+
+def write(self):
+    with self.lock:
+        sleep(9)        # line 15
+"""
+
+
+def threads(*, python: bool = True) -> Evidence:
+    """Rank 1's main thread wants a lock that thread 'tally' is inside of; of Python, or a mutex of the C library."""
+    evidence = asleep(call="futex", wchan="futex_do_wait")
+    seen = evidence.ranks[1]
+    pid = seen.worker.pid
+    main = Thread(pid, "MainThread", (AT.line(10 if python else 7),))
+    other = Thread(pid + 1, "tally", (AT.line(15, "write"),))
+    changed = replace(seen, stacks=Stacks(Rung.PYSPY, (main, other)))
+    evidence = in_code(THREADS, replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2])))
+    return evidence if python else held(evidence, Holder(pid, Relation.OWNER, "python", (), pid + 1))
+
+
+@pytest.mark.parametrize("python", [True, False])
+def test_a_lock_between_the_threads_of_a_rank(python: bool) -> None:
+    found = examine(threads(python=python)).diagnoses[0]
+    assert (found.code, found.culprits.members, found.confidence) == ("DD238", (1,), Confidence.LIKELY)
+    assert "which thread tally of it holds" in found.summary
+    assert [location.line for location in found.locations[:2]] == [10 if python else 7, 15]
+
+
+def test_a_lock_that_no_thread_is_inside_of() -> None:
+    evidence = threads()
+    seen = evidence.ranks[1]
+    assert seen.stacks is not None
+    alone = replace(seen, stacks=replace(seen.stacks, threads=seen.stacks.threads[:1]))
+    found = examine(replace(evidence, ranks=(evidence.ranks[0], alone, evidence.ranks[2]))).diagnoses[0]
+    assert found.code == "DD238"
+    assert "No other thread of the process" in found.why
+
+
+def test_the_reader_of_a_full_pipe_is_named() -> None:
+    evidence = asleep(call="write", on=PIPE, wchan="pipe_write")
+    reader = Holder(1, Relation.READER, "torchrun", ("torchrun", "train.py"))
+    found = examine(held(evidence, reader)).diagnoses[0]
+    assert found.code == "DD239"
+    assert "open in process 1 (torchrun train.py), outside of the job" in found.why
+    own = Holder(evidence.ranks[1].worker.pid, Relation.READER, "python")
+    assert "Only rank 1 itself" in examine(held(evidence, own)).diagnoses[0].why
+    hidden = examine(held(evidence, unseen="9 are not ours to see")).diagnoses[0]
+    assert any("9 are not ours to see" in line for line in hidden.evidence)
+
+
+def test_a_server_of_this_machine_is_named() -> None:
+    server = Holder(99, Relation.PEER, "python", ("python", "serve.py"))
+    found = examine(held(asleep(call="recvfrom", on=SERVER), server)).diagnoses[0]
+    assert found.code == "DD233"
+    assert "The server is process 99 (python serve.py), outside of the job" in found.why
+
+
+@pytest.mark.parametrize("by_process", [True, False])
+def test_a_connection_between_ranks_is_no_network_client(by_process: bool) -> None:
+    ours = replace(SERVER, target="tcp 10.0.0.1:5000 ESTABLISHED", local="10.0.0.2:41000")
+    theirs = Descriptor(4, "socket", "tcp 10.0.0.2:41000 ESTABLISHED", "10.0.0.1:5000")
+    evidence = asleep(call="recvfrom", on=ours)
+    seen, other = evidence.ranks[1], evidence.ranks[0]
+    assert seen.process is not None
+    changed = replace(seen, process=replace(seen.process, descriptors=(ours,)))
+    opened = other if by_process else replace(other, process=ProcessState(NOW, "S", 1.0, 0, (), (theirs,)))
+    evidence = replace(evidence, ranks=(opened, changed, evidence.ranks[2]))
+    if by_process:
+        evidence = held(evidence, Holder(other.worker.pid, Relation.PEER, "python"))
+    found = examine(evidence).diagnoses
+    assert "DD233" not in {one.code for one in found}
+    assert "waits for rank 0 over a connection" in found[0].why
 
 
 def test_a_lock_that_all_ranks_wait_for_has_no_culprit_among_them() -> None:

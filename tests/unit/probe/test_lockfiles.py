@@ -1,0 +1,89 @@
+"""Threads that sleep for a lock file, seen from another thread of the same process."""
+
+from __future__ import annotations
+
+import threading
+import time
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.collect.page import PENDING_BYTES, decode_lock_files, decode_page
+from ddpdoctor.probe import endings, lockfiles
+from ddpdoctor.probe.writer import PageWriter
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Iterator[Path]:
+    """A lock file that is there until the test is over."""
+    path = tmp_path / "lock"
+    path.touch()
+    yield path
+    path.unlink()
+    endings.forget()
+
+
+def sleeps(wait: threading.Thread) -> tuple[str, ...]:
+    wait.start()
+    deadline = time.monotonic() + 20
+    while not (found := lockfiles.slept_for()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return found
+
+
+def test_torchs_baton(lock: Path) -> None:
+    baton = pytest.importorskip("torch.utils.file_baton").FileBaton(str(lock), wait_seconds=0.05)
+    assert sleeps(threading.Thread(target=baton.wait, daemon=True)) == (str(lock),)
+
+
+@pytest.mark.parametrize("name", ["FileLock", "SoftFileLock"])
+def test_filelock(tmp_path: Path, name: str) -> None:
+    kind = getattr(pytest.importorskip("filelock"), name)
+    path = tmp_path / "cache.lock"
+    with kind(path):
+        waiter = kind(path)
+        thread = threading.Thread(target=lambda: waiter.acquire(poll_interval=0.05), daemon=True)
+        assert sleeps(thread) == (str(path),)
+    thread.join(20)
+    waiter.release()
+
+
+def test_nobody_sleeps() -> None:
+    assert lockfiles.slept_for() == ()
+
+
+class Sly:
+    """An object that runs code when it is asked for anything."""
+
+    def __getattribute__(self, name: str) -> object:
+        raise AssertionError(name)
+
+
+def test_no_code_of_the_job_runs() -> None:
+    def wait(self: object) -> tuple[str, ...]:
+        return lockfiles.slept_for()
+
+    code = wait.__code__.replace(co_filename="/x/torch/utils/file_baton.py")
+    namesake = types.FunctionType(code, globals(), "wait")
+    assert namesake(Sly()) == ()
+    assert namesake(object()) == ()
+
+
+def test_what_the_page_says(tmp_path: Path) -> None:
+    path = tmp_path / "7.page"
+    page = PageWriter(str(path), {"pid": 7, "started_ticks": 9, "rank": 1, "world_size": 4})
+    endings.review(page, [ValueError("x")], still=True, lock_files=("/cache/lock",))
+    data = path.read_bytes()
+    assert decode_lock_files(data[:PENDING_BYTES]) == ("/cache/lock",)
+    assert [raised.type for raised in decode_page(data).pending] == ["ValueError"]
+    endings.review(page, [], still=True)
+    assert decode_lock_files(path.read_bytes()) == ()
+    endings.forget()
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * PENDING_BYTES])
+def test_what_is_no_page(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        decode_lock_files(data)
