@@ -24,6 +24,8 @@ _MOST_TEXT = 64 << 20
 _BEGINNING = 1 << 20
 #: folders that no job writes evidence to
 _PASSED_OVER = frozenset({".git", "node_modules", "__pycache__", ".venv", "site-packages"})
+#: a project's own files, which quote logs without being any; one that is named itself is read all the same
+_SOURCES = (".py", ".pyc", ".pyi", ".ipynb", ".md", ".rst", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".sh", ".so")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def _walk(given: Path, bundles: list[Path]) -> Iterator[tuple[Path, str]]:
             folders.clear()
             continue
         folders[:] = sorted(name for name in folders if name not in _PASSED_OVER)
-        for name in sorted(names):
+        for name in sorted(name for name in names if not name.endswith(_SOURCES)):
             seen += 1
             if seen > MOST_FILES:
                 raise InputError(f"{given} holds more than {MOST_FILES} files", hint="name the job's own folder")
@@ -137,7 +139,7 @@ def content(file: File) -> tuple[bytes, str]:
             return data[:most], cut
         size = os.fstat(opened.fileno()).st_size
         if size <= most:
-            return opened.read(most), ""
+            return opened.read(size), ""
         if file.format is not Format.TEXT:
             raise OSError(None, f"it is larger than {most >> 20} MB")
         data = opened.read(_BEGINNING)

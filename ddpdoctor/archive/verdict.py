@@ -10,7 +10,7 @@ from ddpdoctor.archive import naming, pool, read, recorded, source
 from ddpdoctor.archive.assemble import assemble
 from ddpdoctor.archive.find import File, Found, content, is_report
 from ddpdoctor.archive.join import join
-from ddpdoctor.archive.piece import Format, Piece
+from ddpdoctor.archive.piece import Format, Mention, Piece
 from ddpdoctor.collect import assemble as capture
 from ddpdoctor.collect import bundle, code
 from ddpdoctor.diagnose import engine
@@ -68,6 +68,7 @@ def read_all(files: Iterable[File]) -> tuple[list[Piece], list[Gap]]:
             gaps.append(got)
         elif not got:
             silent.append(file.name)
+            got = (Piece(file.name, file.format, Mention(silent=True)),)
         pieces.extend(got if not isinstance(got, Gap) else ())
     if silent:
         gaps.append(Gap(Source.FILES, None, f"nothing that tells a hang in {_listed(silent)}"))

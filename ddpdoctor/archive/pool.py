@@ -1,0 +1,266 @@
+"""Many recorder dumps read at once, by processes that may fail without harm.
+
+Each process reads its share of the files, one after the other, and keeps each distinct operation once; what it sends
+back grows with distinct behaviours. It has a limit on memory, and on the time for one file: a file that was made to
+break a reader ends that process alone, is named, and the rest of the share is read again without it.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import itertools
+import multiprocessing
+import os
+import pickle
+import resource
+import signal
+import zlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from ddpdoctor.archive.find import File, content
+from ddpdoctor.archive.recorder import Dump, DumpError, GroupRow, Reader, StepRow, step_of
+from ddpdoctor.collect.redact import plain
+from ddpdoctor.merge import crowd as crowds
+from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
+from ddpdoctor.model.evidence import Gap, Source
+from ddpdoctor.model.ranks import Group, Rank, RankSet
+
+#: bytes of memory that a reading process may add to its own
+MOST_MEMORY = 3 << 29
+#: seconds of processor time for one file
+MOST_SECONDS = 20.0
+#: files that may end a reading process before the rest of its share is given up
+MOST_DEATHS = 16
+#: exit status of a reading process that ran out of its memory
+_OUT_OF_MEMORY = 77
+#: fewer files than this are not worth another process
+_SHARE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Dumps:
+    """What a set of files held."""
+
+    crowd: Crowd
+    gaps: tuple[Gap, ...]
+    #: ranks that the operations themselves told, and those that only the file's name did
+    by_content: RankSet
+    by_name: RankSet
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """What one process read: its table, and a dump or a reason for each file."""
+
+    rows: list[StepRow]
+    found: list[Dump | str]
+
+
+def read_all(files: Sequence[File], rank_of: Callable[[str], int | None], *, processes: int | None = None) -> Dumps:
+    """Read all dumps. `rank_of` tells the rank from a file's name where the dump itself does not; never raises."""
+    count = max(1, min(processes or _processors(), len(files) // _SHARE))
+    bounds = [len(files) * n // count for n in range(count + 1)]
+    return _joined(files, _shares([files[a:b] for a, b in itertools.pairwise(bounds)]), rank_of)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _shares(shares: Sequence[Sequence[File]]) -> Iterator[_Share]:
+    """Every share's outcome, in order; a process that ends early is replaced, without the file that ended it."""
+    workers = [_Worker(share) for share in shares]
+    done: dict[int, _Share] = {}
+    while len(done) < len(workers):
+        waiting = {worker.pipe: n for n, worker in enumerate(workers) if n not in done}
+        for pipe in wait(list(waiting)):
+            number = waiting[pipe]  # type: ignore[index]
+            share = workers[number].take()
+            if share is not None:
+                done[number] = share
+    return (done[number] for number in range(len(workers)))
+
+
+class _Worker:
+    """One reading process and what it has to read."""
+
+    def __init__(self, files: Sequence[File]) -> None:
+        self._files = files
+        self._refused: dict[int, str] = {}
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("fork")
+        self._current = context.RawValue("q", -1)
+        self.pipe, sending = context.Pipe(duplex=False)
+        self._process = context.Process(
+            target=_read_share, args=(self._files, dict(self._refused), self._current, sending), daemon=True
+        )
+        self._process.start()
+        sending.close()
+
+    def take(self) -> _Share | None:
+        """Its outcome; None if it ended over a file and another process was started."""
+        try:
+            received = self.pipe.recv_bytes()
+        except (EOFError, OSError):
+            received = b""
+        self.pipe.close()
+        self._process.join()
+        if received:
+            share: _Share = pickle.loads(received)  # our own process wrote it
+            return share
+        number = self._current.value
+        self._refused[number] = _ended(self._process.exitcode)
+        if number < 0 or len(self._refused) > MOST_DEATHS:
+            reason = "not read: too many files of this set ended the process that read them"
+            return _Share([], [self._refused.get(n, reason) for n in range(len(self._files))])
+        self._start()
+        return None
+
+
+def _ended(status: int | None) -> str:
+    if status == -signal.SIGPROF:
+        return f"refused: reading it takes more than {MOST_SECONDS:g} s of processor time"
+    if status == _OUT_OF_MEMORY:
+        return "refused: reading it needs more memory than a recorder's dump can"
+    return f"refused: reading it ended the reading process (status {status})"
+
+
+def _read_share(files: Sequence[File], refused: dict[int, str], current: Any, sending: Connection) -> None:
+    """In the reading process: read, then send everything at once."""
+    gc.disable()  # nothing here makes cycles, and looking for them costs a third of the time
+    _limit()
+    reader, found = Reader(), list[Dump | str]()
+    for number, file in enumerate(files):
+        current.value = number
+        signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+        found.append(refused[number] if number in refused else _read_one(reader, file))
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    sending.send_bytes(pickle.dumps(_Share(reader.rows, found), pickle.HIGHEST_PROTOCOL))
+    sending.close()
+
+
+def _limit() -> None:
+    """Memory, no core file, and not a word on the terminal from a process that a file breaks."""
+    faulthandler.disable()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * os.sysconf("SC_PAGESIZE") + MOST_MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    except (OSError, ValueError):
+        pass  # a system without /proc, or one that has set a lower limit already
+
+
+def _read_one(reader: Reader, file: File) -> Dump | str:
+    try:
+        data, cut = content(file)
+        return cut or reader.read(data)
+    except DumpError as error:
+        return str(error)
+    except MemoryError:
+        os._exit(_OUT_OF_MEMORY)  # the unpickler does not give back what it held: begin anew without this file
+    except (OSError, EOFError, zlib.error) as error:
+        return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _joined(files: Sequence[File], shares: Iterable[_Share], rank_of: Callable[[str], int | None]) -> Dumps:
+    """One crowd of all shares: equal operations, rings and groups become one object each."""
+    table = _Table()
+    members: dict[Rank, Member] = {}
+    gaps: list[Gap] = []
+    sources: tuple[list[Rank], list[Rank]] = ([], [])
+    remaining = iter(files)
+    for share in shares:
+        numbers = table.numbers(share.rows)
+        for found, file in zip(share.found, remaining, strict=False):
+            name = plain(file.name)
+            told = rank_of(name)
+            if isinstance(found, str):
+                gaps.append(_gap(told, f"{name}: {found}"))
+                continue
+            rank = found.rank if found.rank is not None else told
+            if rank is None:
+                gaps.append(_gap(None, f"{name}: neither the dump nor its name says which rank wrote it"))
+            elif not found.steps:
+                gaps.append(_empty(rank, name))
+            elif rank in members and members[Rank(rank)].newest_ns >= found.newest_ns:
+                gaps.append(_gap(rank, f"{name}: an older dump of rank {rank}, not used"))
+            else:
+                if Rank(rank) in members:
+                    gaps.append(_gap(rank, f"another dump of rank {rank} is older than {name}, and is not used"))
+                members[Rank(rank)] = table.member(Rank(rank), found, numbers)
+                sources[found.rank is None].append(Rank(rank))
+    by_content, by_name = (RankSet.of(ranks) for ranks in sources)
+    return Dumps(crowds.complete(members), tuple(gaps), by_content, by_name)
+
+
+def _gap(rank: int | None, reason: str) -> Gap:
+    return Gap(Source.RECORDER, None if rank is None else Rank(rank), reason)
+
+
+def _empty(rank: int, name: str) -> Gap:
+    return Gap(
+        Source.RECORDER,
+        Rank(rank),
+        f"{name}: the dump holds no operation: the recorder was off, or the rank had issued none",
+        "set TORCH_FR_BUFFER_SIZE=2000 (TORCH_NCCL_TRACE_BUFFER_SIZE before torch 2.8)",
+    )
+
+
+class _Table:
+    """Operations, rings and groups of all shares, each once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[StepRow, int] = {}
+        self._steps: list[Step] = []
+        self._rings: dict[tuple[bool, bytes], Ring] = {}
+        self._groups: dict[GroupRow, Group] = {}
+        self._together: dict[tuple[GroupRow, ...], tuple[Group, ...]] = {}
+
+    def numbers(self, rows: Iterable[StepRow]) -> list[int]:
+        """This table's number for each of a share's operations."""
+        found = []
+        for row in rows:
+            number = self._numbers.get(row)
+            if number is None:
+                number = self._numbers[row] = len(self._steps)
+                self._steps.append(step_of(row))
+            found.append(number)
+        return found
+
+    def member(self, rank: Rank, dump: Dump, numbers: Sequence[int]) -> Member:
+        own = array("I", [numbers[number] for number in dump.steps])
+        ring = self._ring(own, dump.truncated)
+        return Member(rank, ring, self._grouped(dump.groups), dump.newest_ns, dump.version)
+
+    def _ring(self, numbers: array[int], truncated: bool) -> Ring:
+        key = (truncated, numbers.tobytes())
+        ring = self._rings.get(key)
+        if ring is None:
+            ring = self._rings[key] = Ring(tuple([self._steps[number] for number in numbers]), truncated)
+        return ring
+
+    def _grouped(self, rows: tuple[GroupRow, ...]) -> tuple[Group, ...]:
+        known = self._together.get(rows)
+        if known is None:
+            known = self._together[rows] = tuple(self._group(row) for row in rows)
+        return known
+
+    def _group(self, row: GroupRow) -> Group:
+        group = self._groups.get(row)
+        if group is None:
+            name, members, description = row
+            group = self._groups[row] = Group(name, tuple(Rank(rank) for rank in members), description)
+        return group

@@ -1,0 +1,263 @@
+"""From meetings to diagnoses. Dumps show that a rank is missing, not what it does instead: nothing here is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ddpdoctor.diagnose import operations
+from ddpdoctor.diagnose.desync import shifts
+from ddpdoctor.diagnose.desync.circles import circle
+from ddpdoctor.diagnose.desync.meetings import Field, Meeting
+from ddpdoctor.diagnose.desync.shifts import Shift
+from ddpdoctor.diagnose.desync.words import a_few, issued, label, locations, places, ranks, verb
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.rules import (
+    barrier_off_by_one,
+    collective_order_mismatch,
+    dtype_mismatch,
+    shape_mismatch,
+    transport_stall,
+    undecided,
+)
+from ddpdoctor.model.crowd import Step
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+#: causes that do not depend on one another and are told in one report
+_MOST_CAUSES = 4
+
+
+def causes(field: Field) -> tuple[Diagnosis, ...]:
+    """What holds the ranks up, the surest first; empty if nobody waits."""
+    if not field.meetings:
+        return ()
+    moved = _shifts(field)
+    if moved:
+        return tuple(_moved(field, shift) for shift in moved)
+    loose = _loose(field)
+    found = [_missing(field, meeting, missing) for meeting, missing in loose[:_MOST_CAUSES]]
+    if not found:
+        sinks = sorted(field.sinks, key=lambda sink: -sum(len(meeting.waiting) for meeting in sink))
+        found = [diagnosis for sink in sinks for diagnosis in _of_sink(field, sink)]
+    return tuple(found[:_MOST_CAUSES])
+
+
+def _shifts(field: Field) -> list[Shift]:
+    """Shifts of all groups that somebody waits in; where the same ranks are moved in several, the earliest met."""
+    found: dict[RankSet, Shift] = {}
+    looked: set[int] = set()
+    for meeting in sorted(field.meetings, key=lambda m: -len(m.waiting)):
+        if id(meeting.group) in looked:
+            continue
+        looked.add(id(meeting.group))
+        shift = shifts.find_shift(field, meeting)
+        if shift is not None:
+            found.setdefault(shift.ranks, shift)
+    return list(found.values())[:_MOST_CAUSES]
+
+
+def _loose(field: Field) -> list[tuple[Meeting, RankSet]]:
+    """Meetings that need ranks which stand in no recorded operation, each rank once, at the first that it missed.
+
+    That is one that waits for nobody else; of several the one in which most wait.
+    """
+    last = {id(meeting) for sink in field.sinks if len(sink) == 1 for meeting in sink}
+    found: list[tuple[Meeting, RankSet]] = []
+    told: set[Rank] = set()
+    for meeting in sorted(field.meetings, key=lambda m: (id(m) not in last, -len(m.waiting))):
+        missing = [rank for rank in meeting.absent if rank not in field.place and rank not in told]
+        if missing:
+            told.update(missing)
+            found.append((meeting, RankSet.of(missing)))
+    return found
+
+
+def _of_sink(field: Field, sink: Sequence[Meeting]) -> Iterator[Diagnosis]:
+    if len(sink) > 1:
+        yield circle(field, sink)
+        return
+    meeting = sink[0]
+    sides = shifts.by_mark(meeting.steps)
+    if not meeting.step.p2p and len(sides) > 1:
+        yield _mismatch(field, meeting, sides)
+    elif meeting.unknown:
+        yield _no_dump(field, meeting)
+    elif meeting.met:
+        yield _stall(field, meeting)
+
+
+def _moved(field: Field, shift: Shift) -> Diagnosis:
+    step = shift.steps[0]
+    rule: Rule = barrier_off_by_one.RULE if operations.family(step.op) == "barrier" else undecided.RULE
+    doing = verb(shift.ranks, "left out", "left out") if shift.skipped else "added"
+    who, others = ranks(shift.ranks), ranks(shift.others)
+    count = len(shift.steps)
+    more = f" and {count - 1} more" if count > 1 else ""
+    group = label(field, shift.meeting)
+    sure = Confidence.LIKELY if len(shift.others) > 1 else Confidence.POSSIBLE
+    return Diagnosis(
+        rule.code,
+        rule.name,
+        Confidence.LIKELY if rule is barrier_off_by_one.RULE else Confidence.POSSIBLE,
+        sure,
+        shift.ranks,
+        field.waiting - shift.ranks,
+        f"{who} {doing} {issued(step)}{more} as number {shift.seq} of {group}; "
+        f"since then {verb(shift.ranks, 'its', 'their')} operations pair with the wrong ones of {others}",
+        f"Collectives of a group pair by their number alone. From number {shift.seq} on, what {who} issued is what "
+        f"{others} issued, moved by {count}: it went unnoticed as long as the operations fitted together, and shows "
+        f"only now, in {issued(shift.meeting.step)}, number {shift.meeting.step.seq}. The dumps do not say why: a "
+        "condition on the rank or on its data, or an exception that was caught.",
+        f"Look at {places(shift.steps)}: every rank of the group must come there equally often.",
+        locations([(shift.ranks if not shift.skipped else shift.others, step.site)], field, shift.ranks),
+        tuple(
+            f"number {shift.seq + n} is {issued(s)} on {others if shift.skipped else who}"
+            for n, s in enumerate(shift.steps[:3])
+        ),
+    )
+
+
+def _missing(field: Field, meeting: Meeting, missing: RankSet) -> Diagnosis:
+    """Ranks that issued less than the others and stand in no operation; or few that issued more than all others."""
+    few = len(missing) <= len(field.waiting)
+    culprits = missing if few else meeting.waiting
+    where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
+    if meeting.step.p2p:
+        where = f"{meeting.step.op} of {ranks(meeting.waiting)}"
+    missed = ranks(missing)
+    summary = (
+        f"{missed} never came to {where}; {ranks(field.waiting)} {verb(field.waiting, 'waits', 'wait')}"
+        if few
+        else f"only {ranks(meeting.waiting)} came to {where}; {missed} did not"
+    )
+    return Diagnosis(
+        undecided.RULE.code,
+        undecided.RULE.name,
+        Confidence.POSSIBLE,
+        Confidence.LIKELY if few else Confidence.POSSIBLE,
+        culprits,
+        field.waiting - culprits,
+        summary,
+        f"{missed.capitalize()} stood in no operation that a recorder knows when the dump was written: "
+        f"{verb(missing, 'it was', 'they were')} somewhere in the program, or had ended. What "
+        f"{verb(missing, 'it', 'they')} did there, dumps cannot tell. Everybody else waits for it, directly or "
+        "through ranks that do.",
+        f"Look at what {missed} did after {_last(field, missing)}; a stack of {verb(missing, 'it', 'them')} "
+        "(py-spy dump) or its log given beside the dumps says more.",
+        locations(((RankSet.of([rank]), _last_site(field, rank)) for rank in missing), field, field.waiting),
+        tuple(
+            a_few(
+                f"rank {rank}: the last of {label(field, meeting)} was {_frontier(field, meeting, rank)}"
+                for rank in missing
+            )
+        ),
+    )
+
+
+def _last_site(field: Field, rank: Rank) -> Site | None:
+    steps = field.crowd.members[rank].ring.steps
+    return steps[-1].site if steps else None
+
+
+def _last(field: Field, missing: RankSet) -> str:
+    steps = field.crowd.members[missing.members[0]].ring.steps
+    return issued(steps[-1]) if steps else "its start"
+
+
+def _frontier(field: Field, meeting: Meeting, rank: Rank) -> str:
+    member = field.crowd.members[rank]
+    for role, group in enumerate(member.groups):
+        front = field.outlook(rank).fronts.get(role)
+        if group.name == meeting.group.name and front is not None:
+            return f"number {front.last.seq}, {issued(front.last)}"
+    return "none that its ring holds"
+
+
+def _mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Step]]) -> Diagnosis:
+    """All came to the same number of the group, with operations or tensors that do not fit together."""
+    usual, odd = sides[0], sides[1:]
+    tie = len(odd[0][0]) == len(usual[0])
+    culprits = RankSet() if tie else RankSet.of(rank for members, _ in odd for rank in members)
+    families = {operations.family(step.op) for _, step in sides}
+    numels = {_numel(step) for _, step in sides}
+    rule = (
+        collective_order_mismatch.RULE
+        if len(families) > 1
+        else shape_mismatch.RULE
+        if len(numels) > 1
+        else dtype_mismatch.RULE
+    )
+    told = [f"{ranks(members)} {verb(members, 'issues', 'issue')} {_full(step)}" for members, step in sides[::-1]]
+    where = f"number {meeting.step.seq} of {label(field, meeting)}"
+    return Diagnosis(
+        rule.code,
+        rule.name,
+        Confidence.LIKELY,
+        Confidence.POSSIBLE if tie else Confidence.LIKELY,
+        culprits,
+        field.waiting - culprits,
+        f"at {where} {', '.join(a_few(told))}",
+        "Collectives of a group pair by their number alone, and nothing checks that they fit: operations that differ, "
+        "in kind or in size, wait for partners and data that do not come.",
+        "Issue the same operations in one order on every rank, with tensors of one size and type.",
+        locations(((members, step.site) for members, step in (*odd, usual)), field, RankSet()),
+        tuple(a_few(told)),
+    )
+
+
+def _numel(step: Step) -> int:
+    total = 0
+    for shape in step.sizes:
+        count = 1
+        for extent in shape:
+            count *= extent
+        total += count
+    return total
+
+
+def _full(step: Step) -> str:
+    return f"{issued(step)} with {_numel(step)} elements{' of ' + step.dtypes[0] if step.dtypes else ''}"
+
+
+def _no_dump(field: Field, meeting: Meeting) -> Diagnosis:
+    missing = meeting.unknown
+    where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
+    return Diagnosis(
+        undecided.RULE.code,
+        undecided.RULE.name,
+        Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        missing,
+        field.waiting - missing,
+        f"{ranks(missing)} left no dump; all others of the group wait in {where}",
+        f"Every member that left a dump has come to {where}. Whether {ranks(missing)} came is not known: a rank that "
+        "was killed, or that hangs where the dump cannot be written, leaves none.",
+        f"Look for the dump, the log and the exit status of {ranks(missing)}.",
+        locations([(meeting.waiting, meeting.step.site)], field, RankSet()),
+        (f"{len(meeting.waiting)} of {len(meeting.group.members)} ranks have come to it",),
+    )
+
+
+def _stall(field: Field, meeting: Meeting) -> Diagnosis:
+    gave_up = any(step.timed_out for step in meeting.steps.values())
+    where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
+    return Diagnosis(
+        transport_stall.RULE.code,
+        transport_stall.RULE.name,
+        Confidence.LIKELY if gave_up else Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        RankSet(),
+        field.waiting,
+        f"all of {label(field, meeting)} are in {where}, none is missing, and it is not complete",
+        "Every member has issued the same operation, so the program agrees with itself. If it did not end, what "
+        "carries the data is at fault; a dump that was written while all went well looks the same.",
+        "Test the transport without the program (nccl-tests, iperf), read dmesg, and switch parts of it off one at a "
+        "time: NCCL_P2P_DISABLE=1, NCCL_IB_DISABLE=1, NCCL_SOCKET_IFNAME or GLOO_SOCKET_IFNAME.",
+        locations([(meeting.waiting, meeting.step.site)], field, RankSet()),
+        (f"{len(meeting.waiting)} of {len(meeting.group.members)} ranks have come to it",),
+    )
+
+
+def culprits_of(diagnoses: Iterable[Diagnosis]) -> RankSet:
+    return RankSet.of(rank for diagnosis in diagnoses for rank in diagnosis.culprits)

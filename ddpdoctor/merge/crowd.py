@@ -1,0 +1,86 @@
+"""Recorders of many ranks put together: the groups' members completed, equal rings made one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ddpdoctor.model.collectives import Recorder, RecorderEntry
+from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
+from ddpdoctor.model.ranks import Group, Rank
+
+_DEFAULT = frozenset({"default_pg"})
+
+
+def complete(members: Mapping[Rank, Member], world_size: int = 0) -> Crowd:
+    """A crowd whose groups all have members.
+
+    gloo's dumps name no members: the default group has all ranks, any other those that were seen to use it.
+    """
+    named = [group.members[-1] + 1 for group in _groups(members) if group.members]
+    world = max([world_size, *named, *(rank + 1 for rank in members)], default=0)
+    users: dict[str, set[Rank]] = {}
+    for rank, member in members.items():
+        for group in member.groups:
+            if not group.members:
+                users.setdefault(group.name, set()).add(rank)
+    if not users:
+        return Crowd(world, members)
+    everyone = tuple(Rank(rank) for rank in range(world))
+    full = {name: everyone if name == "0" else tuple(sorted(ranks)) for name, ranks in users.items()}
+    completed: dict[tuple[Group, ...], tuple[Group, ...]] = {}
+    for member in members.values():
+        if member.groups not in completed:
+            completed[member.groups] = tuple(
+                group if group.members else replace(group, members=full[group.name]) for group in member.groups
+            )
+    whole = {rank: replace(member, groups=completed[member.groups]) for rank, member in members.items()}
+    return Crowd(world, whole, frozenset(users) - {"0"})
+
+
+def _groups(members: Mapping[Rank, Member]) -> list[Group]:
+    found: dict[int, Group] = {}
+    for member in members.values():
+        for group in member.groups:
+            found[id(group)] = group
+    return list(found.values())
+
+
+def fold(recorders: Mapping[Rank, Recorder], world_size: int = 0) -> Crowd:
+    """A crowd of recorders that were read one by one."""
+    rings: dict[tuple[bool, tuple[Step, ...]], Ring] = {}
+    members: dict[Rank, Member] = {}
+    for rank, recorder in recorders.items():
+        groups = _in_order(recorder)
+        roles = {group.name: role for role, group in enumerate(groups)}
+        steps = tuple(_step(entry, roles, groups) for entry in recorder.entries)
+        ring = rings.setdefault((recorder.truncated, steps), Ring(steps, recorder.truncated))
+        members[rank] = Member(rank, ring, groups, recorder.newest_ns, recorder.version)
+    return complete(members, world_size)
+
+
+def _in_order(recorder: Recorder) -> tuple[Group, ...]:
+    """The recorder's groups; those that it names only in its entries come last, without members."""
+    named = {group.name: group for group in recorder.groups}
+    for entry in recorder.entries:
+        if entry.group not in named:
+            named[entry.group] = Group(entry.group, ())
+    return tuple(named.values())
+
+
+def _step(entry: RecorderEntry, roles: Mapping[str, int], groups: tuple[Group, ...]) -> Step:
+    role = roles[entry.group]
+    members = groups[role].members
+    return Step(
+        role=role,
+        seq=entry.seq,
+        op=entry.op,
+        backend=entry.backend,
+        sizes=entry.input_sizes,
+        dtypes=entry.input_dtypes,
+        site=entry.site,
+        finished=entry.retired or entry.state == "completed",
+        timed_out=entry.timed_out,
+        p2p=entry.p2p,
+        peer=members.index(entry.peer) if entry.peer is not None and entry.peer in members else None,
+    )
