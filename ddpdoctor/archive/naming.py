@@ -57,6 +57,11 @@ def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
     return found
 
 
+def shape(name: str) -> str:
+    """The name without its numbers: files of one kind, one for each rank, have the same."""
+    return _NUMBER.sub("#", name)
+
+
 _TRAILING = re.compile(r"(\d{1,7})(?:\.[A-Za-z]+)*$")
 
 

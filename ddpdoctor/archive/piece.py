@@ -98,6 +98,8 @@ class Mention:
 
     #: what it said at its worst, "" for nothing of interest
     warning: str = ""
+    #: it is known by nothing but the name of a file that says nothing
+    silent: bool = False
 
 
 Payload = Recorder | Stacks | Page | ProcessState | Raised | Timeout | Ended | Missing | Fatal | Mention

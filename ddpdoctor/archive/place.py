@@ -34,8 +34,18 @@ class Placed:
     lost: tuple[Piece, ...]
 
     def told_by(self, source: RankFrom) -> RankSet:
-        """Ranks of which some piece is known by this."""
-        return RankSet.of(r for r, pieces in self.by_rank.items() if any(p.rank_from is source for p in pieces))
+        """Ranks that are known by this and by nothing better."""
+        order = list(RankFrom)
+        best = {
+            rank: min(order.index(piece.rank_from) for piece in pieces if piece.rank_from)
+            for rank, pieces in self.by_rank.items()
+        }
+        return RankSet.of(rank for rank, index in best.items() if order[index] is source)
+
+
+def _silent(piece: Piece) -> bool:
+    """A file that says nothing: its name makes a rank only where its like says something of other ranks."""
+    return isinstance(piece.payload, Mention) and piece.payload.silent
 
 
 def who(stacks: Stacks) -> Who:
@@ -58,8 +68,9 @@ def place(pieces: Sequence[Piece]) -> Placed:
     owned = [_owned(piece, by_pid, by_name) for piece in owned]
     owned = _data_workers(_by_order(_unnamed_exceptions(owned)))
     by_rank: dict[Rank, list[Piece]] = {}
+    telling = {naming.shape(piece.name) for piece in kept if not _silent(piece)}
     for piece in owned:
-        if piece.rank is not None:
+        if piece.rank is not None and (not _silent(piece) or naming.shape(piece.name) in telling):
             by_rank.setdefault(piece.rank, []).append(piece)
     lost = tuple(piece for piece in owned if piece.rank is None)
     return Placed({rank: tuple(by_rank[rank]) for rank in sorted(by_rank)}, lost)

@@ -27,7 +27,7 @@ _FRONTIER = re.compile(rf"last enqueued(?: NCCL| XCCL)? work: ?{_N}.*?last compl
 _AT = re.compile(rf"(?:at work|NCCL work|XCCL work): ?{_N}, last enqueued")
 _RANK = re.compile(r"\[(?:[^\[\]]{0,200} )?Rank (\d{1,7})\]")
 #: 2.5 on: both numbers, then the description; before: one number, or number and description
-_GUID = re.compile(r"\[PG (?:ID \S+ )?GUID ([^\s(\]]{1,80})(?:\(([^)\]]{0,80})\))? Rank \d")
+_GUID = re.compile(r"\[PG (?:ID \S+ )?(?:PG )?GUID ([^\s(\]]{1,80})(?:\(([^)\]]{0,80})\))? Rank \d")
 _OLD_GROUP = re.compile(r"\[PG ([^\s\]]{1,80})(?: \(([^)\]]{0,80})\))? Rank \d")
 
 #: torch's OpType -> canonical names, as the rules and the recorder know them

@@ -61,6 +61,8 @@ def stand(rank: RankEvidence | None, wait: Wait | None, now: float, *, alleged: 
     if _moves(rank):
         what = "a call that holds the interpreter's lock" if silent else _activity_words(rank)
         return Standing(Activity.WORKING, site, f"working in {what}", holds_gil=silent)
+    if not (rank.stacks or rank.page or rank.process):
+        return Standing(Activity.UNKNOWN, site, "in code that nothing shows")
     if rank.motion is None and not (alleged and _idle(rank)):
         return Standing(Activity.UNKNOWN, site, "in none of the waits that we know")
     place = f"standing still in {site.function}" if site else "standing still"

@@ -18,7 +18,7 @@ class RankStatus:
     """One rank in one line: what it is doing and where."""
 
     rank: Rank
-    #: "waiting", "working", "stopped", "exited", "unseen"
+    #: "waiting", "working", "stopped", "exited", "unclear", "unseen"
     state: str
     #: what it is in, for people: "all_reduce seq 8", "exit status 0", "stopped by a signal"
     label: str

@@ -14,6 +14,7 @@ _TINTS = {
     "exited": Tint.ALARM,
     "working": Tint.WARN,
     "still": Tint.WARN,
+    "unclear": Tint.WARN,
     "unseen": Tint.WARN,
 }
 #: columns for the line of source, tried one after the other

@@ -1,4 +1,4 @@
-"""What a job whose bundle this is would have left behind without `watch`: dumps, stacks and a log, loose in a folder."""
+"""What a job whose bundle this is would have left behind without `watch`: dumps, stacks and a log, in a folder."""
 
 from __future__ import annotations
 
@@ -84,5 +84,7 @@ def summary(capture: Capture, ranks: list[RankEvidence]) -> str:
             f"  rank      : {seen.rank} (local_rank: {seen.rank})\n"
             f"  exitcode  : {seen.exit.status} (pid: {seen.exit.pid})\n  error_file: <N/A>\n  traceback : {signal}\n"
         )
-    first = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n" + "=" * 60 + "\ntrain.py FAILED\n"
-    return f"{first}{'-' * 60}\nFailures:\n{''.join(blocks[:-1])}{'-' * 60}\nRoot Cause (first observed failure):\n{blocks[-1]}{'=' * 60}\n"
+    thick, thin = "=" * 60 + "\n", "-" * 60 + "\n"
+    head = f"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n{thick}train.py FAILED\n{thin}"
+    others = "".join(blocks[:-1]) or "  <NO_OTHER_FAILURES>\n"
+    return f"{head}Failures:\n{others}{thin}Root Cause (first observed failure):\n{blocks[-1]}{thick}"

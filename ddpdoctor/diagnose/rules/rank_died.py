@@ -27,7 +27,7 @@ import signal
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import failure as failures
-from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose import shapes, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import Failure
 from ddpdoctor.diagnose.rule import Rule
@@ -43,6 +43,7 @@ RULE = Rule(
     excludes=("DD252", "DD253"),
     fixture="rank-died",
     specificity=90,
+    lint=("DD124",),
 )
 
 #: torchrun's summary tells the time of a failure in whole seconds
@@ -170,8 +171,11 @@ def _fix(first: Failure) -> str:
 
 
 def _evidence(facts: Facts, first: Failure) -> Iterator[str]:
-    started = facts.evidence.timing.started
+    timing = facts.evidence.timing
+    started = timing.started
+    clocked = timing.collected > started  # what was left behind does not say when the job began
     for failure in facts.failures:
         what = f"raised {failure.raised.type}" if failure.raised else _ended(failure)
         role = "" if failure is first else (" (a victim)" if failure.victim else "")
-        yield f"rank {failure.rank} {what} {wording.seconds(failure.time - started)} after the start{role}"
+        when = f" {wording.seconds(failure.time - started)} after the start" if clocked else ""
+        yield f"rank {failure.rank} {what}{when}{role}"
