@@ -75,8 +75,8 @@ class Holders:
         other = sockets.other_end(self._proc / str(pid), inode)
         if not other:
             return (), ""
-        found = self._holders((o for o in self._find(f"socket:[{other}]") if o.pid != pid), Relation.PEER)
-        return found, self._unseen
+        ends = self._find(f"socket:[{other}]")
+        return self._holders([end for end in ends if end.pid != pid] or ends, Relation.PEER), self._unseen
 
     def _at_end(self, pid: int, target: str, relation: Relation) -> Found:
         wanted = (os.O_RDONLY, os.O_RDWR) if relation is Relation.READER else (os.O_WRONLY, os.O_RDWR)

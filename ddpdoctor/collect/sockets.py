@@ -60,7 +60,17 @@ def other_end(folder: Path, inode: str) -> str:
         return _unix_peer(int(inode)) if inode.isdigit() else ""
     wanted = mine.protocol, mine.remote, mine.local
     ends = (one for one in known.values() if (one.protocol, one.local, one.remote) == wanted)
-    return next((end.inode for end in ends if end.inode not in ("0", inode)), "")
+    found = next((end.inode for end in ends if end.inode not in ("0", inode)), "")
+    return found or _listener(known, mine)
+
+
+def _listener(known: dict[str, Socket], mine: Socket) -> str:
+    """The listening socket of a connection that its server has not accepted yet (or is still to answer)."""
+    host, _, port = mine.remote.rpartition(":")
+    every = {f"{one}:{port}" for one in (host, "0.0.0.0", "[" + ":".join(["0000"] * 8) + "]")}
+    local = host == mine.local.rpartition(":")[0] or host.startswith("127.")
+    ends = (one for one in known.values() if local and one.state == "LISTEN" and one.local in every)
+    return next((end.inode for end in ends), "")
 
 
 def address(text: str) -> str:

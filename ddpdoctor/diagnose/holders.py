@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ddpdoctor.diagnose import frames
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.processes import Child, Descriptor, Holder
 from ddpdoctor.model.ranks import Rank, RankSet
 
@@ -32,6 +33,12 @@ def listed(facts: Facts, holders: Iterable[Holder]) -> str:
     names = list(dict.fromkeys(named(facts, holder) for holder in holders))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return "; ".join(names[:_MOST_NAMED]) + more
+
+
+def doing(facts: Facts, rank: Rank) -> str:
+    """`in all_reduce seq 8`, `standing still in load`: to be put behind "which is"."""
+    standing = facts.standing(rank)
+    return f"in {standing.label}" if standing.activity is Activity.WAITING else standing.label
 
 
 def rank_of(facts: Facts, holder: Holder) -> Rank | None:

@@ -111,6 +111,16 @@ def holder_inside(facts: Facts, seen: RankEvidence, lock: str) -> tuple[Thread, 
     return found[0] if len(found) == 1 else None
 
 
+def takers(facts: Facts, seen: RankEvidence, lock: str) -> tuple[tuple[Thread, Site], ...]:
+    """Threads of a rank, but for its main thread, whose functions take this lock, and where."""
+    return tuple(
+        (thread, site)
+        for thread in (seen.stacks.threads if seen.stacks else ())
+        if thread.os_id != seen.worker.pid
+        and (site := polling.taken_by(facts.evidence.code, frames.user_frames(thread.frames), lock))
+    )
+
+
 def _name(thread: Thread) -> str:
     return f"thread {thread.name or thread.os_id}"
 

@@ -108,6 +108,18 @@ def _in_head(node: ast.With | ast.AsyncWith, line: int) -> bool:
     return node.lineno <= line < max(node.body[0].lineno, node.lineno + 1)
 
 
+def taken_by(code: Mapping[str, SourceFile], frames: Iterable[Site], lock: str) -> Site | None:
+    """Where the functions of these frames take the same lock, if they do: told by its last name."""
+    wanted = lock.rpartition(".")[2]
+    for frame in frames:
+        function = source.function_around(code, frame)
+        for node in ast.walk(function) if function else ():
+            items = node.items if isinstance(node, (ast.With, ast.AsyncWith)) else []
+            if any(source.last_name(item.context_expr) == wanted for item in items):
+                return Site(frame.file, getattr(node, "lineno", frame.line), frame.function)
+    return None
+
+
 def inside_of(code: Mapping[str, SourceFile], frames: Iterable[Site], lock: str) -> Site | None:
     """The innermost of these frames that stands inside a `with` of the same lock: told by its last name.
 

@@ -228,6 +228,13 @@ def around(code: Mapping[str, SourceFile], site: Site) -> tuple[ast.AST, ...]:
     return tuple(reversed(_chain(code, site)))
 
 
+def function_around(code: Mapping[str, SourceFile], site: Site) -> ast.AST | None:
+    """The innermost function around a line; None for code outside of functions, or where the source is not known."""
+    tree = parsed(code, site.file)
+    found = [node for node in _around(tree, site.line) if isinstance(node, _FUNCTIONS)] if tree else []
+    return found[-1] if found else None
+
+
 def _chain(code: Mapping[str, SourceFile], site: Site) -> list[ast.AST]:
     """Nodes around the line, outermost first, from the innermost function on."""
     tree = parsed(code, site.file)

@@ -40,6 +40,8 @@ class Wait:
     any_of: RankSet = _NOBODY
     #: members whose operation at the same place of the group is another one
     mismatched: RankSet = _NOBODY
+    #: key of the store that it waits for, "" for other waits
+    key: str = ""
     #: why this wait can carry no proof, "" where it can
     doubt: str = ""
 
@@ -111,7 +113,8 @@ def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
     if call.kind is Kind.STORE:
         doubt = doubt or "who sets a store key is not known"
         others = RankSet.of(range(evidence.world_size)) - RankSet.of([rank.rank])
-        return Wait(rank.rank, call.thread, call.op, call.kind, call.site, call.since, any_of=others, doubt=doubt)
+        place = rank.rank, call.thread, call.op, call.kind, call.site, call.since
+        return Wait(*place, any_of=others, key=call.detail, doubt=doubt)
     if operations.family(call.op) in operations.UNRECORDED:
         return _counted_wait(evidence, rank, call, doubt)
     entry = _entry_of(rank, call)

@@ -95,4 +95,11 @@ def _owner(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
     if inside is not None:
         thread, site = inside
         return f"thread {thread.name or thread.os_id} of rank {rank} is inside of it at {wording.place(site)}"
+    found = locks.takers(facts, seen, taken) if taken else ()
+    if len(found) == 1:
+        thread, site = found[0]
+        return (
+            f"thread {thread.name or thread.os_id} of rank {rank}, which takes it at {wording.place(site)}, probably "
+            "held it when the worker was forked"
+        )
     return f"it was probably held by another thread of rank {rank} when the worker was forked"

@@ -115,8 +115,8 @@ def _doing(facts: Facts, owners: RankSet) -> str:
     """What the ranks that hold the lock are doing meanwhile."""
     if not owners:
         return ""
-    label = facts.standing(owners.members[0]).label
-    return f" {wording.ranks(owners).capitalize()} {wording.verb(owners, 'is', 'are')} {label}."
+    doing = holders.doing(facts, owners.members[0])
+    return f" {wording.ranks(owners).capitalize()} {wording.verb(owners, 'is', 'are')} {doing}."
 
 
 def _advice(wait: LockWait) -> str:

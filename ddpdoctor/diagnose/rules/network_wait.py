@@ -57,7 +57,7 @@ _CLIENTS = (
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for rank in facts.blockers:
         sleep = sleep_of(facts, rank)
-        if sleep is not None and (_on_socket(sleep) or sleep.within(*_CLIENTS)) and not _peers(facts, sleep):
+        if sleep is not None and (_on_socket(sleep) or sleep.within(*_CLIENTS)) and not _peers(facts, rank, sleep):
             yield _diagnosis(facts, rank, sleep)
 
 
@@ -65,9 +65,10 @@ def _on_socket(sleep: Sleep) -> bool:
     return sleep.calls(*_CALLS) and sleep.target is not None and sleep.target.kind == "socket"
 
 
-def _peers(facts: Facts, sleep: Sleep) -> RankSet:
-    """Ranks of this job at the other end: what they owe each other is no network that does not answer."""
-    return holders.peers(facts, sleep.target, sleep.holders) if sleep.target and _on_socket(sleep) else RankSet()
+def _peers(facts: Facts, rank: Rank, sleep: Sleep) -> RankSet:
+    """Other ranks of this job at the other end: what they owe each other is no network that does not answer."""
+    found = holders.peers(facts, sleep.target, sleep.holders) if sleep.target and _on_socket(sleep) else RankSet()
+    return found - RankSet.of([rank])
 
 
 def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:

@@ -112,4 +112,5 @@ def _evidence(facts: Facts, culprits: RankSet, left: RankSet) -> Iterator[str]:
             yield f"rank {rank}'s last recorded call is at {wording.place(site)}"
     for wait in facts.graph.all_waits():
         if wait.rank in left and wait.targets:
-            yield f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}"
+            key = f" of the store's key {wait.key}" if wait.key else ""
+            yield f"rank {wait.rank} waits in {wait.op}{key} for {wording.ranks(wait.targets)}"

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import holders, polling, shapes, wording
+from ddpdoctor.diagnose import holders, polling, shapes, storekeys, wording
 from ddpdoctor.diagnose.asleep import sleep_of, waits_on
 from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.facts import Facts
@@ -160,22 +160,34 @@ def _reasons(story: Story) -> str:
 def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
     who = wording.ranks(blockers)
     standing = facts.standing(blockers.members[0])
-    doing = f"{wording.verb(blockers, 'is', 'are')} {standing.label} at {wording.place(standing.site)}"
+    where = f" at {wording.place(standing.site)}" if standing.site else ""
+    doing = f"{wording.verb(blockers, 'is', 'are')} {standing.label}{where}"
     verb = wording.verb(facts.waiting, "waits", "wait")
     summary = f"{wording.ranks(facts.waiting)} {verb} for {who}, which {doing}" if facts.waiting else f"{who} {doing}"
+    one_look = all(facts.standing(rank).activity is Activity.UNKNOWN for rank in blockers)
+    moved = "One look does not tell whether it moves." if one_look else "It did not move between two samples."
     return Diagnosis(
         RULE.code,
         RULE.name,
         Confidence.POSSIBLE,
-        Confidence.LIKELY if len(blockers) <= len(facts.waiting) else Confidence.POSSIBLE,
+        Confidence.LIKELY if len(blockers) <= len(facts.waiting) and not one_look else Confidence.POSSIBLE,
         blockers,
         facts.waiting - blockers,
         summary,
-        f"{who.capitalize()} did not move between two samples. {_what_for(facts, blockers)} It may still come.",
+        f"{who.capitalize()}: {moved} {_what_for(facts, blockers)} It may still come.{_keys(facts)}",
         "Look at the line where it stands, and at what that call needs to return.",
         (*facts.standing_locations(blockers), *facts.standing_locations(facts.waiting)),
         tuple(f"rank {rank}: {'; '.join(_details(facts, rank))}" for rank in blockers),
     )
+
+
+def _keys(facts: Facts) -> str:
+    """Keys of the store that ranks wait for, as a sentence to put behind others."""
+    wait = next((wait for wait in facts.graph.all_waits() if wait.key), None)
+    if wait is None:
+        return ""
+    found = storekeys.setters(facts.evidence.code, wait.key, facts.evidence.world_size)
+    return f" Rank {wait.rank} waits for the store's key '{wait.key}'. {_owed(facts, wait.key, found, RankSet())}"
 
 
 def _what_for(facts: Facts, blockers: RankSet) -> str:
@@ -208,6 +220,9 @@ def _details(facts: Facts, rank: Rank) -> Iterator[str]:
 
 def _by_waits(facts: Facts) -> Diagnosis:
     """The histories say nothing; tell where everybody waits, and for whom."""
+    keyed = _by_keys(facts)
+    if keyed is not None:
+        return keyed
     classes = _classes(facts)
     smallest = classes[-1]
     odd = len(classes) == 2 and len(smallest) < len(classes[0])
@@ -227,6 +242,51 @@ def _by_waits(facts: Facts) -> Diagnosis:
         facts.standing_locations(facts.waiting),
         tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
     )
+
+
+def _by_keys(facts: Facts) -> Diagnosis | None:
+    """Ranks wait for a key of the store: which, and who should have set it, if the source tells."""
+    waits = [wait for wait in facts.graph.all_waits() if wait.key]
+    if not waits:
+        return None
+    held = RankSet.of(wait.rank for wait in waits)
+    wait = waits[0]
+    found = storekeys.setters(facts.evidence.code, wait.key, facts.evidence.world_size)
+    owing = RankSet.of(setter.rank for setter in found if setter.rank is not None) - held
+    culprits = owing if len(found) == 1 else RankSet()
+    keys = sorted({wait.key for wait in waits})
+    shown = ", ".join(f"'{key}'" for key in keys[:3]) + (" and others" if len(keys) > 3 else "")
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        culprits,
+        facts.waiting - culprits,
+        f"{wording.ranks(held)} {wording.verb(held, 'waits', 'wait')} in {wait.op} for the store's key {shown}, which "
+        f"nobody has set",
+        f"{_owed(facts, wait.key, found, culprits)} What the other ranks wait for is listed below.",
+        "Let the key be set on every way that leads to the wait, or give the wait a timeout of its own.",
+        (
+            *facts.standing_locations(held),
+            *(facts.location(culprits, setter.site) for setter in found),
+            *facts.standing_locations(RankSet.of(range(facts.evidence.world_size)) - held),
+        ),
+        tuple(f"rank {rank}: {standing.label}" for rank, standing in sorted(facts.standings.items())),
+    )
+
+
+def _owed(facts: Facts, key: str, found: tuple[storekeys.Setter, ...], culprits: RankSet) -> str:
+    """Which lines set the key, and what the rank that has to is doing instead."""
+    if not found:
+        return f"No line that was read sets '{key}'."
+    places = ", ".join(
+        f"{wording.place(setter.site)}{f' under `{setter.condition}`' if setter.condition else ''}" for setter in found
+    )
+    if not culprits:
+        return f"'{key}' is set at {places}; which rank has to is not known."
+    rank = culprits.members[0]
+    return f"'{key}' is set at {places}, by its number on rank {rank}, which is {holders.doing(facts, rank)}."
 
 
 def _classes(facts: Facts) -> list[RankSet]:

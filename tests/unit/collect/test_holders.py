@@ -101,6 +101,13 @@ def test_a_socket_and_the_process_at_its_other_end(start: Start, tmp_path: Path,
         assert target.local.startswith("127.0.0.1:")
 
 
+def test_a_connection_that_nobody_has_accepted_yet(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = start(CLIENT.format(family=int(socket.AF_INET), where=repr(listener.getsockname())))
+        thread = waits(client.pid, lambda t: t.call == "recvfrom")
+        assert who(thread.holders) == [(os.getpid(), Relation.PEER)]
+
+
 def test_a_socket_without_connection(start: Start) -> None:
     process = start(
         "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('127.0.0.1', 0)); "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.diagnose.polling import Poll, inside_of, lock_taken, polled_file
+from ddpdoctor.diagnose.polling import Poll, inside_of, lock_taken, polled_file, taken_by
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 
@@ -100,6 +100,12 @@ def test_locks_that_lines_take() -> None:
     assert lock_taken(known, at(LOCKS, "acquire()")) == "table.lock"
     assert lock_taken(known, at(LOCKS, "self.n += 1")) == ""
     assert lock_taken(known, at(LOCKS, "    work()")) == ""
+
+
+def test_functions_that_take_a_lock() -> None:
+    known = code(LOCKS)
+    assert taken_by(known, [at(LOCKS, "self.n += 1")], "x.lock") == at(LOCKS, "with self.lock:")
+    assert taken_by(known, [at(LOCKS, "work2")], "lock") is None
 
 
 def test_frames_inside_of_a_lock() -> None:
