@@ -26,6 +26,7 @@ RULES = (
     "iterable_no_rank_split",
     "eval_padding_skews_metric",
     "unsharded_custom_sampler",
+    "wrong_sampler_shuffle",
     "ragged_last_batch",
     "collective_under_rank_branch",
     "rank_exit_before_collective",

@@ -151,4 +151,5 @@ def needs(reader: Touch, writer: Touch) -> bool:
         return True
     if writer.use is Use.FILLS:
         return inside
-    return reader.use is Use.LISTS and theirs[: len(mine)] == mine
+    # a folder is listed for the files that a loop has put there, not for a log beside them
+    return reader.use is Use.LISTS and theirs[: len(mine)] == mine and bool(writer.call.context.loops)
