@@ -24,6 +24,7 @@ from ddpdoctor.model.diagnosis import Outcome
 if TYPE_CHECKING:
     from ddpdoctor.model.report import Report
     from ddpdoctor.repro.case import Case
+    from ddpdoctor.repro.nccl import Nccl
     from ddpdoctor.repro.runner import Result
 
 #: seconds between two signs of life
@@ -51,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (show, running):
         action.add_argument("--fixed", action="store_true", help="the cured program instead of the broken one")
     running.add_argument("--ranks", type=_positive, metavar="N", help="number of processes (default: the case's own)")
+    running.add_argument(
+        "--backend",
+        choices=("gloo", "nccl"),
+        default="gloo",
+        help="nccl: on the GPUs of this machine, with two ranks where it has one (default: gloo, on the CPU)",
+    )
     every.add_argument("--jobs", type=_positive, default=1, metavar="N", help="cases at a time (default: 1)")
     for action in (listing, running, every):
         action.add_argument("--json", action="store_true", help="print JSON on stdout, everything else on stderr")
@@ -68,7 +75,8 @@ def run(args: argparse.Namespace) -> ExitCode:
     _require_torch()
     stop = threading.Event()
     signal.signal(signal.SIGTERM, _interrupt)
-    results = [_run_one(case, args.ranks, args.fixed, stop)] if case else _run_all(args.jobs, stop)
+    nccl = _nccl(case) if case and args.backend == "nccl" else None
+    results = [_run_one(case, args.ranks, args.fixed, stop, nccl)] if case else _run_all(args.jobs, stop)
     if args.json:
         print(json.dumps([_as_json(result) for result in results], indent=2))
     return ExitCode.OK if all(result.passed or result.skipped for result in results) else ExitCode.FOUND
@@ -105,23 +113,38 @@ def _require_torch() -> None:
         raise UsageError("the cases need torch, and it is not installed", hint="`pip install 'ddpdoctor[torch]'`")
 
 
+def _nccl(case: Case) -> Nccl:
+    """What the machine has to run a case on NCCL. Raises UsageError where the case or the machine cannot."""
+    from ddpdoctor.repro import nccl
+
+    instead = "without --backend it runs on gloo and the CPU"
+    if not case.nccl:
+        raise UsageError(f"{case.name} does not run on NCCL", hint="`ddpdoctor repro list --json` says which do")
+    found = nccl.find()
+    if refused := found.refuses(min(case.ranks, 2)):
+        raise UsageError(f"{case.name} cannot run on NCCL here: {refused}", hint=instead)
+    return found
+
+
 def _interrupt(_number: int, _frame: object) -> None:
     """SIGTERM ends us as Ctrl-C does, so that the job is ended too."""
     raise KeyboardInterrupt
 
 
-def _run_one(case: Case, ranks: int | None, fixed: bool, stop: threading.Event) -> Result:
+def _run_one(case: Case, ranks: int | None, fixed: bool, stop: threading.Event, nccl: Nccl | None) -> Result:
     from ddpdoctor.repro import runner
 
-    ranks = ranks or case.ranks
+    ranks = ranks or (case.ranks if nccl is None or nccl.gpus >= case.ranks else 2)
+    if nccl and (refused := nccl.refuses(ranks)):
+        raise UsageError(f"{case.name} cannot run on NCCL here: {refused}", hint="give fewer --ranks")
     program = case.fixed if fixed else case.broken
     folder = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-")) / case.name
-    command = runner.launch_command(case.launcher, program, ranks)
+    command = [*runner.launch_command(case.launcher, program, ranks), *runner.backend_arguments(nccl)]
     _say(f"{case.name}: {case.summary}")
     watched = "" if case.harm else "ddpdoctor watch --on-hang stop -- "
     _say(f"starting {ranks} ranks: {watched}{' '.join(_short(word) for word in command)}")
     live = _Live(folder)
-    result = runner.run(case, ranks=ranks, fixed=fixed, folder=folder, stop=stop, tick=live)
+    result = runner.run(case, ranks=ranks, fixed=fixed, folder=folder, stop=stop, tick=live, nccl=nccl)
     if result.report is not None and not live.told:
         live.tell(result.report)
     _show_harm(result)

@@ -58,6 +58,8 @@ class Case:
     harm: Harm | None = None
     #: other numbers of ranks at which it goes wrong in the same way, and who is to blame there
     elsewhere: Mapping[int, RankSet] = field(default_factory=dict)
+    #: the program takes `--backend nccl`
+    nccl: bool = False
     #: the file with `line`, relative to the folder
     file: str = "broken.py"
 

@@ -26,7 +26,7 @@ LAUNCHERS = ("torchrun", "torch.distributed.run", "accelerate", "spawn", "python
 _KEYS = frozenset(
     {
         *("code", "name", "summary", "ranks", "culprits", "elsewhere", "locate", "deadlock", "outcome"),
-        *("launcher", "lint", "stall_after", "sometimes_proven", "needs", "seconds"),
+        *("launcher", "lint", "stall_after", "sometimes_proven", "needs", "nccl", "seconds"),
     }
 )
 #: `outcome` of a program that neither hangs nor dies of it, and the keys that say how the harm shows
@@ -92,6 +92,7 @@ def load(folder: Path) -> Case:
         seconds=fields.get("seconds", int),
         harm=_harm(fields) if outcome == _HARM else None,
         elsewhere=fields.ranks_by_number("elsewhere"),
+        nccl=fields.flag("nccl"),
     )
 
 

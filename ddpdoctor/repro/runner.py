@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -25,9 +25,12 @@ from ddpdoctor.model.report import Report
 from ddpdoctor.report import json
 from ddpdoctor.repro import verdict
 from ddpdoctor.repro.case import Case, Harm
+from ddpdoctor.repro.nccl import Nccl
 
 #: seconds that importing torch may take on a busy machine, on top of what the fixture asks for
 _STARTUP = 60.0
+#: --stall-after on NCCL, where a rank that waits for its GPU is no proof of what it waits for
+_NCCL_PATIENCE = 15
 #: seconds between looks at the run
 _TICK = 0.2
 #: seconds that watch gets to end the job when asked
@@ -73,12 +76,20 @@ def missing(case: Case) -> str:
 
 
 def run(
-    case: Case, *, ranks: int, fixed: bool, folder: Path, stop: threading.Event, tick: Callable[[float], None]
+    case: Case,
+    *,
+    ranks: int,
+    fixed: bool,
+    folder: Path,
+    stop: threading.Event,
+    tick: Callable[[float], None],
+    nccl: Nccl | None = None,
 ) -> Result:
     """Run one program to its end or its verdict; when `stop` is set the job is ended first.
 
     Everything it leaves is in `folder`, which is made: OUTPUT, report.json and the bundle. `tick` is called often, with
-    the seconds since the start. Nothing of the job is left running, whatever happens.
+    the seconds since the start. Nothing of the job is left running, whatever happens. `nccl` is what the machine has,
+    where the program is to run on it; None for the CPU.
     """
     program = case.fixed if fixed else case.broken
     lacking = missing(case)
@@ -86,9 +97,9 @@ def run(
         return Result(case.name, case.code, program.name, ranks, (), 0.0, skipped=lacking)
     folder.mkdir(parents=True)
     began = time.monotonic()
-    plain = launch_command(case.launcher, program, ranks)
-    command = plain if case.harm else [*_watch_command(case, folder), *plain]
-    with _started(command, folder / OUTPUT) as process:
+    plain = [*launch_command(case.launcher, program, ranks), *backend_arguments(nccl)]
+    command = plain if case.harm else [*_watch_command(case, folder, nccl), *plain]
+    with _started(command, folder / OUTPUT, nccl.environment(ranks) if nccl else {}) as process:
         for _ in _until_told(process, folder, case, fixed, began, stop):
             tick(time.monotonic() - began)
         report, status = report_in(folder), process.poll()
@@ -98,7 +109,7 @@ def run(
     elif fixed:
         result = dataclasses.replace(result, checks=verdict.of_fixed(report, status))
     else:
-        result = dataclasses.replace(result, checks=verdict.of_broken(case, ranks, report, status))
+        result = dataclasses.replace(result, checks=verdict.of_broken(case, ranks, report, status, cpu=nccl is None))
     return dataclasses.replace(result, seconds=time.monotonic() - began)
 
 
@@ -137,9 +148,15 @@ def launch_command(launcher: str, program: Path, ranks: int) -> list[str]:
     return [sys.executable, str(program)]
 
 
-def _watch_command(case: Case, folder: Path) -> list[str]:
+def backend_arguments(nccl: Nccl | None) -> list[str]:
+    """How a program that can run on either is told to run on NCCL."""
+    return ["--backend", "nccl"] if nccl else []
+
+
+def _watch_command(case: Case, folder: Path, nccl: Nccl | None) -> list[str]:
     """`watch`, up to and with the `--`."""
-    patience = ["--stall-after", str(case.stall_after)] if case.stall_after is not None else []
+    seconds = case.stall_after if case.stall_after is not None or nccl is None else _NCCL_PATIENCE
+    patience = ["--stall-after", str(seconds)] if seconds is not None else []
     return [
         *(sys.executable, "-m", "ddpdoctor", "watch", "--on-hang", "stop", *patience),
         *("--json", str(folder / _REPORT), "--bundle", str(folder / "bundle"), "--"),
@@ -147,10 +164,10 @@ def _watch_command(case: Case, folder: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def _started(command: list[str], output: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _started(command: list[str], output: Path, added: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """The run in a session of its own, so that a Ctrl-C reaches it through us and once; nothing of it survives."""
     mark = uuid.uuid4().hex
-    environ = {"OMP_NUM_THREADS": "1", **os.environ, _MARK: mark}
+    environ = {"OMP_NUM_THREADS": "1", **os.environ, **added, _MARK: mark}
     with output.open("wb") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environ, start_new_session=True

@@ -85,3 +85,44 @@ def _until(condition: Callable[[], bool], seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.2)
+
+
+def test_a_machine_without_a_gpu_says_so_in_one_line() -> None:
+    done = subprocess.run(
+        [*REPRO, "run", "uneven-inputs", "--backend", "nccl"],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("ddpdoctor: error: uneven-inputs cannot run on NCCL here: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert "without --backend it runs on gloo and the CPU" in done.stderr
+
+
+def test_a_case_for_the_cpu_is_not_run_on_nccl() -> None:
+    done = subprocess.run(
+        [*REPRO, "run", "output-pipe-full", "--backend", "nccl"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "output-pipe-full does not run on NCCL" in done.stderr
+
+
+def test_other_numbers_of_ranks_have_their_own_culprits() -> None:
+    done = subprocess.run(
+        [*REPRO, "run", "uneven-inputs", "--ranks", "2", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)
+    found = {check["what"]: check["found"] for check in result["checks"]}
+    assert (result["ranks"], found["culprits"]) == (2, "1")
