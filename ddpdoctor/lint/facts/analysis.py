@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ddpdoctor.lint.facts import statements
+from ddpdoctor.lint.facts import frameworks, statements
 from ddpdoctor.lint.facts.events import Access, Branch, Call, Context, Iteration
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
@@ -72,6 +72,8 @@ class Analysis:
     outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
     globals_: dict[tuple[str, str], Value | None] = field(default_factory=dict)
     attributes: dict[tuple[object, ...], Value | None] = field(default_factory=dict)
+    #: frameworks' classes that a class inherits from
+    bases: dict[ClassInfo, tuple[str, ...]] = field(default_factory=dict)
     stack: list[FunctionInfo] = field(default_factory=list)
 
     def run(self) -> None:
@@ -151,6 +153,7 @@ class Analysis:
         for extra in (*arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
             if extra is not None:
                 env[extra.arg] = unknown("parameter", id(info), extra.arg)
+        env.update(frameworks.parameters(self, info))
         env.update(rank_parameters(self, info))
         teach(info, env)
         return env

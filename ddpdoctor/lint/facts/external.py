@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import vocabulary, wrapping
+from ddpdoctor.lint.facts import frameworks, vocabulary, wrapping
 from ddpdoctor.lint.facts.frame import Frame
-from ddpdoctor.lint.facts.things import GroupOf, Items, Made, Method, Namespace, Site
+from ddpdoctor.lint.facts.things import GroupOf, Instance, Items, Made, Method, Namespace, Site
 from ddpdoctor.lint.facts.trace import Exit, Op
 from ddpdoctor.lint.facts.values import (
     LOCAL_RANK_NUMBERS,
@@ -83,11 +83,14 @@ def _function(
         tested = wrapping.tested(analysis, frame, path, args, node)
         if tested is not None:
             return tested
-    if path in ("torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn"):
-        _spawn(analysis, frame, args, keywords)
+    if path in frameworks.SPAWNING:
+        _spawn(analysis, frame, frameworks.SPAWNING[path], args, keywords)
     elif path.endswith(".Process") and path.startswith(("torch.multiprocessing", "multiprocessing")):
         _process(analysis, frame, keywords)
+    if path in ("mmengine.dist.get_dist_info", "mmcv.runner.get_dist_info") and not args and not keywords:
+        return of_thing(Items((RANK_NUMBERS, WORLD_NUMBER)), path)
     if path == "deepspeed.initialize":
+        frame.out.append(Op("deepspeed.initialize", None, site))
         return _deepspeed(args, keywords, site, node)
     return _made(path, args, keywords, site, node)
 
@@ -255,10 +258,13 @@ def _method(
         known = _made_method(analysis, frame, method, receiver, thing, args, keywords, site, node)
         if known is not None:
             return known
-    duck = vocabulary.DUCK_METHODS.get(method)
-    if duck is not None:
-        frame.out.append(Op(duck.op, None, site))
-        return unknown("result", site)
+    spec = vocabulary.DUCK_METHODS.get(method)
+    if isinstance(thing, Instance):
+        spec = frameworks.inherited(analysis, thing.info, method, keywords) or spec
+    if spec is not None:
+        return _performed(frame, spec, site)
+    if frameworks.is_first_rank(receiver, method):
+        return _FIRST
     if method == "backward" and "ddp" in receiver.tags and "no_sync" not in frame.withs:
         frame.out.append(Op("backward (DDP)", None, site))
         return NONE
@@ -285,25 +291,22 @@ def _made_method(
     analysis: Analysis, frame: Frame, method: str, receiver: Value, thing: Made, args: tuple[Value, ...],
     keywords: Keywords, site: Site, node: ast.Call,
 ) -> Value | None:  # fmt: skip
-    table = vocabulary.METHODS.get(thing.path)
-    spec = table.get(method) if table is not None else None
+    spec = frameworks.collective(thing.path, method, keywords, thing)
     if spec is not None and not (spec.op == "state_dict (FSDP)" and "LOCAL_STATE_DICT" in frame.module.words):
-        frame.out.append(Op(spec.op, None, site))
-        return unknown("result", site, taint=Taint.UNIFORM if spec.returns_uniform else Taint.UNKNOWN)
+        return _performed(frame, spec, site)
     if thing.path == "os.environ" and method == "get":
         return _environment(args)
     if thing.path.endswith("ArgumentParser") and method in ("parse_args", "parse_known_args"):
         namespace = of_thing(Namespace(site), site)
         return namespace if method == "parse_args" else of_thing(Items((namespace, unknown("rest", site))))
-    if thing.path in vocabulary.WRAPPERS and method == "__call__":
+    if method == "__call__" and (thing.path in vocabulary.WRAPPERS or thing.path in frameworks.FORWARDING):
         local = any(v.taint is Taint.RANK_LOCAL for v in args)
         tags = frozenset({"ddp"}) | frozenset(t for v in args for t in v.tags & _DATA)
         return unknown("forward", site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)
-    if method == "prepare" and thing.path == "accelerate.Accelerator":
+    if (frameworks.kind(thing.path), method) in frameworks.PREPARING:
         return _prepared(args, site)
-    if method == "backward" and thing.path == "accelerate.Accelerator":
-        frame.out.append(Op("backward (Accelerate)", None, site))
-        return NONE
+    if thing.path == frameworks.PARALLEL and method == "run" and args:
+        _start(analysis, frame, args[0], list(args[1:]))
     if method in ("to", "cuda", "cpu", "train", "eval", "float", "half", "double") and _is_object(thing):
         return receiver
     del analysis, keywords, node
@@ -320,14 +323,28 @@ def _prepared(args: tuple[Value, ...], site: Site) -> Value:
     return prepared[0] if len(prepared) == 1 else of_thing(Items(prepared), "prepared", site)
 
 
-def _spawn(analysis: Analysis, frame: Frame, args: tuple[Value, ...], keywords: Keywords) -> None:
+def _performed(frame: Frame, spec: Collective, site: Site) -> Value:
+    """A collective method of a framework's object; a backward under `no_sync` shares nothing."""
+    if not (spec.op.startswith("backward") and frameworks.UNSHARED & set(frame.withs)):
+        frame.out.append(Op(spec.op, None, site))
+    return unknown("result", site, taint=Taint.UNIFORM if spec.returns_uniform else Taint.UNKNOWN)
+
+
+def _spawn(
+    analysis: Analysis, frame: Frame, places: tuple[int, int], args: tuple[Value, ...], keywords: Keywords
+) -> None:
+    named = dict(keywords)
+    target = args[places[0]] if len(args) > places[0] else named.get("fn")
+    given = args[places[1]] if len(args) > places[1] else named.get("args")
+    if target is not None:
+        _start(analysis, frame, target, _items(given))
+
+
+def _start(analysis: Analysis, frame: Frame, target: Value, args: list[Value]) -> None:
+    """A function that new processes run, each with its rank first."""
     from ddpdoctor.lint.facts.calls import spawn
 
-    target = args[0] if args else next((v for k, v in keywords if k == "fn"), None)
-    given = args[1] if len(args) > 1 else next((v for k, v in keywords if k == "args"), None)
-    more = _items(given)
-    if target is not None:
-        spawn(analysis, frame, target, [RANK_NUMBERS.tagged("spawned"), *more])
+    spawn(analysis, frame, target, [RANK_NUMBERS.tagged("spawned"), *args])
 
 
 def _items(given: Value | None) -> list[Value]:

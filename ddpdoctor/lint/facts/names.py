@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import vocabulary, wrapping
+from ddpdoctor.lint.facts import frameworks, vocabulary, wrapping
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import Binding, ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.things import (
@@ -25,7 +25,6 @@ from ddpdoctor.lint.facts.values import (
     ORIGIN,
     RANK_NUMBERS,
     WORLD,
-    WORLD_NUMBER,
     Taint,
     Value,
     const,
@@ -217,9 +216,10 @@ def _unknown_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str
     field_based = _by_stores(analysis, frame, owner, name)
     if field_based is not None:
         return field_based
-    made = _framework_attribute(owner, name)
-    if made is not None:
-        return made
+    if isinstance(owner.thing, Made):
+        made = frameworks.attribute(owner.thing.path, name)
+        if made is not None:
+            return made
     taint = Taint.UNKNOWN
     if name in _DATA_ATTRIBUTES and owner.taint is Taint.RANK_LOCAL:
         taint = Taint.RANK_LOCAL
@@ -233,20 +233,6 @@ def _is_option_holder(module: Module, owner: Value) -> bool:
     """The file declares `--local_rank` itself: the launcher fills it in."""
     thing = owner.thing
     return "local_rank" in module.options and (thing is None or isinstance(thing, (Namespace, Method)))
-
-
-def _framework_attribute(owner: Value, name: str) -> Value | None:
-    made = owner.thing
-    if not isinstance(made, Made):
-        return None
-    if made.path.startswith(("accelerate.", "lightning.")):
-        if name in ("process_index", "global_rank"):
-            return RANK_NUMBERS
-        if name in ("local_process_index", "local_rank"):
-            return LOCAL_RANK_NUMBERS
-        if name in ("num_processes", "world_size"):
-            return WORLD_NUMBER
-    return None
 
 
 def _by_stores(analysis: Analysis, frame: Frame, owner: Value, name: str) -> Value | None:
@@ -303,6 +289,10 @@ def _instance_attribute(analysis: Analysis, frame: Frame, owner: Value, thing: I
         return stored
     if name in vocabulary.FIRST_RANK_ATTRIBUTES:
         return per_rank((True, False, False, False), frozenset({"rank"}))
+    for base in frameworks.bases(analysis, thing.info):
+        found = frameworks.attribute(base, name)
+        if found is not None:
+            return found
     value = unknown("attribute", owner.atoms, name)
     return value._replace(thing=Method(owner, name))
 

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddpdoctor.lint.facts import modules, vocabulary
+from ddpdoctor.lint.facts import frameworks, modules, vocabulary
 from ddpdoctor.lint.facts.events import Branch, Guard, Iteration, Turn
 from ddpdoctor.lint.facts.expressions import evaluate, text_of
 from ddpdoctor.lint.facts.frame import Frame, merge
 from ddpdoctor.lint.facts.things import Class, Function, Items, Made
-from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node
+from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node, Op
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
     MODEL,
@@ -55,6 +55,8 @@ def apply_decorators(analysis: Analysis, frame: Frame, info: modules.FunctionInf
         name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
         if name in ("no_grad", "inference_mode"):
             frame.no_grad = True
+        elif isinstance(decorator, ast.Call) and (decorator.args or any(k.arg == "rank" for k in decorator.keywords)):
+            continue  # another rank, perhaps
         elif name in vocabulary.FIRST_RANK_DECORATORS and not _is_local(analysis, frame, target):
             site = analysis.site(frame, decorator)
             truths = (True, False, False, False)
@@ -205,7 +207,8 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
     thing = over.thing
     if isinstance(thing, Made):
         if thing.path in ("builtins.enumerate", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "builtins.iter", "tqdm",
-                          "tqdm.notebook.tqdm", "rich.progress.track", "itertools.islice") and thing.args:  # fmt: skip
+                          "tqdm.notebook.tqdm", "rich.progress.track", "itertools.islice",
+                          "torch_xla.distributed.parallel_loader.MpDeviceLoader") and thing.args:  # fmt: skip
             inner, element = iterated_of(thing.args[0])
             if thing.path == "builtins.enumerate":
                 element = of_thing(Items((unknown("index", thing.site), element or unknown("item", thing.site))))
@@ -263,6 +266,8 @@ def _leave(kind: str) -> Callable[[Analysis, Frame, Any], None]:
 def _return(analysis: Analysis, frame: Frame, node: Any) -> None:
     value = evaluate(analysis, frame, node.value) if node.value is not None else Value((None,), Taint.UNIFORM)
     frame.returns.append((frame.mask, value))
+    if frameworks.steps_by_itself(analysis, frame.function) and not (value.known and value.constant is None):
+        frame.out.append(Op("backward (Lightning)", None, analysis.site(frame, node)))
     frame.out.append(Exit("return", analysis.site(frame, node)))
     frame.mask = 0
 

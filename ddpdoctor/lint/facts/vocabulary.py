@@ -101,37 +101,12 @@ SAVING = frozenset({
     "checkpoint.save_state_dict",
 })  # fmt: skip
 
-#: methods of a framework's object, by the class that has them
-METHODS: dict[str, dict[str, Collective]] = {
-    FSDP: {"state_dict": Collective("state_dict (FSDP)")},
-    ENGINE: {
-        "save_checkpoint": Collective("save_checkpoint (DeepSpeed)"),
-        "save_16bit_model": Collective("save_16bit_model (DeepSpeed)"),
-    },
-    "lightning.pytorch.Trainer": {"save_checkpoint": Collective("save_checkpoint (Lightning)")},
-    "accelerate.Accelerator": {
-        "wait_for_everyone": Collective("wait_for_everyone"),
-        "gather": Collective("gather_all", returns_uniform=True),
-        "gather_for_metrics": Collective("gather_all", returns_uniform=True),
-        "reduce": Collective("reduce_all", returns_uniform=True),
-        "pad_across_processes": Collective("pad_across_processes"),
-        "check_trigger": Collective("check_trigger", returns_uniform=True),
-    },
-    "accelerate.PartialState": {"wait_for_everyone": Collective("wait_for_everyone")},
-    "accelerate.state.AcceleratorState": {"wait_for_everyone": Collective("wait_for_everyone")},
-    "lightning.fabric.Fabric": {
-        "barrier": Collective("barrier"),
-        "all_gather": Collective("all_gather", returns_uniform=True),
-        "all_reduce": Collective("all_reduce", returns_uniform=True),
-        "broadcast": Collective("broadcast", returns_uniform=True),
-        "save": Collective("save (Fabric)"),
-    },
-}
-
 #: method names that mean one thing on any object, because no other library uses them
 DUCK_METHODS: dict[str, Collective] = {
     "wait_for_everyone": Collective("wait_for_everyone"),
     "full_tensor": Collective("full_tensor"),
+    "main_process_first": Collective("main_process_first"),
+    "local_main_process_first": Collective("main_process_first"),
 }
 
 WRAPPERS = {
@@ -168,16 +143,22 @@ _MODULE_SPELLINGS = (
     ("torch.distributed.nn.functional.", "torch.distributed.nn."),
     ("horovod.torch.mpi_ops.", "horovod.torch."),
     ("pytorch_lightning.", "lightning.pytorch."),
+    ("ignite.distributed.utils.", "ignite.distributed."),
+    ("ignite.distributed.auto.", "ignite.distributed."),
+    ("ignite.distributed.launcher.", "ignite.distributed."),
+    ("mmengine.dist.utils.", "mmengine.dist."),
 )
 
 _HVD = ("allreduce", "allreduce_", "allgather", "broadcast", "broadcast_", "broadcast_parameters", "broadcast_object",
-        "broadcast_optimizer_state", "barrier", "alltoall", "reducescatter", "join")  # fmt: skip
-_IDIST = ("all_reduce", "all_gather", "broadcast", "barrier", "all_gather_tensors_with_shapes")
+        "broadcast_optimizer_state", "barrier", "alltoall", "reducescatter", "join", "allgather_object",
+        "allreduce_async", "allreduce_async_", "allgather_async", "broadcast_async", "broadcast_async_",
+        "grouped_allreduce", "grouped_allreduce_", "alltoall_async")  # fmt: skip
+_IDIST = ("all_reduce", "all_gather", "broadcast", "barrier", "all_gather_tensors_with_shapes", "one_rank_first")
 _MMENGINE = ("all_reduce", "all_gather", "broadcast", "barrier", "sync_random_seed", "broadcast_object_list",
              "all_reduce_dict", "all_gather_object", "gather", "gather_object", "collect_results",
              "collect_results_cpu", "collect_results_gpu", "all_reduce_params")  # fmt: skip
 _XM = ("all_reduce", "all_gather", "mesh_reduce", "rendezvous", "reduce_scatter", "all_to_all", "optimizer_step",
-       "broadcast_master_param")  # fmt: skip
+       "broadcast_master_param", "save")  # fmt: skip
 _DETECTRON = ("synchronize", "all_gather", "gather", "shared_random_seed", "reduce_dict")
 _ACCELERATE = ("gather", "gather_object", "broadcast", "broadcast_object_list", "reduce", "wait_for_everyone",
                "pad_across_processes", "synchronize_rng_states")  # fmt: skip
@@ -205,6 +186,7 @@ def _collectives() -> dict[str, Collective]:
             table[f"{prefix}.{name}"] = Collective(name, returns_uniform="gather" not in name or "all" in name)
     for name in _OPTIMIZER_STATE:
         table[f"{FSDP}.{name}"] = Collective("optim_state_dict (FSDP)")
+    table["ignite.distributed.auto_model"] = Collective("auto_model")
     for path, name in WRAPPERS.items():
         table[path] = Collective(f"{name}()")
     return table
@@ -269,6 +251,7 @@ FIRST_RANK_DECORATORS = frozenset({
     "master_only",
     "main_process_only",
     "on_local_main_process",
+    "one_rank_only",
 })  # fmt: skip
 
 #: modules whose functions compute from their arguments and talk to nobody
