@@ -45,7 +45,7 @@ def assemble(capture: Capture) -> Evidence:
         world_size=_world_size(workers, last),
         ranks=tuple(sorted(ranks, key=lambda r: r.rank)),
         timing=capture.timing,
-        gaps=tuple(dict.fromkeys((*(gap for gap in last.gaps if not _expected(gap, ranks)), *_unseen_holders(ranks)))),
+        gaps=tuple(dict.fromkeys((*_gaps(last, workers, ranks), *_unseen_holders(ranks)))),
         code=capture.code,
         command=redacted_command(capture.command),
         versions=capture.versions,
@@ -101,12 +101,29 @@ def _rank_workers(workers: tuple[Worker, ...], look: _Look) -> list[Worker]:
     A restarted job has an older process of the same rank, which is gone.
     """
     chosen: dict[Rank, Worker] = {}
+    by_elimination = _by_elimination(workers, look)
     for worker in sorted(workers, key=lambda w: w.started):
         page = look.pages.get(worker.pid)
-        rank = page.rank if page is not None and page.rank >= 0 else worker.rank
+        rank = page.rank if page is not None and page.rank >= 0 else by_elimination.get(worker.pid, worker.rank)
         if worker.role is Role.RANK and rank is not None:
             chosen[rank] = dataclasses.replace(worker, rank=rank)
     return [chosen[rank] for rank in sorted(chosen)]
+
+
+def _by_elimination(workers: tuple[Worker, ...], look: _Look) -> dict[int, Rank]:
+    """pid -> rank of the one live process without a page whose environment names a rank that another's page has.
+
+    A program may give its processes other ranks than its launcher did. It has the only rank that is left, if one is.
+    """
+    living = [worker for worker in workers if worker.role is Role.RANK and worker.pid in look.processes]
+    paged = {worker.pid: page.rank for worker in living if (page := look.pages.get(worker.pid)) and page.rank >= 0}
+    taken = set(paged.values())
+    homeless = [worker for worker in living if worker.pid not in paged and worker.rank in taken]
+    others = {worker.rank for worker in living if worker.pid not in paged and worker.rank not in taken}
+    left = set(range(_world_size(workers, look))) - taken - others
+    if len(homeless) != 1 or len(left) != 1 or len(living) != len(paged) + len(others) + 1:
+        return {}
+    return {homeless[0].pid: Rank(left.pop())}
 
 
 def _world_size(workers: tuple[Worker, ...], look: _Look) -> int:
@@ -163,6 +180,21 @@ def _lines(stacks: Stacks) -> dict[int, tuple[Site, ...]]:
 
 def _is_heartbeat(frames: tuple[Site, ...]) -> bool:
     return any("/ddpdoctor/probe/" in frame.file for frame in frames)
+
+
+def _gaps(last: _Look, workers: tuple[Worker, ...], ranks: list[RankEvidence]) -> list[Gap]:
+    """What could not be seen of processes that still run, under the ranks that these turned out to have."""
+    launched = {worker.pid: worker.rank for worker in workers}
+    moved = {launched[seen.worker.pid]: seen.rank for seen in ranks if launched.get(seen.worker.pid) != seen.rank}
+    paged = {seen.rank for seen in ranks if seen.page is not None}
+    found: list[Gap] = []
+    for gap in last.gaps:
+        # only a process without a page can have been taken for another rank, and lacks what comes from the probe
+        if gap.source in (Source.PAGES, Source.RECORDER) and gap.rank in moved and gap.rank in paged:
+            gap = dataclasses.replace(gap, rank=moved[gap.rank])
+        if not _expected(gap, ranks):
+            found.append(gap)
+    return found
 
 
 def _expected(gap: Gap, ranks: list[RankEvidence]) -> bool:

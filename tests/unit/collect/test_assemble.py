@@ -1,0 +1,67 @@
+"""Which process is which rank, where the program and its launcher do not agree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.collect.assemble import assemble
+from ddpdoctor.collect.capture import Capture, Part, PartKind, Sample
+from ddpdoctor.model.codec import encode
+from ddpdoctor.model.evidence import Evidence, Gap, Source, Timing
+from ddpdoctor.model.processes import ProcessState
+from ddpdoctor.model.ranks import Rank, Role, Worker
+from ddpdoctor.probe.writer import PageWriter
+
+ALIVE = json.dumps(encode(ProcessState(1.0, "S", 1.0, 0))).encode()
+
+
+def taken(folder: Path, launched: list[int], paged: dict[int, int], dead: tuple[int, ...] = ()) -> Evidence:
+    """One sample of processes 100.., launched as these ranks; `paged` are those with a page: pid -> the rank in it."""
+    workers = tuple(Worker(100 + n, n, Role.RANK, Rank(rank), rank, 3) for n, rank in enumerate(launched))
+    parts = [Part(PartKind.PROCESS, worker.pid, ALIVE) for worker in workers if worker.pid not in dead]
+    for pid, rank in paged.items():
+        page = PageWriter(str(folder / f"{pid}.page"), {"pid": pid, "started_ticks": 1, "rank": rank, "world_size": 3})
+        parts.append(Part(PartKind.PAGE, pid, Path(page.path).read_bytes()))
+    gaps = tuple(Gap(Source.PAGES, w.rank, "no page") for w in workers if w.pid not in paged)
+    return assemble(Capture((Sample(1.0, workers, tuple(parts), gaps),), Timing(0.0, 0.0, 0.0, 1.0)))
+
+
+def pids(evidence: Evidence) -> dict[int, int]:
+    return {seen.rank: seen.worker.pid for seen in evidence.ranks}
+
+
+def test_the_page_has_the_last_word(tmp_path: Path) -> None:
+    found = taken(tmp_path, [0, 1, 2], {100: 1, 101: 2, 102: 0})
+    assert pids(found) == {0: 102, 1: 100, 2: 101}
+
+
+def test_the_one_without_a_page_has_the_rank_that_is_left(tmp_path: Path) -> None:
+    # GIVEN a program that turns its ranks by one, and a process that has not come to its rendezvous
+    found = taken(tmp_path, [0, 1, 2], {100: 1, 102: 0})
+    assert pids(found) == {0: 102, 1: 100, 2: 101}
+    # THEN what is not seen of it is not said of another
+    assert [(gap.source, gap.rank) for gap in found.gaps] == [(Source.PAGES, 2)]
+
+
+@pytest.mark.parametrize(
+    ("launched", "paged", "dead"),
+    [
+        ([0, 1, 2], {100: 1}, ()),  # two without a page: either may be either
+        ([0, 1, 2], {100: 0, 102: 2}, ()),  # nothing speaks against the launcher
+        ([0, 1, 2, 1], {100: 0, 101: 1, 102: 2}, (101,)),  # rank 1 was started anew
+    ],
+)
+def test_else_the_launcher_is_believed(
+    tmp_path: Path, launched: list[int], paged: dict[int, int], dead: tuple[int, ...]
+) -> None:
+    found = pids(taken(tmp_path, launched, paged, dead))
+    if dead:
+        assert found == {0: 100, 1: 103, 2: 102}
+    elif len(paged) == 2:
+        assert found == {0: 100, 1: 101, 2: 102}
+    else:
+        assert found[1] in (100, 101)
+        assert 2 in found
