@@ -99,7 +99,8 @@ def _old_name(facts: ModuleFacts, node: ast.AST) -> Iterator[Finding | None]:
     elif isinstance(node, ast.Attribute):
         found = _found(facts, _dotted(facts.module, node))
         if found is not None:
-            yield facts.finding(RULE, node, _message(*found), fix=_fix(facts, node, found[1]))
+            named = _part(facts.module, node, found[0])
+            yield facts.finding(RULE, named, _message(*found), fix=_fix(facts, named, found[1]))
 
 
 def _found(facts: ModuleFacts, path: str) -> tuple[str, Rename] | None:
@@ -122,6 +123,13 @@ def _dotted(module: Module, node: ast.AST) -> str:
     if not isinstance(node, ast.Name) or node.id not in module.imports:
         return ""
     return ".".join((module.imports[node.id], *parts))
+
+
+def _part(module: Module, node: ast.Attribute, old: str) -> ast.Attribute:
+    """`dist.reduce_op` of `dist.reduce_op.SUM`."""
+    while isinstance(node.value, ast.Attribute) and vocabulary.canonical(_dotted(module, node)) != old:
+        node = node.value
+    return node
 
 
 def _message(old: str, found: Rename) -> str:
