@@ -11,8 +11,11 @@ driver, a device that fell out, a bug of the library.
     all ranks: all_reduce seq 1, same size; works with NCCL_P2P_DISABLE=1
 
 ## Fix
-Test the transport without the program (nccl-tests, ib_write_bw, iperf), look into dmesg, and switch parts of it off one
-at a time (NCCL_P2P_DISABLE, NCCL_IB_DISABLE, NCCL_SHM_DISABLE; GLOO_SOCKET_IFNAME for another interface).
+Test the transport without the program (nccl-tests, ib_write_bw, iperf), and switch parts of it off one at a time. In
+the first operation of a group: the interface (NCCL_SOCKET_IFNAME), InfiniBand or RoCE (NCCL_IB_DISABLE=1), access
+between GPUs, which ACS, the IOMMU or virtualisation break (NCCL_P2P_DISABLE=1), shared memory (NCCL_SHM_DISABLE=1),
+NCCL's own switches (NCCL_NVLS_ENABLE=0, NCCL_CUMEM_ENABLE=0). In a later one: first `dmesg` for an Xid. The report
+leaves out what the evidence excludes: one machine has no InfiniBand in the way, gloo no GPU.
 
 ## When it is wrong
 An operation that is merely very large or a very slow network looks the same for a while; it names no rank to blame.
@@ -25,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import operations, wording
+from ddpdoctor.diagnose import operations, transport, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.waits import Wait
@@ -55,9 +58,9 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _all_in_one(waits: list[Wait]) -> bool:
     """The same operation at the same place of the same group, entered by all of its members."""
     first = waits[0]
-    if first.group is None or first.seq is None or first.kind is not Kind.ALL:
+    if first.group is None or first.seq is None or first.kind not in (Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT):
         return False
-    same = {(operations.family(wait.op), wait.group, wait.seq) for wait in waits}
+    same = {(operations.family(wait.op), wait.group, wait.seq, wait.root) for wait in waits}
     members = RankSet.of(wait.rank for wait in waits) == RankSet.of(first.group.members)
     return len(same) == 1 and members and not any(wait.targets or wait.mismatched for wait in waits)
 
@@ -72,6 +75,7 @@ def _all_seen(facts: Facts) -> bool:
 
 def _diagnosis(facts: Facts, waits: list[Wait]) -> Diagnosis:
     first = waits[0]
+    advice = transport.advise(transport.backends(facts), nodes=transport.several_nodes(facts), seq=first.seq)
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -82,11 +86,11 @@ def _diagnosis(facts: Facts, waits: list[Wait]) -> Diagnosis:
         f"all ranks are in {wording.waiting(facts, facts.waiting)}, none is missing, and it does not end",
         "Every member of the group has entered the same operation, and nothing moved between two samples: the program "
         "agrees with itself. What carries the data does not: the network, access between devices, a driver, a device.",
-        "Test the transport without the program (nccl-tests, iperf), read dmesg, and switch parts of it off one at a "
-        "time: NCCL_P2P_DISABLE=1, NCCL_IB_DISABLE=1, NCCL_SOCKET_IFNAME or GLOO_SOCKET_IFNAME.",
+        f"Test the transport without the program (nccl-tests, iperf). In this order: {advice.numbered()}.",
         facts.standing_locations(facts.waiting),
         (
             f"{len(waits)} of {len(facts.standings)} ranks have entered {first.op} seq {first.seq}",
             "no page moved, and no rank computes",
+            *(f"excluded: {what}" for what in advice.excluded),
         ),
     )
