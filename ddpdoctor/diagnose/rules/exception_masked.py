@@ -44,6 +44,7 @@ RULE = Rule(
     excludes=("DD208", "DD251"),
     fixture="exception-masked",
     specificity=80,
+    lint=("DD116",),
 )
 
 

@@ -43,6 +43,7 @@ RULE = Rule(
     excludes=("DD203", "DD206"),
     fixture="one-rank-forward-through-ddp",
     specificity=60,
+    lint=("DD164",),
 )
 
 

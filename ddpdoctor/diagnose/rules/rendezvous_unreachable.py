@@ -41,7 +41,7 @@ RULE = Rule(
     excludes=("DD252", "DD261", "DD271"),
     fixture="rendezvous-unreachable",
     specificity=60,
-    lint=("DD144",),
+    lint=("DD125", "DD144"),
 )
 #: functions of torch/distributed/rendezvous.py and of the launcher's rendezvous that make the store
 _MEETING = frozenset({"_create_c10d_store", "_tcp_rendezvous_handler", "_env_rendezvous_handler", "_create_tcp_store"})

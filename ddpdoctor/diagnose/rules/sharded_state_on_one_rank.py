@@ -44,6 +44,7 @@ RULE = Rule(
     excludes=("DD203", "DD206", "DD232"),
     fixture="sharded-state-on-one-rank",
     specificity=60,
+    lint=("DD175",),
 )
 
 

@@ -47,6 +47,7 @@ RULE = Rule(
     excludes=("DD201", "DD206", "DD207"),
     fixture="swallowed-exception",
     specificity=60,
+    lint=("DD116",),
 )
 
 

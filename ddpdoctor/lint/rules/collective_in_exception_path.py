@@ -29,7 +29,8 @@ dist.destroy_process_group()
 No automatic fix: what follows a failure is the author's decision.
 
 ## When it is wrong
-When the exception can only come on all ranks together. A collective under a condition that tells how the block ended,
+When the exception can only come on all ranks together. A `finally` whose block needs no other rank (all of them come
+to it, whatever happens in the block), a collective under a condition that tells how the block ended,
 handlers that raise again, that leave the loop or that call something that may inform the other ranks, and
 `destroy_process_group()` on gloo are not reported.
 
@@ -40,6 +41,7 @@ https://github.com/pytorch/torchtitan/pull/1342
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import tries
@@ -79,7 +81,10 @@ def _through(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[tuple[Reached
 
 
 def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
-    if any(_leaves_at_once(h) for h in node.handlers):
+    block = [*node.body, *node.orelse]
+    meets_others = any(True for _ in _through(facts, block)) or tries.trains(block)
+    # where the block needs no other rank, all of them come to `finally`, after a failure too
+    if not meets_others or any(_leaves_at_once(h) for h in node.handlers):
         return
     outcome = tries.bound_in(node)
     for item, index in _through(facts, node.finalbody):
@@ -100,6 +105,8 @@ def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
 
 
 def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
+    if not _may_fail_alone(facts, node, None, ""):
+        return
     regular = {item.op.op for item, _ in _through(facts, [*node.body, *node.orelse])}
     for item, index in _through(facts, handler.body):
         if item.op.op in regular or not _on_all_ranks(item):
@@ -114,10 +121,13 @@ def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -
 def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
     if tries.acts(handler) or any(True for _ in _through(facts, handler.body)):
         return
+    after = _behind(facts, node)
+    if after and tries.remembered(handler, after) and any(True for _ in _through(facts, after)):
+        return
     first, last = tries.lines_of(node.body)
     for item, index in _through(facts, node.body):
         outside = _repeating(facts, item, index, first, last)
-        if outside is None or not _may_fail_before(node, item.way[index], item.op.op):
+        if outside is None or not _may_fail_alone(facts, node, item.way[index], item.op.op):
             continue
         if tries.goes_on(handler.body, after_return=outside):
             message = (
@@ -127,6 +137,16 @@ def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
             related = ((item.op.site, f"{item.op.op} needs all ranks"),)
             yield facts.finding(RULE, handler, message, related=related)
             return
+
+
+def _behind(facts: ModuleFacts, node: ast.AST) -> list[ast.stmt]:
+    """The statements behind one in its block."""
+    parent = facts.parents.get(node)
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parent, name, None)
+        if isinstance(block, list) and node in block:
+            return block[block.index(node) + 1 :]
+    return []
 
 
 def _repeating(facts: ModuleFacts, item: Reached, index: int, first: int, last: int) -> bool | None:
@@ -139,15 +159,26 @@ def _repeating(facts: ModuleFacts, item: Reached, index: int, first: int, last: 
     return found
 
 
-def _may_fail_before(node: ast.Try, here: Site, op: str) -> bool:
-    """A backward fails by itself; another collective's block must hold something else that can fail on one rank."""
+def _may_fail_alone(facts: ModuleFacts, node: ast.Try, before: Site | None, op: str) -> bool:
+    """A backward fails by itself; another collective's block must hold a call that can fail on one rank."""
     if op.startswith("backward"):
         return True
-    return any(
-        isinstance(n, ast.Call) and (n.lineno, n.col_offset) < (here.line, here.column - 1)
-        for statement in node.body
-        for n in ast.walk(statement)
-    )
+    for call in (n for statement in node.body for n in ast.walk(statement) if isinstance(n, ast.Call)):
+        earlier = before is None or (call.lineno, call.col_offset) < (before.line, before.column - 1)
+        if earlier and not _harmless(facts, call):
+            return True
+    return False
+
+
+def _harmless(facts: ModuleFacts, call: ast.Call) -> bool:
+    """Making tensors, builtins and torch's own collectives fail on all ranks or on none."""
+    head = call.func
+    while isinstance(head, ast.Attribute):
+        head = head.value
+    if not isinstance(head, ast.Name):
+        return isinstance(head, ast.Constant)
+    target = facts.module.imports.get(head.id, "")
+    return target.partition(".")[0] in ("torch", "time", "os") or (not target and hasattr(builtins, head.id))
 
 
 def _leaves_at_once(handler: ast.ExceptHandler) -> bool:
