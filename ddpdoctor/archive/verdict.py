@@ -11,14 +11,18 @@ from ddpdoctor.archive.assemble import assemble
 from ddpdoctor.archive.find import File, Found, content, is_report
 from ddpdoctor.archive.join import join
 from ddpdoctor.archive.piece import Format, Mention, Piece
+from ddpdoctor.archive.pool import Dumps
 from ddpdoctor.collect import assemble as capture
 from ddpdoctor.collect import bundle, code
 from ddpdoctor.diagnose import engine
 from ddpdoctor.diagnose.desync import examine as desync
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.errors import InputError
+from ddpdoctor.merge.crowd import fold
+from ddpdoctor.model.collectives import Recorder
+from ddpdoctor.model.crowd import Crowd
 from ddpdoctor.model.diagnosis import Confidence
-from ddpdoctor.model.evidence import Evidence, Gap, Source
+from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 from ddpdoctor.model.report import Report
 
 _RECORDERS = frozenset({Format.RECORDER_PICKLE, Format.RECORDER_JSON})
@@ -26,12 +30,34 @@ _RECORDERS = frozenset({Format.RECORDER_PICKLE, Format.RECORDER_JSON})
 _LISTED = 3
 
 
-def examine(found: Found) -> Report:
+def recorders(found: Found) -> Dumps:
+    """The recorder dumps among the files, read."""
+    return pool.read_all([file for file in found.files if file.format in _RECORDERS], naming.rank_of)
+
+
+def crowd(found: Found, dumps: Dumps) -> Crowd:
+    """All recorders that there are: of dumps, or else of the first bundle that holds any."""
+    if dumps.crowd.members:
+        return dumps.crowd
+    for folder in found.bundles:
+        evidence = capture.assemble(bundle.read(folder))
+        held = {seen.rank: _with_groups(seen, seen.recorder) for seen in evidence.ranks if seen.recorder}
+        if held:
+            return fold(held, evidence.world_size)
+    return dumps.crowd
+
+
+def _with_groups(seen: RankEvidence, recorder: Recorder) -> Recorder:
+    """The recorder with the groups that the rank's page names: gloo's names none."""
+    return replace(recorder, groups=recorder.groups or (seen.page.groups if seen.page else ()))
+
+
+def examine(found: Found, dumps: Dumps | None = None) -> Report:
     """The verdict on everything that was found. Raises InputError where nothing of it says anything."""
+    dumps = dumps or recorders(found)
     bundles = [capture.assemble(bundle.read(folder)) for folder in found.bundles]
     if len(bundles) == 1 and not found.files:
         return engine.examine(bundles[0])
-    dumps = pool.read_all([file for file in found.files if file.format in _RECORDERS], naming.rank_of)
     others = [file for file in found.files if file.format not in _RECORDERS]
     if dumps.crowd.members and not others and not bundles:
         return desync.examine(dumps.crowd, (*dumps.gaps, *_not_read(found)), tuple(recorded.notes(dumps)))

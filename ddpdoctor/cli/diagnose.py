@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ddpdoctor.cli import options
 from ddpdoctor.errors import ExitCode, InputError
+from ddpdoctor.model.crowd import Crowd
 from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.report import Report
 
@@ -38,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-f", "--format", choices=_FORMATS, default="terminal", help="what is written to stdout (default: terminal)"
     )
     parser.add_argument(
+        "--matrix", action="store_true", help="first print ranks by collectives, as torch's analyzer does"
+    )
+    parser.add_argument(
         "--json", metavar="FILE", help="write the report as JSON to FILE too; `-` for stdout, no screen then"
     )
 
@@ -48,11 +52,22 @@ def run(args: argparse.Namespace) -> ExitCode:
     from ddpdoctor.cli.cited import cited
 
     found = find.find(args.paths, sys.stdin.buffer)
-    report = cited(verdict.examine(found))
+    dumps = verdict.recorders(found)
+    report = cited(verdict.examine(found, dumps))
     if args.json and args.json != "-":
         _save_json(report, args.json)
+    if args.matrix and args.json != "-":
+        sys.stdout.write(_matrix(verdict.crowd(found, dumps)))
     sys.stdout.write(_rendered(report, "json" if args.json == "-" else args.format, args.paths))
     return ExitCode.OK if report.outcome is Outcome.HEALTHY else ExitCode.FOUND
+
+
+def _matrix(crowd: Crowd) -> str:
+    from ddpdoctor.report import matrix
+    from ddpdoctor.report.text import Style
+
+    screen = options.screen(sys.stdout, os.environ)
+    return matrix.render(crowd, width=screen.width, style=Style(unicode=screen.unicode)) + "\n"
 
 
 def _save_json(report: Report, target: str) -> None:
