@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose import operations
+from ddpdoctor.diagnose import frames, operations, shapes
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.failure import ABORTED
+from ddpdoctor.diagnose.failure import ABORTED, failure_site
 from ddpdoctor.model.collectives import Call
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
 
 #: Operations whose tensors must be the same on every rank. Of all_to_all, gather, scatter and the object collectives
 #: unequal sizes say nothing.
@@ -59,6 +60,18 @@ def last_call(facts: Facts) -> Unequal | None:
     if not _as_often(facts, first):
         cap = Confidence.POSSIBLE
     return Unequal(first, given, _odd(given), cap)
+
+
+def called_from(facts: Facts, found: Unequal) -> Site | None:
+    """The user's line that led to the call: the stacks or the dying words of a rank tell it where a library made it."""
+    site = found.call.site
+    if site is None or not frames.is_library(site.file):
+        return site
+    for failure in facts.failures:
+        place = failure_site(facts.rank(failure.rank), failure)
+        if place is not None and not frames.is_library(place.file):
+            return place
+    return shapes.users_line(facts, facts.waiting, site)
 
 
 def _cap(facts: Facts) -> Confidence | None:

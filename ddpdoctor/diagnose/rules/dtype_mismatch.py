@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
-from ddpdoctor.diagnose.unequal import Unequal, last_call
+from ddpdoctor.diagnose.unequal import Unequal, called_from, last_call
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
@@ -53,7 +53,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, found: Unequal) -> Diagnosis:
     call = found.call
     types = ", ".join(f"rank {rank}: {dtype}" for rank, (_, dtype) in sorted(found.given.items()))
-    site = call.site
+    site = called_from(facts, found)
     return Diagnosis(
         RULE.code,
         RULE.name,

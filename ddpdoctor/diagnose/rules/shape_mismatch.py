@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
-from ddpdoctor.diagnose.unequal import Unequal, last_call
+from ddpdoctor.diagnose.unequal import Unequal, called_from, last_call
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
@@ -54,7 +54,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, found: Unequal) -> Diagnosis:
     call = found.call
     sizes = ", ".join(f"rank {rank}: {numel}" for rank, (numel, _) in sorted(found.given.items()))
-    site = call.site
+    site = called_from(facts, found)
     everyone = RankSet.of(found.given)
     return Diagnosis(
         RULE.code,
