@@ -4,17 +4,18 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help env demo test test-slow check format docs bench accuracy clean
+.PHONY: help env demo test test-slow variants check format docs bench accuracy clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
 	@echo "make test       the tests, real torchrun jobs included"
 	@echo "make test-slow  the tests that take minutes each"
+	@echo "make variants   every fixture's scenario in other forms (half an hour)"
 	@echo "make check      ruff (lint, format) and mypy --strict"
 	@echo "make format     let ruff format and mend what it can"
 	@echo "make docs       write the pages that are made from the program"
 	@echo "make bench      what watching costs"
-	@echo "make accuracy   how often the verdict is right (half an hour)"
+	@echo "make accuracy   how often the verdict is right (an hour; goes on where it was broken off)"
 
 env: $(INSTALLED)
 
@@ -35,6 +36,10 @@ test: env
 
 test-slow: env
 	$(BIN)/python -m pytest -m slow
+
+# Other ranks, numbers of ranks, models, launchers and files; two at a time, for each starts up to six processes.
+variants: env
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/e2e/variants
 
 check: env
 	$(BIN)/ruff check .

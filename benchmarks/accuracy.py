@@ -1,186 +1,229 @@
-"""How often the verdict is right: `python -m benchmarks.accuracy [ROUNDS] [JOBS]` writes docs/accuracy.md.
+"""How often the verdict is right: `python -m benchmarks.accuracy` writes docs/accuracy.md.
 
-Every fixture's broken program runs ROUNDS times (default 3) for real under `ddpdoctor watch`, JOBS at a time (default
-2), and every cured program and every healthy but odd program of tests/e2e/healthy as often, as a watch for false
-alarms. Status 1 where an answer that was called certain is wrong, or a healthy job was called hanging.
+Every fixture's broken program runs for real under `ddpdoctor watch`, as it is and in other forms that are made from it
+(tests/e2e/variants), and every cured program and many seeds of every healthy but odd program of tests/e2e/healthy as a
+watch for false alarms. Every result is appended to build/accuracy.jsonl as it comes; a run that was broken off goes on
+where it was. Status 1 where something that was called certain is wrong, or a healthy job was called hanging.
 """
 
 from __future__ import annotations
 
+import argparse
 import concurrent.futures
+import hashlib
 import json
-import statistics
-import subprocess
+import shutil
 import sys
 import tempfile
 import threading
-from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import ddpdoctor
-from ddpdoctor.model.diagnosis import Confidence, Deadlock
+from benchmarks import accuracy_page, healthy
+from benchmarks.accuracy_page import AS_IT_IS, CURED, HEALTHY, Trial
+from ddpdoctor.model.diagnosis import Confidence
+from ddpdoctor.model.report import Report
 from ddpdoctor.repro import catalogue, runner
 from ddpdoctor.repro.case import Case
 from ddpdoctor.repro.runner import Result
+from tests.e2e.variants import forms
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "accuracy.md"
-#: seconds that a healthy job may take
-LONGEST = 180.0
-HEALTHY = sorted((ROOT / "tests" / "e2e" / "healthy").glob("[a-z]*.py"))
+RESULTS = ROOT / "build" / "accuracy.jsonl"
+PACKAGE = Path(ddpdoctor.__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
-    """What was said of a job that is healthy: "" for nothing."""
+class Task:
+    """One run that is to be made."""
 
-    program: str
-    said: str
+    #: what it is known by from one invocation to the next
+    key: str
+    make: Callable[[Path], Trial]
 
 
 def main() -> int:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    jobs = int(sys.argv[2]) if len(sys.argv) > 2 else 2
-    every = catalogue.load_all(catalogue.root())
-    cases = [case for case in every if not runner.missing(case) and case.harm is None]
-    with tempfile.TemporaryDirectory(prefix="ddp-") as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        broken = [
-            pool.submit(_broken, case, Path(folder, f"{case.name}-{number}"))
-            for number in range(rounds)
-            for case in cases
-        ]
-        healthy = [
-            pool.submit(_healthy, program, Path(folder, f"healthy-{program.parent.name}-{program.stem}-{number}"))
-            for number in range(rounds)
-            for program in [*HEALTHY, *(case.fixed for case in cases)]
-        ]
-        found = list(_as_they_come(broken, len(healthy)))
-        alarms = [future.result() for future in healthy]
-    PAGE.write_text(_page(cases, found, alarms, rounds), encoding="utf-8")
-    wrong = [alarm for alarm in alarms if alarm.said] + [r for r in found if _wrongly_certain(r)]
-    print(f"{PAGE.relative_to(ROOT)}: {len(found)} hangs, {len(alarms)} healthy jobs, {len(wrong)} gravely wrong")
+    args = _arguments()
+    RESULTS.parent.mkdir(exist_ok=True)
+    if args.fresh:
+        RESULTS.unlink(missing_ok=True)
+    done = [] if args.fresh else _read(RESULTS)
+    known = {trial.key for trial in done}
+    todo = [task for task in _tasks(args.rounds, args.seeds) if task.key not in known and args.only in task.key]
+    print(f"{len(done)} runs are there, {len(todo)} are to be made, {args.jobs} at a time", file=sys.stderr, flush=True)
+    if not args.page:
+        done += _run(todo, args.jobs)
+    reasons = accuracy_page.read_reasons()
+    PAGE.write_text(accuracy_page.page(done, reasons), encoding="utf-8")
+    wrong = accuracy_page.gravely_wrong(done)
+    print(f"{PAGE.relative_to(ROOT)}: {len(done)} runs, {len(wrong)} gravely wrong")
     return 1 if wrong else 0
 
 
-def _as_they_come(futures: list[concurrent.futures.Future[Result]], others: int) -> Iterator[Result]:
-    for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
-        result = future.result()
-        word = (
-            "ok"
-            if result.passed
-            else "MISS "
-            + "; ".join(
-                f"{check.what} {check.found}, not {check.expected}" for check in result.checks if not check.passed
-            )
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=2, help="times that a fixture runs as it is (default: 2)")
+    parser.add_argument("--seeds", type=int, default=14, help="runs of each kind of healthy job (default: 14)")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time (default: 2)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only runs with this text in their key")
+    parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have found")
+    parser.add_argument("--page", action="store_true", help="run nothing, write the page anew")
+    return parser.parse_args()
+
+
+def _tasks(rounds: int, seeds: int) -> Iterator[Task]:
+    """All runs; hangs and healthy jobs take turns, so that any part of them is a sample of the whole."""
+    cases = [case for case in catalogue.load_all(catalogue.root()) if not runner.missing(case) and case.harm is None]
+    hanging = list(_hanging(cases, rounds))
+    odd = [Task(f"{HEALTHY}/{kind}/{seed}", _healthy(kind, seed)) for seed in range(seeds) for kind in healthy.kinds()]
+    for number in range(max(len(hanging), len(odd))):
+        yield from hanging[number : number + 1]
+        yield from odd[number : number + 1]
+
+
+def _hanging(cases: list[Case], rounds: int) -> Iterator[Task]:
+    for number in range(rounds):
+        for case in cases:
+            yield Task(f"{AS_IT_IS}/{case.name}/{number}", _broken(case, AS_IT_IS, number))
+    for form in forms.FORMS:
+        for case in filter(forms.has_forms, cases):
+            yield Task(f"{form}/{case.name}/0", _broken(case, form, 0))
+    for case in cases:
+        yield Task(f"{CURED}/{case.name}/0", _cured(case))
+
+
+def _run(tasks: list[Task], jobs: int) -> Iterator[Trial]:
+    """Make all runs; each result is in the file before the next is looked at. What missed keeps its folder."""
+    root = Path(tempfile.mkdtemp(prefix="ddpdoctor-accuracy-"))
+
+    def one(task: Task) -> Trial:
+        folder = root / task.key.replace("/", "-")
+        trial = task.make(folder)
+        if accuracy_page.is_miss(trial):
+            print(f"    see {folder}", file=sys.stderr, flush=True)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+        return trial
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(one, task) for task in tasks]
+        try:
+            for number, future in enumerate(concurrent.futures.as_completed(futures), 1):
+                trial = future.result()
+                with RESULTS.open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps(asdict(trial)) + "\n")
+                said = accuracy_page.in_words(trial)
+                print(f"[{number}/{len(tasks)}] {trial.key}: {said}", file=sys.stderr, flush=True)
+                yield trial
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _broken(case: Case, form: str, number: int) -> Callable[[Path], Trial]:
+    def make(folder: Path) -> Trial:
+        folder.mkdir(parents=True)
+        wanted = case if form == AS_IT_IS else forms.build(case, form, folder / "program")
+        result = runner.run(
+            wanted,
+            ranks=wanted.ranks,
+            fixed=False,
+            folder=folder / "run",
+            stop=threading.Event(),
+            tick=lambda _: None,
         )
-        print(f"[{done}/{len(futures) + others}] {result.code} {result.name}: {word}", file=sys.stderr, flush=True)
-        yield result
+        return _trial(wanted, form, number, result)
+
+    return make
 
 
-def _broken(case: Case, folder: Path) -> Result:
-    return runner.run(case, ranks=case.ranks, fixed=False, folder=folder, stop=threading.Event(), tick=lambda _: None)
+def _cured(case: Case) -> Callable[[Path], Trial]:
+    def make(folder: Path) -> Trial:
+        folder.mkdir(parents=True)
+        result = runner.run(
+            case, ranks=case.ranks, fixed=True, folder=folder / "run", stop=threading.Event(), tick=lambda _: None
+        )
+        return _trial(case, CURED, 0, result)
+
+    return make
 
 
-def _healthy(program: Path, folder: Path) -> Alarm:
-    """A healthy job under an ordinary watch; a rank that works long may be called slow, and is."""
-    folder.mkdir(parents=True)
-    written = folder / "report.json"
-    command = [sys.executable, "-m", "ddpdoctor", "watch", "--on-hang", "stop", "--json", str(written)]
-    job = runner.launch_command("torchrun", program, 3)
-    watched = [*command, "--bundle", str(folder / "bundle"), "--", *job]
-    try:
-        done = subprocess.run(watched, capture_output=True, stdin=subprocess.DEVNULL, timeout=LONGEST)
-    except subprocess.TimeoutExpired:
-        return Alarm(f"{program.parent.name}/{program.name}", f"did not end within {LONGEST:.0f} s")
-    report = json.loads(written.read_text()) if written.exists() else {"outcome": "healthy", "deadlock": "no"}
-    name = f"{program.parent.name}/{program.name}"
-    if done.returncode != 0:
-        return Alarm(name, f"exit status {done.returncode}")
-    fine = report["outcome"] in ("healthy", "slow") and report["deadlock"] != "proven"
-    return Alarm(name, "" if fine else f"{report['outcome']}, deadlock {report['deadlock']}")
+def _healthy(kind: str, seed: int) -> Callable[[Path], Trial]:
+    def make(folder: Path) -> Trial:
+        told = healthy.run(kind, seed, folder)
+        found = {"alarm": ("none", told.alarm)} if told.alarm else {}
+        return Trial(
+            HEALTHY,
+            kind,
+            seed,
+            told.ranks,
+            outcome="slow" if told.slow else "healthy",
+            missed=found,
+            version=_version(),
+        )
+
+    return make
 
 
-def _wrongly_certain(result: Result) -> bool:
-    """Any diagnosis of the report, not only the first."""
-    sure = [d for d in result.report.diagnoses if d.confidence is Confidence.CERTAIN] if result.report else []
-    failed = {check.what for check in result.checks if not check.passed}
-    return any(one.code != result.code for one in sure) or (bool(sure) and bool(failed & {"code", "culprits", "line"}))
-
-
-def _page(cases: list[Case], found: list[Result], alarms: list[Alarm], rounds: int) -> str:
-    by_case: dict[str, list[Result]] = defaultdict(list)
-    for result in found:
-        by_case[result.name].append(result)
-    provable = [r for r in found if _case(cases, r).deadlock is Deadlock.PROVEN]
-    proven = [r for r in provable if r.report and r.report.deadlock is Deadlock.PROVEN]
-    certain = [r for r in found if _confidence(r) == "certain"]
-    silent = [alarm for alarm in alarms if not alarm.said]
-    lines = [
-        "# Accuracy",
-        "",
-        "Written by `make accuracy`. Every fixture's broken program ran for real, on the CPU with gloo, under",
-        f"`ddpdoctor watch` ({ddpdoctor.__version__}), {rounds} times; so did every cured program and every healthy",
-        "but odd one of `tests/e2e/healthy`, as a watch for false alarms. The programs were written with the rules in",
-        "view: this says that the tool does what it means to, not how it fares on yours.",
-        "",
-        f"- right code: {_share([r for r in found if _right(r, 'code')], found)}",
-        f"- right culprits: {_share([r for r in found if _right(r, 'culprits')], found)}",
-        f"- right file and line first: {_share([r for r in found if _right(r, 'line')], found)}",
-        f"- deadlocks that can be proven and were: {_share(proven, provable)}",
-        f"- called certain: {_share(certain, found)}; of those wrong: {sum(map(_wrongly_certain, found))}",
-        f"- healthy jobs of which nothing false was said: {_share(silent, alarms)}",
-        "",
-        "Silence is the time from the last progress of any rank to the report, in seconds (median; longest).",
-        "",
-        "| code | fixture | runs | code | culprits | line | deadlock | confidence | silence |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    lines += [_row(case, by_case[case.name]) for case in cases]
-    misses = [result for result in found if not result.passed]
-    lines += ["", "## Misses", ""]
-    lines += [_miss(result) for result in misses] or ["None."]
-    lines += ["", "## False alarms", ""]
-    lines += [f"- {alarm.program}: {alarm.said}" for alarm in alarms if alarm.said] or ["None."]
-    return "\n".join(lines) + "\n"
-
-
-def _row(case: Case, results: list[Result]) -> str:
-    silences = [
-        r.report.timeline.reported - r.report.timeline.last_progress
-        for r in results
-        if r.report and r.report.timeline.reported is not None and r.report.timeline.last_progress is not None
-    ]
-    told = f"{statistics.median(silences):.1f}; {max(silences):.1f}" if silences else ""
-    deadlocks = "/".join(sorted({r.report.deadlock.value for r in results if r.report}))
-    confidences = "/".join(sorted({_confidence(r) for r in results}))
-    right = [str(sum(_right(r, what) for r in results)) for what in ("code", "culprits", "line")]
-    return (
-        f"| {case.code} | {case.name} | {len(results)} | {' | '.join(right)} | {deadlocks} | {confidences} | {told} |"
+def _trial(case: Case, form: str, number: int, result: Result) -> Trial:
+    report = result.report
+    first = report.diagnoses[0] if report and report.diagnoses else None
+    return Trial(
+        form,
+        case.name,
+        number,
+        result.ranks,
+        expected=case.code,
+        found=first.code if first else "none",
+        provable=case.deadlock.value == "proven",
+        deadlock=report.deadlock.value if report else "none",
+        outcome=report.outcome.value if report else "none",
+        confidence=first.confidence.value if first else "none",
+        missed={check.what: (check.expected, check.found) for check in result.checks if not check.passed},
+        wrongly_certain=_wrongly_certain(case, result),
+        silence=_silence(report),
+        version=_version(),
     )
 
 
-def _miss(result: Result) -> str:
-    failed = "; ".join(f"{c.what}: {c.found}, not {c.expected}" for c in result.checks if not c.passed)
-    return f"- {result.code} {result.name}: {failed}"
+def _silence(report: Report | None) -> float | None:
+    """Seconds from the last progress of any rank to the report."""
+    if report is None or report.timeline.reported is None or report.timeline.last_progress is None:
+        return None
+    return report.timeline.reported - report.timeline.last_progress
 
 
-def _case(cases: list[Case], result: Result) -> Case:
-    return next(case for case in cases if case.name == result.name)
+def _wrongly_certain(case: Case, result: Result) -> bool:
+    """Anything in the report that is called certain, or proven, and is not so."""
+    report = result.report
+    if report is None:
+        return False
+    missed = {check.what for check in result.checks if not check.passed}
+    if "deadlock" in missed and report.deadlock.value == "proven":
+        return True
+    for number, one in enumerate(report.diagnoses):
+        if one.confidence is Confidence.CERTAIN and (one.code != case.code or (number == 0 and "line" in missed)):
+            return True
+        if one.culprit_confidence is Confidence.CERTAIN and one.culprits != case.culprits:
+            return True
+    return False
 
 
-def _right(result: Result, what: str) -> bool:
-    return any(check.what == what and check.passed for check in result.checks)
+def _read(path: Path) -> list[Trial]:
+    if not path.exists():
+        return []
+    return [Trial(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
-def _confidence(result: Result) -> str:
-    first = result.report.diagnoses[0] if result.report and result.report.diagnoses else None
-    return first.confidence.value if first else "none"
-
-
-def _share(part: list[Result] | list[Alarm], whole: list[Result] | list[Alarm]) -> str:
-    return f"{len(part)} of {len(whole)} ({len(part) / len(whole):.0%})" if whole else "none"
+def _version() -> str:
+    """Of what was measured: a hash over the program's source."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,218 @@
+"""Pure. What docs/accuracy.md says of the runs that benchmarks/accuracy.py has made."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+#: why the known misses miss: [form.fixture] in TOML, or [any.fixture]
+REASONS = Path(__file__).with_name("accuracy_reasons.toml")
+#: a fixture as it is, its cured program, and a healthy job; any other form is one of the generator's
+AS_IT_IS, CURED, HEALTHY = "fixture", "cured", "healthy"
+#: a miss of these is a wrong answer; of the others (the time, the strength) it is a late or a weak one
+_ANSWER = ("report", "outcome", "code", "culprits", "line")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run and what came of it."""
+
+    form: str
+    name: str
+    number: int
+    ranks: int
+    expected: str = ""
+    found: str = "none"
+    #: a deadlock that can be proven
+    provable: bool = False
+    deadlock: str = "no"
+    outcome: str = "healthy"
+    confidence: str = "none"
+    #: what -> (expected, found), of everything that did not come out as it should
+    missed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    wrongly_certain: bool = False
+    #: seconds from the last progress of any rank to the report
+    silence: float | None = None
+    #: of the program that was measured
+    version: str = ""
+
+    @property
+    def key(self) -> str:
+        """The same run has the same key in every invocation."""
+        return f"{self.form}/{self.name}/{self.number}"
+
+    @property
+    def hangs(self) -> bool:
+        """A broken program, not a watch for false alarms."""
+        return self.form not in (CURED, HEALTHY)
+
+    def right(self, what: str) -> bool:
+        """Was this answered, and rightly? Without a report nothing was."""
+        return what not in self.missed and "report" not in self.missed
+
+
+def read_reasons() -> Mapping[str, Mapping[str, str]]:
+    """Form (or `any`) -> fixture -> why it misses."""
+    return tomllib.loads(REASONS.read_text(encoding="utf-8")) if REASONS.exists() else {}
+
+
+def is_miss(trial: Trial) -> bool:
+    """Anything at all was not as expected."""
+    return bool(trial.missed) or trial.wrongly_certain
+
+
+def gravely_wrong(trials: Iterable[Trial]) -> list[Trial]:
+    """What must never be: a wrong answer that is called certain, an alarm about a healthy job."""
+    return [trial for trial in trials if trial.wrongly_certain or (not trial.hangs and trial.missed)]
+
+
+def in_words(trial: Trial) -> str:
+    """One line on how it came out."""
+    if not is_miss(trial):
+        return "ok"
+    faults = [f"{what} {found}, not {expected}" for what, (expected, found) in trial.missed.items()]
+    return "; ".join(["MISS", *(["WRONGLY CERTAIN"] if trial.wrongly_certain else []), *faults])
+
+
+def page(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]]) -> str:
+    """The whole page, in Markdown."""
+    hangs = [trial for trial in trials if trial.hangs]
+    quiet = [trial for trial in trials if not trial.hangs]
+    lines = [
+        *_head(trials),
+        *_summary(hangs, quiet),
+        *_by_form(hangs),
+        *_by_code(hangs),
+        *_healthy([trial for trial in quiet if trial.form == HEALTHY]),
+        *("## Misses", ""),
+        *(list(_misses(trials, reasons)) or ["None."]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _head(trials: list[Trial]) -> list[str]:
+    versions = len({trial.version for trial in trials})
+    return [
+        "# Accuracy",
+        "",
+        "Written by `make accuracy`: real jobs on the CPU with gloo under `ddpdoctor watch`. Every fixture's broken",
+        "program ran as it is and in forms that a generator makes of it (`tests/e2e/variants/forms.py`): disguised",
+        "(other names, comments gone, the ranks turned against their processes), packaged (another number of ranks,",
+        "the program in a package, its collectives behind a library of their own), spawned (torch.multiprocessing",
+        "instead of a launcher, another rank to blame, another model). Every cured program, and many seeds of every",
+        "healthy but odd program of `tests/e2e/healthy`, ran as a watch for false alarms: half of the seeds with the",
+        "default patience, half with one that is scaled to their seconds.",
+        "",
+        "The programs were written with the rules in view: this says that the tool does what it means to, and that it",
+        "does not hang on a file's words; not how it fares on yours.",
+        "",
+        *([f"The runs are spread over {versions} states of the program.", ""] if versions > 1 else []),
+    ]
+
+
+def _summary(hangs: list[Trial], quiet: list[Trial]) -> list[str]:
+    provable = [trial for trial in hangs if trial.provable]
+    certain = [trial for trial in hangs if trial.confidence == "certain"]
+    alarms = [trial for trial in quiet if trial.missed]
+    answered = [trial for trial in hangs if trial.silence is not None]
+    late = [trial for trial in hangs if "time" in trial.missed]
+    return [
+        f"- right code: {_share([t for t in hangs if t.right('code')], hangs)}",
+        f"- right culprits: {_share([t for t in hangs if t.right('culprits')], hangs)}",
+        f"- right file and line first: {_share([t for t in hangs if t.right('line')], hangs)}",
+        f"- deadlocks that can be proven and were: {_share([t for t in provable if t.deadlock == 'proven'], provable)}",
+        f"- called certain: {_share(certain, hangs)}; "
+        f"runs in which anything was wrongly called certain or proven: {sum(t.wrongly_certain for t in hangs)}",
+        f"- told in the promised time: {_share([t for t in answered if t not in late], answered)}",
+        f"- jobs that end well: {len(quiet)}; false alarms: {len(alarms)}",
+        "",
+    ]
+
+
+def _by_form(hangs: list[Trial]) -> Iterator[str]:
+    yield from ("## By form", "", "| form | runs | code | culprits | line | certain |", "|---|---|---|---|---|---|")
+    for form, trials in _grouped(hangs, lambda trial: trial.form):
+        right = [str(sum(trial.right(what) for trial in trials)) for what in ("code", "culprits", "line")]
+        certain = sum(trial.confidence == "certain" for trial in trials)
+        yield f"| {form} | {len(trials)} | {' | '.join(right)} | {certain} |"
+    yield ""
+
+
+def _by_code(hangs: list[Trial]) -> Iterator[str]:
+    yield from (
+        "## By code",
+        "",
+        "What was said first of each cause: the rows are what is true, `said` is what was found and how often. Silence",
+        "is the time from the last progress of any rank to the report in seconds: median, longest.",
+        "",
+        "| code | runs | said | culprits | line | deadlock | confidence | silence |",
+        "|---|---|---|---|---|---|---|---|",
+    )
+    for code, trials in _grouped(hangs, lambda trial: trial.expected):
+        right = [str(sum(trial.right(what) for trial in trials)) for what in ("culprits", "line")]
+        said = _counted(trial.found for trial in trials)
+        deadlocks = _counted(trial.deadlock for trial in trials)
+        confidences = _counted(trial.confidence for trial in trials)
+        silences = [trial.silence for trial in trials if trial.silence is not None]
+        told = f"{statistics.median(silences):.1f}, {max(silences):.1f}" if silences else ""
+        yield f"| {code} | {len(trials)} | {said} | {' | '.join(right)} | {deadlocks} | {confidences} | {told} |"
+    yield ""
+
+
+def _healthy(quiet: list[Trial]) -> Iterator[str]:
+    yield from ("## Healthy jobs", "", "| kind | runs | ranks | called slow | false alarms |", "|---|---|---|---|---|")
+    for kind, trials in _grouped(quiet, lambda trial: trial.name):
+        ranks = ", ".join(str(number) for number in sorted({trial.ranks for trial in trials}))
+        slow = sum(trial.outcome == "slow" for trial in trials)
+        alarms = sum(bool(trial.missed) for trial in trials)
+        yield f"| {kind} | {len(trials)} | {ranks} | {slow} | {alarms} |"
+    yield ""
+
+
+def _misses(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Every run of which anything was not as expected: the answer itself first, then what was only weak or late."""
+    missed = [trial for trial in trials if is_miss(trial)]
+    for trial in sorted(missed, key=lambda trial: (not _wrong_answer(trial), trial.expected, trial.key)):
+        reason = reasons.get(trial.form, {}).get(trial.name) or reasons.get("any", {}).get(trial.name)
+        faults = [f"{what}: {found}, not {expected}" for what, (expected, found) in trial.missed.items()]
+        sure = ["**wrongly certain**"] if trial.wrongly_certain else []
+        head = f"{trial.expected} {trial.key}, {trial.ranks} ranks".strip()
+        yield f"- {head}: {'; '.join([*sure, *faults])}. {reason or _usual_reason(trial)}"
+
+
+def _wrong_answer(trial: Trial) -> bool:
+    return trial.wrongly_certain or any(what in _ANSWER for what in trial.missed) or not trial.hangs
+
+
+def _usual_reason(trial: Trial) -> str:
+    if set(trial.missed) == {"time"}:
+        return "The answer is right and late: the machine was busy with other runs."
+    return "Not explained yet."
+
+
+def _grouped(trials: list[Trial], key: Callable[[Trial], str]) -> list[tuple[str, list[Trial]]]:
+    groups: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        groups[key(trial)].append(trial)
+    return sorted(groups.items())
+
+
+def _counted(words: Iterable[str]) -> str:
+    """`proven` where all are the same, else `proven 3, suspected 1`."""
+    counts = Counter(words)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{word} {number}" for word, number in counts.most_common())
+
+
+def _share(part: list[Trial], whole: list[Trial]) -> str:
+    return f"{len(part)} of {len(whole)} ({len(part) / len(whole):.1%})" if whole else "none"
