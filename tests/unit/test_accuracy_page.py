@@ -1,0 +1,70 @@
+"""docs/accuracy.md hides nothing: every miss is on it, with its reason or as unexplained, and the figures add up."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+from benchmarks import accuracy_page
+from benchmarks.accuracy_page import AS_IT_IS, CURED, HEALTHY, Trial, page
+
+RIGHT = Trial(AS_IT_IS, "uneven-inputs", 0, 4, "DD201", "DD201", True, "proven", "hang", "certain", silence=4.0)
+UNSURE = dataclasses.replace(
+    RIGHT,
+    form="spawned",
+    found="DD299",
+    confidence="possible",
+    missed={"code": ("DD201", "DD299"), "line": ("job.py:4", "job.py:9")},
+)
+LATE = dataclasses.replace(RIGHT, number=1, missed={"time": ("within 6 s", "7.1 s")}, silence=7.1)
+CERTAIN_AND_WRONG = dataclasses.replace(
+    RIGHT, form="packaged", missed={"code": ("DD201", "DD206")}, wrongly_certain=True
+)
+QUIET = Trial(HEALTHY, "long_step", 0, 2)
+ALARM = Trial(HEALTHY, "long_step", 1, 3, missed={"alarm": ("none", "hang, deadlock proven: DD203 certain")})
+ENDED = Trial(CURED, "uneven-inputs", 0, 4)
+
+
+def test_the_figures_add_up() -> None:
+    text = page([RIGHT, UNSURE, LATE, QUIET, ENDED], {})
+    assert "- right code: 2 of 3 (66.7%)" in text
+    assert "- right culprits: 3 of 3 (100.0%)" in text
+    assert "- told in the promised time: 2 of 3 (66.7%)" in text
+    assert "- jobs that end well: 2; false alarms: 0" in text
+    assert "| DD201 | 3 | DD201 2, DD299 1 | 3 | 2 | proven | certain 2, possible 1 | 4.0, 7.1 |" in text
+    assert "| long_step | 1 | 2 | 0 | 0 |" in text
+
+
+def test_every_miss_is_listed_with_its_reason() -> None:
+    trials = [RIGHT, UNSURE, LATE, CERTAIN_AND_WRONG, QUIET, ALARM]
+    misses = page(trials, {"spawned": {"uneven-inputs": "The loop is in a library."}}).split("## Misses")[1]
+    for trial in trials:
+        assert (trial.key in misses) is accuracy_page.is_miss(trial)
+    assert "code: DD299, not DD201; line: job.py:9, not job.py:4. The loop is in a library." in misses
+    assert "**wrongly certain**; code: DD206, not DD201. Not explained yet." in misses
+    assert "The answer is right and late" in misses
+    # wrong answers come before late ones
+    assert misses.index(UNSURE.key) < misses.index(LATE.key)
+
+
+def test_without_a_report_nothing_was_right() -> None:
+    silent = dataclasses.replace(RIGHT, found="none", missed={"report": ("a diagnosis", "none, exit status 0")})
+    assert "- right culprits: 0 of 1" in page([silent], {})
+
+
+def test_what_must_never_be_is_told_apart() -> None:
+    assert accuracy_page.gravely_wrong([RIGHT, UNSURE, LATE, QUIET]) == []
+    assert accuracy_page.gravely_wrong([CERTAIN_AND_WRONG, ALARM, RIGHT]) == [CERTAIN_AND_WRONG, ALARM]
+
+
+def test_a_result_is_the_same_when_it_is_read_again() -> None:
+    again = Trial(**json.loads(json.dumps(dataclasses.asdict(UNSURE))))
+    assert page([again], {}) == page([UNSURE], {})
+    assert again.key == UNSURE.key
+
+
+def test_every_reason_is_for_a_fixture_that_exists() -> None:
+    from ddpdoctor.repro import catalogue
+
+    known = set(catalogue.names(catalogue.root()))
+    assert {name for names in accuracy_page.read_reasons().values() for name in names} <= known
