@@ -47,6 +47,7 @@ RULE = Rule(
     name="local-stop-decision",
     requires=frozenset({Source.PAGES, Source.STACKS, Source.CODE}),
     excludes=("DD201", "DD203", "DD207"),
+    lint=("DD113", "DD114"),
     fixture="local-stop-decision",
     specificity=55,
 )

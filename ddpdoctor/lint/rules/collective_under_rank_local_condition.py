@@ -45,7 +45,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.rules.rank_local_loop_exit import PROVEN
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD114", "collective-under-rank-local-condition", Severity.ERROR, ("DD203", "DD207"))
+RULE = LintRule("DD114", "collective-under-rank-local-condition", Severity.ERROR, ("DD203", "DD206", "DD207"))
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

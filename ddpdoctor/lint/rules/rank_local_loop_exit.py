@@ -47,7 +47,7 @@ from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD207"))
+RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD206", "DD207"))
 
 #: what makes data surely different on every rank
 PROVEN = frozenset({"batch", "time", "shard"})
