@@ -1,7 +1,8 @@
 """The ways that a program can take, from its source: statements as nodes, and what may follow each as edges.
 
-Functions of the given files that call one another by a name that only one of them has are joined at the calls; a `for`
-over a generator of theirs goes through its `yield`. Whatever else is called is one step. Every statement may raise.
+Functions of the given files that call one another by a name that only one of them has are joined at the calls, and so
+is `self.name()` with the method of the same class; a `for` over a generator of theirs goes through its `yield`.
+Whatever else is called is one step. Every statement may raise.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import PurePath
 
 from ddpdoctor.diagnose import syntax
 
@@ -46,6 +48,8 @@ class Node:
     #: lines of the statement or its head, both included
     first: int
     last: int
+    #: the class whose method it is in, "" outside of classes
+    owner: str = ""
     edges: list[Edge] = field(default_factory=list)
 
 
@@ -55,6 +59,7 @@ class _Scope:
 
     file: str
     function: str
+    owner: str
     exit: int
     #: handlers around it, innermost first, then the function's own way out
     raised: tuple[int, ...]
@@ -64,6 +69,7 @@ class _Scope:
 
 @dataclass(slots=True)
 class _Function:
+    file: str
     entry: int
     exit: int
     raised: int
@@ -74,6 +80,37 @@ class _Function:
     constant: dict[int, bool] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The functions that calls can be joined with."""
+
+    #: by a name that only one of them has
+    named: Mapping[str, _Function]
+    #: by file, class and name
+    methods: Mapping[tuple[str, str, str], _Function]
+    #: what each file imports: name -> the words of the module's path, and of the name there
+    imported: Mapping[str, Mapping[str, frozenset[str]]]
+
+    def called_by(self, node: Node) -> _Function | None:
+        """The first of the statement's calls that is known; of the object's own methods whatever they are called."""
+        if node.owner:
+            for name in syntax.called_on_self(node.stmt):
+                if method := self.methods.get((node.file, node.owner, name)):
+                    return method
+        for name, root in syntax.called_by(node.stmt):
+            origin = self.imported.get(node.file, {}).get(root)
+            found = self.named.get(name)
+            # `torch.save()` is not the program's own `save`
+            if found and (origin is None or origin & _words(found.file)):
+                return found
+        return None
+
+
+def _words(file: str) -> frozenset[str]:
+    path = PurePath(file)
+    return frozenset({path.stem, *path.parent.parts})
+
+
 class FlowGraph:
     """All ways through a few files."""
 
@@ -82,12 +119,15 @@ class FlowGraph:
         #: a statement that calls one of the functions -> what it does afterwards
         self.after: dict[int, int] = {}
         named: dict[str, list[_Function]] = {}
+        methods: dict[tuple[str, str, str], _Function] = {}
         for file, tree in trees.items():
-            self._function(file, "<module>", tree.body)
-            for node in ast.walk(tree):
-                if isinstance(node, FUNCTIONS):
-                    named.setdefault(node.name, []).append(self._function(file, node.name, node.body))
-        known = {name: found[0] for name, found in named.items() if len(found) == 1}
+            self._function(file, "<module>", "", tree.body)
+            for owner, node in syntax.functions(tree):
+                made = self._function(file, node.name, owner, node.body)
+                named.setdefault(node.name, []).append(made)
+                methods[file, owner, node.name] = made
+        imported = {file: syntax.imported(tree) for file, tree in trees.items()}
+        known = _Known({name: found[0] for name, found in named.items() if len(found) == 1}, methods, imported)
         for index in range(len(self.nodes)):
             self._join(index, known)
 
@@ -106,27 +146,29 @@ class FlowGraph:
         """The same statements after the functions that they call: what else they do comes then."""
         return frozenset(self.after.get(node, node) for node in nodes)
 
-    def _function(self, file: str, name: str, body: list[ast.stmt]) -> _Function:
-        end, fell, raised = (self._node(file, name, None) for _ in range(3))
+    def _function(self, file: str, name: str, owner: str, body: list[ast.stmt]) -> _Function:
+        scope = _Scope(file, name, owner, -1, ())
+        end, fell, raised = (self._node(scope, None) for _ in range(3))
         self.nodes[fell].edges.append(Edge(end, Way.ON))
-        made = _Function(-1, end, raised)
+        made = _Function(file, -1, end, raised)
         first = len(self.nodes)
-        made.entry = self._block(body, fell, _Scope(file, name, end, (raised,)))
+        made.entry = self._block(body, fell, replace(scope, exit=end, raised=(raised,)))
         inside = range(first, len(self.nodes))
         made.yields = [n for n in inside if syntax.yields(self.nodes[n].stmt)]
         made.constant = {n: value for n in inside if (value := syntax.returned(self.nodes[n].stmt)) is not None}
         made.constant[fell] = False
         return made
 
-    def _node(self, file: str, function: str, stmt: ast.AST | None) -> int:
+    def _node(self, scope: _Scope, stmt: ast.AST | None) -> int:
         first, last = syntax.lines_of(stmt)
-        self.nodes.append(Node(file, function, stmt, first, last))
+        self.nodes.append(Node(scope.file, scope.function, stmt, first, last, scope.owner))
         return len(self.nodes) - 1
 
     def _aside(self, index: int, follow: int) -> int:
         """A second node of a statement, which is not found by its line."""
         node = self.nodes[index]
-        self.nodes.append(Node(node.file, node.function, node.stmt, node.first, -1, [Edge(follow, Way.ON)]))
+        edges = [Edge(follow, Way.ON)]
+        self.nodes.append(Node(node.file, node.function, node.stmt, node.first, -1, node.owner, edges))
         return len(self.nodes) - 1
 
     def _block(self, body: list[ast.stmt], follow: int, scope: _Scope) -> int:
@@ -138,7 +180,7 @@ class FlowGraph:
     def _statement(self, stmt: ast.stmt, follow: int, scope: _Scope) -> int:
         if isinstance(stmt, ast.Try):
             return self._try(stmt, follow, scope)
-        index = self._node(scope.file, scope.function, stmt)
+        index = self._node(scope, stmt)
         self.nodes[index].edges.extend(self._ways(stmt, index, follow, scope))
         if not isinstance(stmt, (ast.Break, ast.Continue, ast.Pass, *FUNCTIONS, ast.ClassDef)):
             self.nodes[index].edges.extend(Edge(target, Way.RAISED) for target in scope.raised)
@@ -179,17 +221,17 @@ class FlowGraph:
         last = self._block(stmt.finalbody, follow, scope)
         handlers = []
         for handler in stmt.handlers:
-            index = self._node(scope.file, scope.function, handler)
+            index = self._node(scope, handler)
             self.nodes[index].edges.append(Edge(self._block(handler.body, last, scope), Way.ON))
             handlers.append(index)
         catches_all = any(handler.type is None for handler in stmt.handlers)
         raised = tuple(handlers) if catches_all else (*handlers, *scope.raised)
         return self._block(stmt.body, self._block(stmt.orelse, last, scope), replace(scope, raised=raised))
 
-    def _join(self, index: int, known: Mapping[str, _Function]) -> None:
+    def _join(self, index: int, known: _Known) -> None:
         """Lead the way through the function that a statement calls."""
         node = self.nodes[index]
-        called = next((known[name] for name in syntax.called_by(node.stmt) if name in known), None)
+        called = known.called_by(node)
         if called is None:
             return
         ways, raised = _split(node.edges)

@@ -141,6 +141,8 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
         return Shape.UNCLEAR, False
     if instead is not None and (known := _round_shape(parting.before, act, instead)):
         return known, True
+    if instead is not None and _raised_past(facts, parting, act, instead, actors, others):
+        return Shape.SKIPPED, True
     if _forwards_alone(facts, act, others):
         return Shape.EXTRA_FORWARD, True
     if act.kind is not EventKind.CALL or (parting.behind and not parting.rejoined):
@@ -174,6 +176,14 @@ def _round_shape(before: Step | None, act: Step, instead: Step) -> Shape | None:
     if instead.kind is EventKind.FORWARD and skips_forward and before and before.kind is EventKind.NEXT:
         return Shape.SKIPPED
     return None
+
+
+def _raised_past(facts: Facts, parting: Parting, act: Step, instead: Step, actors: RankSet, others: RankSet) -> bool:
+    """The actors went on with their loop past a call of the others, and only an exception leads past it."""
+    if act.kind not in _NEW_ROUND or instead.kind is not EventKind.CALL:
+        return False
+    ways = controlflow.choices(facts, parting, actors, others)
+    return bool(ways) and all(way.kind is Kind.EXCEPTION for way in ways)
 
 
 def _call_against_round(
@@ -231,6 +241,21 @@ def condition_of(facts: Facts, site: Site, actors: RankSet, others: RankSet) -> 
     return next(((place, span) for place, span in found if span), None)
 
 
+def condition_on_rank(facts: Facts, story: Story) -> tuple[Site, source.Span] | None:
+    """The condition on the rank under which the actors made their call, whether or not they still stand in it.
+
+    Where no stack shows the callers any more, the only statement that can have parted the ranks may be one.
+    """
+    if story.act is None or story.act.site is None:
+        return None
+    found = condition_of(facts, story.act.site, story.actors, story.others)
+    if found is None and len(story.choices) == 1 and story.choices[0].enters:
+        site = story.choices[0].site
+        span = source.condition_on_rank(facts.evidence.code, site)
+        found = (site, span) if span else None
+    return found
+
+
 def _frames(facts: Facts, rank: Rank) -> tuple[Site, ...]:
     """The main thread's frames without torch's, libraries included, innermost first."""
     seen = facts.evidence.rank(rank)
@@ -250,11 +275,10 @@ def parted_by(facts: Facts, story: Story) -> tuple[str, ...]:
 
 def decided_alone(facts: Facts, story: Story) -> bool:
     """The actors' extra call stands under a condition, and not one on the rank."""
-    act = story.act.site if story.act else None
-    if story.shape is not Shape.EXTRA_CALL or act is None or not story.choices:
+    if story.shape is not Shape.EXTRA_CALL or not story.choices:
         return False
     conditions = all(choice.kind is Kind.CONDITION for choice in story.choices)
-    return conditions and condition_of(facts, act, story.actors, story.others) is None
+    return conditions and condition_on_rank(facts, story) is None
 
 
 def only_an_exception(story: Story) -> bool:

@@ -48,14 +48,71 @@ def head(stmt: ast.AST) -> Iterator[ast.expr]:
             yield from (child for child in ast.iter_child_nodes(stmt) if isinstance(child, ast.expr))
 
 
-def called_by(stmt: ast.AST | None) -> Iterator[str]:
-    """Names of functions that a statement calls, without methods of which anything may be meant."""
+def called_by(stmt: ast.AST | None) -> Iterator[tuple[str, str]]:
+    """Functions that a statement calls, without methods of which anything may be meant.
+
+    (last name, first name) of each: `torch.save()` is ("save", "torch"), `save()` is ("save", "save").
+    """
     for part in head(stmt) if stmt else ():
         for node in ast.walk(part):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                yield node.func.id
+                yield node.func.id, node.func.id
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _COMMON:
-                yield node.func.attr
+                yield node.func.attr, _root(node.func)
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def imported(tree: ast.AST) -> dict[str, frozenset[str]]:
+    """Names that a file imports -> the words of the module's path and of the name there."""
+    found: dict[str, frozenset[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                found[name.asname or name.name.partition(".")[0]] = frozenset(name.name.split("."))
+        elif isinstance(node, ast.ImportFrom):
+            for name in node.names:
+                found[name.asname or name.name] = frozenset({*(node.module or "").split("."), name.name} - {""})
+    everything = found.pop("*", None)
+    if everything is not None:
+        found |= {name: everything | {name} for name in _unbound(tree) - found.keys()}
+    return found
+
+
+def _unbound(tree: ast.AST) -> set[str]:
+    """Names that a file reads and never sets."""
+    read: set[str] = set()
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+    return read - bound
+
+
+def called_on_self(stmt: ast.AST | None) -> Iterator[str]:
+    """Names of the methods that a statement calls as `self.name()`."""
+    for part in head(stmt) if stmt else ():
+        for node in ast.walk(part):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
+                    yield name
+
+
+def functions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """All functions of a file with the class that they are methods of, "" where they are in none."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield owner, node
+        # functions within a method share its `self`
+        yield from functions(node, node.name if isinstance(node, ast.ClassDef) else owner)
 
 
 def names_called(expression: ast.expr) -> list[str]:

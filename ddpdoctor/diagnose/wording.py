@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.standing import wait_label
+from ddpdoctor.diagnose.standing import Activity, wait_label
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
@@ -47,6 +47,16 @@ def waiting(facts: Facts, members: RankSet) -> str:
     if wait is None:
         return "no wait that we know"
     return f"{wait_label(wait)} at {place(facts.standing(wait.rank).site or wait.site)}"
+
+
+def now(facts: Facts, members: RankSet) -> str:
+    """`is in all_reduce seq 8 at train.py:88`, or `ended at train.py:88`: what the first of these is at."""
+    if any(facts.wait(rank) for rank in members):
+        return f"{verb(members, 'is', 'are')} in {waiting(facts, members)}"
+    standing = facts.standing(members.members[0])
+    if standing.activity is Activity.EXITED:
+        return f"ended at {place(standing.site)}"
+    return f"{verb(members, 'is', 'are')} at {place(standing.site)}"
 
 
 def held_up(facts: Facts, members: RankSet, whom: str = "it") -> str:

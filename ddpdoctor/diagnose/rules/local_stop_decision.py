@@ -45,7 +45,7 @@ from ddpdoctor.model.evidence import Source
 RULE = Rule(
     code="DD206",
     name="local-stop-decision",
-    requires=frozenset({Source.PAGES, Source.STACKS, Source.CODE}),
+    requires=frozenset({Source.PAGES, Source.CODE}),
     excludes=("DD201", "DD203", "DD207"),
     lint=("DD113", "DD114"),
     fixture="local-stop-decision",
@@ -81,10 +81,8 @@ def _diagnosis(facts: Facts, story: Story, conditions: list[Choice], *, left: bo
         story.culprits,
         facts.waiting - story.culprits,
         f"{actors} {what} at {wording.place(first)} while {others} went on to {wording.step(story.instead)}",
-        f"{actors.capitalize()} {wording.verb(story.actors, 'is', 'are')} in {wording.waiting(facts, story.actors)}; "
-        f"{others} {wording.verb(story.others, 'is', 'are')} not on the way there and "
-        f"{wording.verb(story.others, 'waits', 'wait')} in {wording.waiting(facts, story.others)}. A condition that "
-        "each rank evaluates on its own values parted them.",
+        f"{actors.capitalize()} {wording.now(facts, story.actors)}; {others}, not on the way there, "
+        f"{wording.now(facts, story.others)}. A condition that each rank evaluates on its own values parted them.",
         "Decide together: all_reduce the flag or the metric, and let every rank act on the result.",
         (facts.location(story.culprits, first), *facts.standing_locations((*story.others, *story.actors))),
         (

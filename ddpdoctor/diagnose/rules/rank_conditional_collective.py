@@ -58,7 +58,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     site = shapes.users_line(facts, story.actors, called)
     never = story.act is not None and not whereabouts.made_by(facts, story.act, story.others)
-    condition = shapes.condition_of(facts, called, story.actors, story.others)
+    condition = shapes.condition_on_rank(facts, story)
     # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).
     paired_on = story.parting.inserted() and "barrier" in (story.act.op if story.act else "")
     sure = never and story.unique and condition is not None and not paired_on
@@ -76,7 +76,7 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
         f"{wording.ranks(story.others)} went on to {wording.step(story.instead)}",
         f"Every rank of a group must enter the same collectives in the same order. {actors.capitalize()} entered {op} "
         f"at {wording.place(site)}, which {wording.ranks(story.others)} did not; "
-        f"{wording.verb(story.others, 'it is', 'they are')} in {wording.waiting(facts, story.others)}.",
+        f"{wording.verb(story.others, 'it', 'they')} {wording.now(facts, story.others)}.",
         _fix(op, condition),
         (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
         (*_evidence(story, op, site, condition, never), *shapes.parted_by(facts, story)),

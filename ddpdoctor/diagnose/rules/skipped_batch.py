@@ -79,8 +79,7 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step) -> Diagnosis:
         f"{f' at {wording.place(site)}' if site else ''} that {wording.ranks(story.others)} trained on",
         f"{actors.capitalize()} issued one gradient all-reduce fewer than {wording.ranks(story.others)}, so all later "
         f"ones were paired with the wrong step until none was left: {wording.ranks(story.others)} "
-        f"{wording.verb(story.others, 'is', 'are')} in {wording.waiting(facts, story.others)}, {actors} in "
-        f"{wording.waiting(facts, story.actors)}.",
+        f"{wording.now(facts, story.others)}, {actors} {wording.now(facts, story.actors)}.",
         "Do not skip on one rank: multiply the bad loss by zero and run backward all the same, or let all ranks agree "
         "on the skip with an all_reduce(MAX) of a flag.",
         (*locations, *facts.standing_locations((*story.others, *story.actors))),

@@ -1,11 +1,12 @@
 """# DD208 swallowed-exception
 
 ## What
-An exception on one rank (out of memory, a bad sample) was caught, and the rank went on with its next batch.
+An exception on one rank (out of memory, a bad sample, a full disk) was caught, and the rank went on with its next batch
+without what the `try` had still to do.
 
 ## Why it hangs
-The rank issued one gradient all-reduce fewer; from then on its collectives pair with the others' previous ones, until
-the last step of the epoch leaves the others without a partner.
+The rank issued one gradient all-reduce, or one barrier, fewer; from then on its collectives pair with the others'
+previous ones, or with none, until the others are left without a partner.
 
 ## Example
     try:
@@ -19,7 +20,8 @@ Let the exception end the job, or let all ranks agree on the retry through a col
 
 ## When it is wrong
 The exception itself left no trace: that the work stands in a `try` and nothing else leads past it is why this is said.
-A generator that drops batches silently (DD207) cannot be excluded, so it is `likely`.
+A generator that drops batches silently (DD207) cannot be excluded, so it is `likely`; only where a collective of the
+program's own is left out, and one `except` is the only way past it, is it `certain`.
 
 ## References
 https://github.com/pytorch/pytorch/issues/18853 https://github.com/pytorch/pytorch/issues/44353
@@ -38,6 +40,7 @@ from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
 
 RULE = Rule(
@@ -58,7 +61,9 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnosis:
-    confidence = weaker(Confidence.LIKELY, story.cap)
+    # a call that stands in the program's own lines cannot be dropped in silence, as a generator drops a batch
+    sure = skipped.kind is EventKind.CALL and story.unique and len(story.choices) == 1
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     handlers = [choice for choice in story.choices if choice.way is Way.RAISED]
     caught = handlers[0].site if handlers else site
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
@@ -69,10 +74,10 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnos
         story.blame(confidence),
         story.culprits,
         facts.waiting - story.culprits,
-        f"{actors} {_what(story)} {wording.step(skipped)}; only the `except` at {wording.place(caught)} leads there",
-        f"{actors.capitalize()} issued fewer gradient all-reduces than {others}, so all later operations meet "
-        f"the wrong ones: {others} {wording.verb(story.others, 'is', 'are')} in "
-        f"{wording.waiting(facts, story.others)}, {actors} in {wording.waiting(facts, story.actors)}.",
+        f"{actors} {_what(story, skipped)} {wording.step(skipped)}; only the `except` at {wording.place(caught)} leads "
+        "there",
+        f"{actors.capitalize()} issued fewer {_left_out(skipped)} than {others}, so all later operations meet "
+        f"the wrong ones: {others} {wording.now(facts, story.others)}, {actors} {wording.now(facts, story.actors)}.",
         "Do not catch it on one rank: let it end the job, or agree on the retry with an all_reduce outside the `try`.",
         (facts.location(story.culprits, caught), *facts.standing_locations((*story.others, *story.actors))),
         (
@@ -83,5 +88,11 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnos
     )
 
 
-def _what(story: Story) -> str:
+def _what(story: Story, skipped: Step) -> str:
+    if skipped.kind is EventKind.CALL:
+        return "went on without"
     return "left a batch out without" if story.shape is Shape.SKIPPED else "left the loop without"
+
+
+def _left_out(skipped: Step) -> str:
+    return f"calls of {skipped.op}" if skipped.kind is EventKind.CALL else "gradient all-reduces"

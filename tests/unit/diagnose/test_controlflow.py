@@ -13,7 +13,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.stacks import Site, Thread
-from tests.unit.diagnose.builders import Act, At, Doing, job
+from tests.unit.diagnose.builders import Act, At, Doing, job, raised
 
 AT = At()
 
@@ -386,3 +386,103 @@ dist.barrier()  # after
     batch = [AT.forward(model), AT.backward(backward)]
     found = examine(parted(text, [*batch, AT.all("barrier", after)], [*batch, *batch])).diagnoses[0]
     assert (found.code, found.confidence.value) == ("DD206", "likely")
+
+
+METHODS = """\
+class Other:
+    def step(self, batch):
+        return batch
+
+class Trainer:
+    def loss(self, batch):
+        return self.net(batch).sum()  # forward
+
+    def step(self, batch):
+        loss = self.loss(batch)
+        if loss.isnan():
+            return None
+        loss.backward()  # backward
+
+    def fit(self):
+        for batch in self.loader:  # next
+            self.step(batch)
+        dist.barrier()  # after
+"""
+
+
+def test_a_method_that_is_called_on_self_is_gone_through_whatever_its_name() -> None:
+    # GIVEN two classes with a `step`, and the last common event in a third method
+    assert ways(skipped(METHODS)) == [(Kind.CONDITION, "if loss.isnan()", "return None")]
+    found = examine(skipped(METHODS)).diagnoses[0]
+    assert (found.code, found.confidence.value, found.locations[0].source) == ("DD207", "certain", "return None")
+
+
+SAVING = """\
+import torch
+
+def save(model, path):
+    try:
+        if dist.get_rank() == 1:
+            torch.save(model.state_dict(), path)
+        dist.barrier()  # call
+    except OSError as error:
+        log(error)
+
+for epoch in range(3):
+    for batch in loader:  # next
+        model(batch).sum().backward()  # backward
+    save(model, "last.pt")
+"""
+
+
+@pytest.mark.parametrize("head", ["import torch", "from common import *", "import torch as torch, os"])
+def test_a_call_that_only_an_exception_leads_past(head: str) -> None:
+    # GIVEN a rank whose write failed in a `try` that also holds the barrier; `torch.save` is not the job's own `save`
+    code = SAVING.replace("import torch", head)
+    loop, backward, call = lines(code, "next", "backward", "call")
+    epoch = [AT.next(loop), AT.forward(backward), AT.backward(backward), AT.stop(loop)]
+    barrier = AT.all("barrier", call, function="save")
+    for rounds in ([], [*epoch, barrier]):
+        evidence = parted(code, [*rounds, *epoch, *epoch[:3]], [*rounds, *epoch, barrier])
+        assert ways(evidence) == [(Kind.EXCEPTION, "except OSError as error", "")]
+        found = examine(evidence).diagnoses[0]
+        assert (found.code, found.confidence.value, found.culprits.members) == ("DD208", "certain", (1,))
+
+
+def test_a_condition_beside_the_exception_is_not_excluded() -> None:
+    # GIVEN that the function can also return before the barrier
+    code = SAVING.replace("        dist.barrier", "        if full(path):\n            return\n        dist.barrier")
+    loop, backward, call = lines(code, "next", "backward", "call")
+    epoch = [AT.next(loop), AT.forward(backward), AT.backward(backward), AT.stop(loop)]
+    evidence = parted(code, [*epoch, *epoch[:3]], [*epoch, AT.all("barrier", call, function="save")])
+    assert examine(evidence).diagnoses[0].code != "DD208"
+
+
+VALIDATES = """\
+def compute(sums):
+    dist.all_reduce(sums)  # call
+    return sums
+
+for epoch in range(3):
+    for batch in loader:  # next
+        model(batch).sum().backward()  # backward
+    if epoch % 2 == 0 and rank == 1:
+        compute(torch.zeros(2))
+"""
+
+
+def test_a_mismatch_that_ended_the_job_is_told_by_where_the_ranks_parted() -> None:
+    # GIVEN gloo's abort: no stack is left that would show from where `compute` was called
+    loop, backward, call = lines(VALIDATES, "next", "backward", "call")
+    epoch = [AT.next(loop), AT.forward(backward), AT.backward(backward), AT.stop(loop)]
+    lost = raised("RuntimeError", "gloo/transport/tcp/pair.cc:553 Connection closed by peer", 60.0, AT.line(backward))
+    usual = Doing([*epoch, *epoch[:3]], exit_status=1, raised=lost)
+    alone = Doing([*epoch, AT.all("all_reduce", call, function="compute")], exit_status=-6)
+    evidence = job([usual, alone, usual], code={AT.file: VALIDATES})
+    found = examine(evidence).diagnoses
+    assert [(one.code, one.confidence.value) for one in found] == [("DD203", "certain"), ("DD251", "possible")]
+    assert "`if epoch % 2 == 0 and rank == 1:`" in found[0].fix
+    assert "no wait" not in found[0].why
+    # WHEN it does not ask for the rank THEN each rank decided on its own values
+    other = job([usual, alone, usual], code={AT.file: VALIDATES.replace("rank == 1", "better(loss)")})
+    assert examine(other).diagnoses[0].code == "DD206"
