@@ -57,8 +57,7 @@ def pages() -> tuple[Page, ...]:
     for registered in diagnoses.RULES:
         rule = registered.rule
         tried = (f"See it: ddpdoctor repro run {rule.fixture}",) if rule.fixture else ()
-        earlier = (f"Found before the launch by: ddpdoctor lint ({', '.join(rule.lint)})",) if rule.lint else ()
-        found.append(Page(rule.code, rule.name, registered.documentation, (*earlier, *tried)))
+        found.append(Page(rule.code, rule.name, registered.documentation, (_earlier(rule.lint), *tried)))
     return tuple(sorted(found, key=lambda page: page.code))
 
 
@@ -67,6 +66,12 @@ def text_of(page: Page) -> str:
     heading = f"# {page.code} {page.name}"
     body = page.text.strip().removeprefix(heading).strip()
     return "\n\n".join((heading, body, *page.related)) + "\n"
+
+
+def _earlier(codes: tuple[str, ...]) -> str:
+    """Which lint rules see the same bug in the source, or that there is none."""
+    found = f"Found before the launch by: ddpdoctor lint ({', '.join(codes)})"
+    return found if codes else "No lint rule finds it before the launch yet."
 
 
 def _diagnoses(codes: tuple[str, ...]) -> tuple[str, ...]:

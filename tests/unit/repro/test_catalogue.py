@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ddpdoctor.cli.explain import pages, text_of
 from ddpdoctor.diagnose import registry
 from ddpdoctor.errors import InputError
 from ddpdoctor.lint.registry import names as lint_rules
@@ -59,6 +60,20 @@ def test_a_fixture_belongs_to_a_diagnosis_or_a_lint_rule_that_exists(case: Case)
     assert case.fixed.is_file()
     assert compile(case.fixed.read_text(), str(case.fixed), "exec")
     assert (case.outcome is Outcome.SLOW) <= (case.stall_after is not None)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_lint_rule_diagnosis_and_fixture_name_one_another(case: Case) -> None:
+    finds = {registered.rule.code: registered.rule.lint for registered in registry.RULES}
+    if case.lint and case.harm is None:
+        assert case.lint in finds[case.code]
+
+
+def test_a_diagnosis_without_a_lint_rule_says_so() -> None:
+    texts = {page.code: text_of(page) for page in pages()}
+    for registered in registry.RULES:
+        told = "No lint rule finds it before the launch yet." in texts[registered.rule.code]
+        assert told is not bool(registered.rule.lint)
 
 
 def test_every_diagnosis_has_a_fixture() -> None:
