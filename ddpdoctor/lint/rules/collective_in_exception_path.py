@@ -61,6 +61,8 @@ _DESTROY = "torch.distributed.destroy_process_group"
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Every `try` of the file: its `finally`, its handlers, and what they swallow."""
+    if not facts.reached and not facts.named(_DESTROY):
+        return
     for node in ast.walk(facts.module.tree):
         if not isinstance(node, ast.Try):
             continue
@@ -82,7 +84,7 @@ def _through(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[tuple[Reached
 
 def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
     block = [*node.body, *node.orelse]
-    meets_others = any(True for _ in _through(facts, block)) or tries.trains(block)
+    meets_others = _meets_others(facts, block) or any(_meets_others(facts, b) for b in _blocks_of(facts, node))
     # where the block needs no other rank, all of them come to `finally`, after a failure too
     if not meets_others or any(_leaves_at_once(h) for h in node.handlers):
         return
@@ -102,6 +104,24 @@ def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
                 "ranks never join: call it after the block instead"
             )
             yield facts.finding(RULE, here, message)
+
+
+def _meets_others(facts: ModuleFacts, block: list[ast.stmt]) -> bool:
+    return any(True for _ in _through(facts, block)) or tries.trains(block)
+
+
+def _blocks_of(facts: ModuleFacts, node: ast.Try) -> Iterator[list[ast.stmt]]:
+    """The `with` blocks that run at the `yield` in this `try`."""
+    if not any(isinstance(n, ast.Yield) for s in node.body for n in ast.walk(s)):
+        return
+    owner: ast.AST | None = node
+    while owner is not None and not isinstance(owner, ast.FunctionDef):
+        owner = facts.parents.get(owner)
+    if owner is None:
+        return
+    for user in ast.walk(facts.module.tree):
+        if isinstance(user, ast.With) and any(owner.name in tries.names_in(i.context_expr) for i in user.items):
+            yield user.body
 
 
 def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:

@@ -86,7 +86,7 @@ def _race(facts: ModuleFacts, writer: Touch, reader: Touch, touched: list[Touch]
     if _excluded(writer.call, reader.call) or any(_WAITS.search(w) for w in writer.call.context.withs):
         return None
     places = _side_by_side(facts, writer.call, reader.call)
-    if places is None or _waits(facts, *places):
+    if places is None or _left(writer.call, reader.call) or _waits(facts, *places):
         return None
     # the others have made the folder themselves
     own = any(
@@ -101,6 +101,15 @@ def _excluded(writer: Call, reader: Call) -> bool:
     """One stands under a condition that the other stands under the opposite of."""
     sides = {(g.truth, g.side) for g in writer.context.guards if len(g.truth) == 1}
     return any((g.truth, not g.side) in sides for g in reader.context.guards if len(g.truth) == 1)
+
+
+def _left(writer: Call, reader: Call) -> bool:
+    """The ranks that write leave the function: its callers may well let them go first."""
+    ranked = {(g.site, g.side) for g in writer.context.guards if len(g.truth) > 1}
+    return any(
+        (g.site, not g.side) in ranked and reader.site.file == g.site.file and g.site.end_line < reader.site.line
+        for g in reader.context.guards
+    )
 
 
 def _side_by_side(facts: ModuleFacts, writer: Call, reader: Call) -> tuple[Site, Site] | None:
