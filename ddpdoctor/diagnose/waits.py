@@ -57,16 +57,43 @@ def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
     main = frames.main_thread(rank)
     if main and main.os_id not in seen:
         waits.extend(_wait_in_stack(evidence, rank, main))
-    return tuple(waits or _waits_in_log(rank))
+    return tuple(waits or _waits_in_log(rank) or _waits_in_recorder(evidence, rank))
 
 
-def _waits_in_log(rank: RankEvidence) -> Iterable[Wait]:
+def _waits_in_recorder(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
+    """The wait of a rank of which only a recorder's dump is left: its oldest unfinished operation."""
+    if rank.page is not None or rank.stacks is not None or rank.raised is not None or rank.recorder is None:
+        return ()
+    entry = next((e for e in rank.recorder.entries if not e.retired and e.state != "completed"), None)
+    if entry is None:
+        return ()
+    doubt = "only a recorder says so"
+    if not entry.p2p:
+        return (_entry_wait(evidence, rank, rank.worker.pid, entry.site, None, doubt, entry),)
+    kind = Kind.RECV if entry.op == "recv" else Kind.SEND
+    needs = RankSet.of([] if entry.peer is None else [entry.peer])
+    return (
+        Wait(rank.rank, rank.worker.pid, entry.op, kind, entry.site, None, peer=entry.peer, needs=needs, doubt=doubt),
+    )
+
+
+def _waits_in_log(rank: RankEvidence) -> tuple[Wait, ...]:
     """Waits that only the rank's own log reports."""
     if rank.page is not None or rank.raised is not None:
-        return
-    for said in rank.reported:
-        needs = RankSet.of(said.missing)
-        yield Wait(rank.rank, rank.worker.pid, said.op, said.kind, None, None, needs=needs, doubt="only a log says so")
+        return ()
+    return tuple(
+        Wait(
+            rank.rank,
+            rank.worker.pid,
+            said.op,
+            said.kind,
+            None,
+            None,
+            needs=RankSet.of(said.missing),
+            doubt="only a log says so",
+        )
+        for said in rank.reported
+    )
 
 
 def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> Iterable[Wait]:
@@ -274,6 +301,8 @@ def _open_entries(rank: RankEvidence) -> tuple[RecorderEntry, ...]:
 
 def _group(evidence: Evidence, rank: RankEvidence, name: str) -> Group | None:
     """The group of that name in which the rank is; from another page where the rank's own is missing."""
+    if rank.recorder and (own := next((g for g in rank.recorder.groups if g.name == name and g.members), None)):
+        return own
     pages = [rank.page, *(other.page for other in evidence.ranks)]
     known: Mapping[str, Group] = {
         group.name: group for page in reversed(pages) if page for group in page.groups if rank.rank in group.members

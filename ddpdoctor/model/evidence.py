@@ -101,9 +101,13 @@ class Evidence:
     notes: tuple[str, ...] = ()
     #: stacks were kept because somebody found the job hanging: an idle rank that was looked at once is taken to stand
     alleged: bool = False
+    _by_rank: Mapping[Rank, RankEvidence] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_rank", {seen.rank: seen for seen in reversed(self.ranks)})
 
     def rank(self, rank: Rank) -> RankEvidence | None:
-        return next((r for r in self.ranks if r.rank == rank), None)
+        return self._by_rank.get(rank)
 
     def seen(self) -> RankSet:
         """Ranks of which anything at all is known."""

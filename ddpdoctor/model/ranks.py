@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -44,7 +45,10 @@ class RankSet:
         return len(self.members)
 
     def __contains__(self, rank: object) -> bool:
-        return rank in self.members
+        if not isinstance(rank, int):
+            return False
+        place = bisect.bisect_left(self.members, rank)
+        return place < len(self.members) and self.members[place] == rank
 
     def __or__(self, other: RankSet) -> RankSet:
         return RankSet.of((*self.members, *other.members))

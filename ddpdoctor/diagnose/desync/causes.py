@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ddpdoctor.diagnose import operations
+from ddpdoctor.diagnose import operations, transport
 from ddpdoctor.diagnose.desync import shifts
 from ddpdoctor.diagnose.desync.circles import circle
 from ddpdoctor.diagnose.desync.meetings import Field, Meeting
@@ -240,6 +240,7 @@ def _no_dump(field: Field, meeting: Meeting) -> Diagnosis:
 
 
 def _stall(field: Field, meeting: Meeting) -> Diagnosis:
+    seq = meeting.step.seq
     gave_up = any(step.timed_out for step in meeting.steps.values())
     where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
     return Diagnosis(
@@ -252,8 +253,7 @@ def _stall(field: Field, meeting: Meeting) -> Diagnosis:
         f"all of {label(field, meeting)} are in {where}, none is missing, and it is not complete",
         "Every member has issued the same operation, so the program agrees with itself. If it did not end, what "
         "carries the data is at fault; a dump that was written while all went well looks the same.",
-        "Test the transport without the program (nccl-tests, iperf), read dmesg, and switch parts of it off one at a "
-        "time: NCCL_P2P_DISABLE=1, NCCL_IB_DISABLE=1, NCCL_SOCKET_IFNAME or GLOO_SOCKET_IFNAME.",
+        f"Try, in this order: {transport.advise(frozenset({meeting.step.backend}), nodes=None, seq=seq).numbered()}.",
         locations([(meeting.waiting, meeting.step.site)], field, RankSet()),
         (f"{len(meeting.waiting)} of {len(meeting.group.members)} ranks have come to it",),
     )

@@ -59,7 +59,7 @@ def _statuses(field: Field) -> Iterator[RankStatus]:
             steps = field.crowd.members[rank].ring.steps
             last = f"since {steps[-1].op} seq {steps[-1].seq}" if steps else "at all"
             site = steps[-1].site if steps else None
-            yield RankStatus(rank, "unseen", f"in no operation {last}", _location(rank, site), -1)
+            yield RankStatus(rank, "unclear", f"in no operation {last}", _location(rank, site), -1)
 
 
 def _label(meeting: Meeting, step: Step) -> str:
