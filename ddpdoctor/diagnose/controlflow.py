@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from ddpdoctor.diagnose import frames, histories, syntax, wording
@@ -19,6 +19,7 @@ from ddpdoctor.diagnose.flowgraph import LOOPS, Edge, FlowGraph, Node, Way
 from ddpdoctor.diagnose.histories import History, Parting, Step
 from ddpdoctor.diagnose.rounds import same_everywhere
 from ddpdoctor.diagnose.source import parsed
+from ddpdoctor.diagnose.whereabouts import users_line
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
@@ -72,7 +73,8 @@ class Choice:
 
 def choices(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> tuple[Choice, ...]:
     """All that can have parted them, in the order of the source; empty where the source does not connect the places."""
-    before, act, instead = parting.before, parting.left_next, parting.right_next
+    before = parting.before
+    act, instead = _by_user(facts, actors, parting.left_next), _by_user(facts, others, parting.right_next)
     if before is None or act is None or instead is None or not (before.site and act.site and instead.site):
         return ()
     trees = _trees(facts.evidence.code, [before.site, act.site, instead.site, *_stack_sites(facts, actors, others)])
@@ -90,6 +92,11 @@ def choices(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) ->
     # a loop over something around a loader (islice, zip) may end without a trace of it
     loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
     return _Search(graph, traced[0] - loops, traced[1] - loops).choices(facts.evidence.code, before, act, instead)
+
+
+def _by_user(facts: Facts, ranks: RankSet, step: Step | None) -> Step | None:
+    """The step at the user's line where a library made it, if a rank still stands there."""
+    return replace(step, site=users_line(facts, ranks, step.site)) if step and step.site else step
 
 
 def _traced_sites(one: History, other: History) -> set[Site]:

@@ -15,7 +15,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Parting, Step
 from ddpdoctor.diagnose.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.sides import Divergence
-from ddpdoctor.diagnose.whereabouts import Whereabouts, left_loop, made_by, shares_loop
+from ddpdoctor.diagnose.whereabouts import Whereabouts, left_loop, made_by, outside_torch, shares_loop
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -233,8 +233,8 @@ def condition_of(facts: Facts, site: Site, actors: RankSet, others: RankSet) -> 
     Callers are known while the actor still stands there; those that the other ranks stand in too decide nothing.
     """
     code = facts.evidence.code
-    stack = _frames(facts, actors.members[0])
-    shared = set(_frames(facts, others.members[0]))
+    stack = outside_torch(facts, actors.members[0])
+    shared = set(outside_torch(facts, others.members[0]))
     here = bool(stack) and frames.same_place(stack[0], site)
     path = [site, *(frame for frame in stack[1:] if frame not in shared)] if here else [site]
     found = ((place, source.rank_condition(code, place)) for place in path)
@@ -254,13 +254,6 @@ def condition_on_rank(facts: Facts, story: Story) -> tuple[Site, source.Span] | 
         span = source.condition_on_rank(facts.evidence.code, site)
         found = (site, span) if span else None
     return found
-
-
-def _frames(facts: Facts, rank: Rank) -> tuple[Site, ...]:
-    """The main thread's frames without torch's, libraries included, innermost first."""
-    seen = facts.evidence.rank(rank)
-    main = frames.main_thread(seen) if seen else None
-    return tuple(frame for frame in main.frames if not frames.is_internal(frame.file)) if main else ()
 
 
 def parted_by(facts: Facts, story: Story) -> tuple[str, ...]:
@@ -291,15 +284,6 @@ def perhaps_an_exception(story: Story) -> bool:
     """A condition leads past the skipped work, and so does an exception: the evidence does not tell which it was."""
     kinds = {choice.kind for choice in story.choices}
     return story.shape is Shape.SKIPPED and Kind.EXCEPTION in kinds and len(kinds) > 1
-
-
-def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:
-    """Where the user's code made a call: the site itself, or, if that is in a library, the line that led there."""
-    if frames.is_library(site.file):
-        for rank in ranks:
-            if any(frames.same_place(frame, site) for frame in _frames(facts, rank)) and facts.stack(rank):
-                return facts.stack(rank)[0]
-    return site
 
 
 def _both_ways(facts: Facts, act: Step, instead: Step) -> bool:

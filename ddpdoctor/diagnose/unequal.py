@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose import frames, operations, shapes
+from ddpdoctor.diagnose import frames, operations, whereabouts
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import ABORTED, failure_site
 from ddpdoctor.model.collectives import Call
@@ -71,7 +71,7 @@ def called_from(facts: Facts, found: Unequal) -> Site | None:
         place = failure_site(facts.rank(failure.rank), failure)
         if place is not None and not frames.is_library(place.file):
             return place
-    return shapes.users_line(facts, facts.waiting, site)
+    return whereabouts.users_line(facts, facts.waiting, site)
 
 
 def _cap(facts: Facts) -> Confidence | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from ddpdoctor.diagnose import source
+from ddpdoctor.diagnose import frames, source
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Parting, Step
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
 
 
 class Whereabouts(Enum):
@@ -49,6 +50,23 @@ def left_loop(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) 
         ended = before is not None and before.kind is EventKind.STOP_ITERATION
         return (Whereabouts.OUTSIDE, loop) if was_in and not ended else (Whereabouts.UNKNOWN, None)
     return where, loop
+
+
+def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:
+    """Where the user's code made a call: the site itself, or, if that is in a library, the line that led there."""
+    if frames.is_library(site.file):
+        for rank in ranks:
+            own = facts.stack(rank)
+            if own and any(frames.same_place(frame, site) for frame in outside_torch(facts, rank)):
+                return own[0]
+    return site
+
+
+def outside_torch(facts: Facts, rank: Rank) -> tuple[Site, ...]:
+    """The main thread's frames without torch's, libraries included, innermost first."""
+    seen = facts.evidence.rank(rank)
+    main = frames.main_thread(seen) if seen else None
+    return tuple(frame for frame in main.frames if not frames.is_internal(frame.file)) if main else ()
 
 
 def shares_loop(facts: Facts, left: Rank, right: Rank) -> bool:

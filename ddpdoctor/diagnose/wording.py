@@ -22,8 +22,12 @@ def verb(members: RankSet, one: str, many: str) -> str:
 
 
 def place(site: Site | None) -> str:
-    """`train.py:88`, short enough for a line."""
-    return f"{PurePath(site.file).name}:{site.line}" if site else "a place that no stack shows"
+    """`train.py:88`, short enough for a line; `package/__init__.py:7`, for that name alone says nothing."""
+    if site is None:
+        return "a place that no stack shows"
+    path = PurePath(site.file)
+    name = f"{path.parent.name}/{path.name}" if path.stem == "__init__" else path.name
+    return f"{name}:{site.line}"
 
 
 def step(event: Step | None) -> str:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, special, wording
+from ddpdoctor.diagnose import shapes, special, whereabouts, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
@@ -61,7 +61,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(
     facts: Facts, story: Story, call: Step, passed: Step | None, ran: RankSet, left_out: RankSet, called: Site
 ) -> Diagnosis:
-    site = shapes.users_line(facts, ran, called)
+    site = whereabouts.users_line(facts, ran, called)
     confidence = weaker(Confidence.LIKELY, story.cap)
     culprits = RankSet() if story.tie else story.culprits
     what = "the sharded module that is called" if special.implicit(facts, call) else f"the {call.op}"

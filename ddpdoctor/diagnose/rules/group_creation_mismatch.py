@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose import shapes, whereabouts, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
@@ -54,7 +54,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    site = shapes.users_line(facts, story.actors, called)
+    site = whereabouts.users_line(facts, story.actors, called)
     confidence = weaker(Confidence.LIKELY, story.cap)
     culprits = RankSet() if story.tie else story.culprits
     made, missed = wording.ranks(story.actors), wording.ranks(story.others)

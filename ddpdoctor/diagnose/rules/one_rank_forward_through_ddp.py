@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose import shapes, whereabouts, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
@@ -57,7 +57,7 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     condition = shapes.condition_of(facts, called, story.actors, story.others)
     sure = story.unique and (condition is not None or len(story.choices) == 1)
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
-    site = shapes.users_line(facts, story.actors, called)
+    site = whereabouts.users_line(facts, story.actors, called)
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     shards = story.act is not None and not story.act.op.startswith("broadcast")
     what = "gathers the sharded parameters" if shards else "broadcasts buffers"

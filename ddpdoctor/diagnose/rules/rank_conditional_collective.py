@@ -56,7 +56,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    site = shapes.users_line(facts, story.actors, called)
+    site = whereabouts.users_line(facts, story.actors, called)
     never = story.act is not None and not whereabouts.made_by(facts, story.act, story.others)
     condition = shapes.condition_on_rank(facts, story)
     # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).

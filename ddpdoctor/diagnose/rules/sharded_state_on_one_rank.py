@@ -56,7 +56,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     function = state_call(facts, story.act, story.actors) if story.act else ""
-    site = shapes.users_line(facts, story.actors, called)
+    site = whereabouts.users_line(facts, story.actors, called)
     never = story.act is not None and not whereabouts.made_by(facts, story.act, story.others)
     inside = all(rank in facts.waiting and _in_call(facts, rank, called) for rank in story.actors)
     sure = never and story.unique and inside and story.minority

@@ -486,3 +486,25 @@ def test_a_mismatch_that_ended_the_job_is_told_by_where_the_ranks_parted() -> No
     # WHEN it does not ask for the rank THEN each rank decided on its own values
     other = job([usual, alone, usual], code={AT.file: VALIDATES.replace("rank == 1", "better(loss)")})
     assert examine(other).diagnoses[0].code == "DD206"
+
+
+def test_a_call_that_a_library_made_is_followed_from_the_users_line() -> None:
+    # GIVEN a barrier inside an installed package
+    text = """\
+for batch in loader:  # next
+    loss = model(batch)  # forward
+    loss.backward()  # backward
+    if loss < best:
+        break
+fabric.barrier()  # after
+"""
+    loop, model, backward, after = lines(text, "next", "forward", "backward", "after")
+    batch = [AT.next(loop), AT.forward(model), AT.backward(backward)]
+    fabric = At("/env/lib/python3.11/site-packages/fabric/__init__.py", "barrier")
+    gone = Doing([*batch, fabric.all("barrier", 7)], callers=(AT.line(after),))
+    usual = Doing([*batch, *batch])
+    evidence = job([usual, gone, usual], code={AT.file: text})
+    assert ways(evidence) == [(Kind.CONDITION, "if loss < best", "break")]
+    found = examine(evidence).diagnoses[0]
+    assert (found.code, found.locations[0].source) == ("DD206", "break")
+    assert "fabric/__init__.py:7" in found.evidence[0]
