@@ -1,0 +1,134 @@
+"""An asynchronous collective that nobody waits for
+
+## What it does
+Finds collectives with `async_op=True`, `isend` and `irecv` whose handle is dropped, bound to a name that is never read,
+or overwritten by the next turn of a loop before anything waits for it.
+
+## Why it harms
+The call returns before the data is there. What is computed next reads the tensor half reduced, or before the message
+has come, and overwrites it while it is still being sent. On gloo the program may end in the middle.
+
+## Example
+```python
+dist.all_reduce(gradient, async_op=True)
+optimizer.step()
+```
+
+## Use instead
+```python
+work = dist.all_reduce(gradient, async_op=True)
+work.wait()
+optimizer.step()
+```
+
+## Fix safety
+No automatic fix: where to wait is the point of the asynchronous call.
+
+## When it is wrong
+When something else waits: a device synchronisation, or on NCCL a later collective whose handle is waited for. Both
+are looked for in the function and keep the rule silent, as does a handle that is stored, passed on or returned.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#synchronous-and-asynchronous-collective-operations
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule(
+    "DD120", "async-not-waited", Severity.WARNING,
+    words=frozenset({"async_op", "isend", "irecv", "all_reduce", "broadcast", "batch_isend_irecv"}),
+)  # fmt: skip
+
+_C10D = "torch.distributed."
+#: position of `async_op`
+_ASYNC = {
+    "all_reduce": 3, "broadcast": 3, "all_gather": 3, "all_gather_into_tensor": 3, "all_gather_single": 3,
+    "reduce": 4, "gather": 4, "scatter": 4, "reduce_scatter": 4, "reduce_scatter_tensor": 4, "reduce_scatter_single": 4,
+    "all_to_all": 3, "all_to_all_single": 5, "barrier": 1,
+}  # fmt: skip
+_ALWAYS = frozenset({"isend", "irecv", "batch_isend_irecv"})
+#: what waits for everything on the device or the group
+_WAITS = frozenset({"wait", "synchronize", "barrier", "wait_all", "wait_stream", "wait_event"})
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Handles that are lost."""
+    for call in facts.calls:
+        if not call.path.startswith(_C10D) or call.context.module is not facts.module or not _is_async(call):
+            continue
+        if any("coalescing" in name for name in call.context.withs):
+            continue
+        lost = _lost(facts, call)
+        if lost:
+            op = call.path.removeprefix(_C10D)
+            yield facts.finding(RULE, call.site, f"{lost}: {op} may still run when its data is used, wait for it")
+
+
+def _is_async(call: Call) -> bool:
+    name = call.path.removeprefix(_C10D)
+    if name in _ALWAYS:
+        return True
+    position = _ASYNC.get(name)
+    given = call.argument(position, "async_op") if position is not None else None
+    return given is not None and given.known and given.constant is True
+
+
+def _lost(facts: ModuleFacts, call: Call) -> str:
+    """How the handle is lost; "" where it may be waited for."""
+    scope = _scope(facts, call.node)
+    statement = facts.parents.get(call.node)
+    if isinstance(statement, ast.Expr):
+        return "" if _something_waits(scope) else "nothing holds this operation's handle"
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return ""
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name):
+        return ""
+    reads = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == target.id and _is_read(n)]
+    if not reads:
+        shared = any(isinstance(n, (ast.Global, ast.Nonlocal)) and target.id in n.names for n in ast.walk(scope))
+        if shared or isinstance(scope, ast.Module) or _something_waits(scope):
+            return ""
+        return f"`{target.id}` is never waited for"
+    return _overwritten(facts, statement, target.id, reads)
+
+
+def _is_read(node: ast.Name) -> bool:
+    return isinstance(node.ctx, (ast.Load, ast.Del))
+
+
+def _scope(facts: ModuleFacts, node: ast.AST) -> ast.AST:
+    current: ast.AST = node
+    while not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module)):
+        current = facts.parents[current]
+    return current
+
+
+def _something_waits(scope: ast.AST) -> bool:
+    return any(isinstance(n, ast.Attribute) and n.attr in _WAITS for n in ast.walk(scope))
+
+
+def _overwritten(facts: ModuleFacts, statement: ast.Assign, name: str, reads: list[ast.Name]) -> str:
+    """A handle made anew in each turn of a loop, read only behind the loop: all but the last are lost."""
+    loop: ast.AST | None = statement
+    while loop is not None and not isinstance(loop, (ast.For, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)):
+        loop = facts.parents.get(loop)
+    if not isinstance(loop, (ast.For, ast.While)) or _leaves(loop):
+        return ""
+    first, last = loop.lineno, loop.end_lineno or loop.lineno
+    if any(first <= r.lineno <= last for r in reads) or _something_waits(loop):
+        return ""
+    return f"each turn of the loop overwrites `{name}`, and only the last operation is waited for"
+
+
+def _leaves(loop: ast.AST) -> bool:
+    """The loop may well run once."""
+    return any(isinstance(n, (ast.Break, ast.Return)) for n in ast.walk(loop))

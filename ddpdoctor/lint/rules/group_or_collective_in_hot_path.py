@@ -1,0 +1,138 @@
+"""A process group made in every step, or a barrier in every step
+
+## What it does
+Finds `new_group` and its like in a `forward`, a step function or a training loop, and a barrier in every turn of a
+training loop.
+
+## Why it harms
+A group is never given back: each has its own communicator, buffers and threads, so memory and file descriptors run
+out after some hundred steps; making one is itself a collective that all ranks must enter. A barrier in every step adds
+its latency to each, and hides which rank is slow: the gradients' reduction synchronises already.
+
+## Example
+```python
+class Layer(nn.Module):
+    def forward(self, x):
+        group = dist.new_group([0, 1])
+        dist.all_reduce(x, group=group)
+        return x
+```
+
+## Use instead
+```python
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.group = dist.new_group([0, 1])
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the loop runs a few times only. A group or barrier under a condition (the first step, every hundredth, not yet
+made), behind a cache or outside of training is not reported, nor is a loop that makes all groups.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#groups
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.events import Call, Turn
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD128", "group-or-collective-in-hot-path", Severity.WARNING)
+
+_GROUPS = tuple(
+    f"torch.distributed.{name}"
+    for name in ("new_group", "new_subgroups", "new_subgroups_by_enumeration", "split_group", "init_device_mesh",
+                 "device_mesh.init_device_mesh")
+)  # fmt: skip
+_BARRIERS = ("torch.distributed.barrier", "torch.distributed.monitored_barrier")
+#: functions that frameworks and loops call once a step
+_STEPS = frozenset({"forward", "backward", "training_step", "train_step", "validation_step", "__call__", "step"})
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Groups in step functions and training loops; barriers in training loops."""
+    for call in facts.named(*_GROUPS):
+        step = _step_function(call)
+        loop = _training_loop(facts, call)
+        if step or (loop is not None and not _conditional(call, loop)):
+            where = f"in every {step}()" if step else "in every step"
+            name = call.path.rpartition(".")[2]
+            message = f"{name} {where}: groups are never given back, and making one needs all ranks: make it once"
+            yield facts.finding(RULE, facts.place(call), message)
+    for call in facts.named(*_BARRIERS):
+        loop = _training_loop(facts, call)
+        if loop is not None and not _conditional(call, loop) and call.context.loops[-1] is loop:
+            related = ((loop.site, "the training loop"),)
+            message = "a barrier in every step: the gradients' reduction synchronises already"
+            yield facts.finding(RULE, facts.place(call), message, related=related)
+
+
+def _step_function(call: Call) -> str:
+    """The name of the step function that runs it unconditionally; "" where there is none."""
+    function = call.context.function
+    if function is None or function.owner is None or function.name not in _STEPS or function.decorators:
+        return ""
+    node = function.node
+    first, last = node.lineno, node.end_lineno or node.lineno
+    guarded = any(
+        g.site.file == call.site.file and first <= g.site.line <= last for g in call.context.guards
+    ) or _under_test(function.body, call.site.line)
+    if function.name in ("__call__", "step") and not _is_module(function.owner.node):
+        return ""
+    return "" if guarded else function.name
+
+
+def _is_module(node: ast.ClassDef) -> bool:
+    return any("Module" in ast.unparse(base) or "Optimizer" in ast.unparse(base) for base in node.bases)
+
+
+def _under_test(body: list[ast.stmt], line: int) -> bool:
+    """A condition that was decided already, like `is_initialized()`, or a `try` stands around the line."""
+    return any(
+        isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try)) and node.lineno <= line <= (node.end_lineno or 0)
+        for statement in body
+        for node in ast.walk(statement)
+    )
+
+
+def _training_loop(facts: ModuleFacts, call: Call) -> Turn | None:
+    """The innermost loop over a loader, or with a DDP backward in it, that surely repeats the call."""
+    for turn in reversed(call.context.loops):
+        if not isinstance(turn.node, (ast.For, ast.While)):
+            return None
+        ops = facts.looped.get(turn.site, [])
+        if any(op.op.startswith("backward") for op in ops) and _is_over_batches(turn):
+            return turn
+    return None
+
+
+def _is_over_batches(turn: Turn) -> bool:
+    """Not a loop over epochs: a barrier in each of them is harmless."""
+    if loaders.loader_of(turn.over) is not None or (turn.over is not None and "prepared" in turn.over.tags):
+        return True
+    inner = [n for n in ast.walk(turn.node) if isinstance(n, (ast.For, ast.While)) and n is not turn.node]
+    own = any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in ast.walk(turn.node))
+    return own and not any(
+        isinstance(n, ast.Attribute) and n.attr == "backward" for loop in inner for n in ast.walk(loop)
+    )
+
+
+def _conditional(call: Call, loop: Turn) -> bool:
+    """Only in some turns, or made once and kept."""
+    first, last = loop.site.line, loop.site.end_line
+    inside = [g for g in call.context.guards if g.site.file == loop.site.file and first <= g.site.line <= last]
+    function = call.context.function
+    cached = function is not None and bool(function.decorators)
+    elsewhere = function is not None and _under_test(function.body, call.site.line)
+    return bool(inside) or cached or elsewhere or call.context.handler in ("except", "finally")

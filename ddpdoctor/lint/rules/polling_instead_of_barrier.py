@@ -1,0 +1,104 @@
+"""A loop that sleeps until a file is there, in place of a barrier
+
+## What it does
+Finds loops that sleep while a file does not exist, in programs that have a process group.
+
+## Why it harms
+The file is there before it is whole, so the reader finds half of it; one left over from the last run lets a rank
+through at once; and when the writer fails, the others poll for ever, with no timeout and nothing in a log.
+
+## Example
+```python
+if rank == 0:
+    preprocess(path)
+while not os.path.exists(path):
+    time.sleep(1)
+```
+
+## Use instead
+```python
+if rank == 0:
+    preprocess(path)
+dist.barrier()
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the work takes longer than the group's timeout (raise it for a group of its own), or another job writes the file.
+Waiting for a file system to show what was written, behind a barrier, and loops with a deadline are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule(
+    "DD126", "polling-instead-of-barrier", Severity.HINT, words=frozenset({"sleep"})
+)  # fmt: skip
+
+_ASKS = frozenset({"exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "glob"})
+_BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone", "synchronize"})
+#: words of a loop that gives up some time
+_DEADLINE = frozenset({"time", "monotonic", "perf_counter", "raise", "timeout", "deadline"})
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`while not exists(path): sleep()` in a file that takes part in a process group."""
+    if not facts.distributed:
+        return
+    for node in ast.walk(facts.module.tree):
+        if isinstance(node, ast.While) and _polls(node) and not _behind_barrier(facts, node):
+            message = (
+                "this waits for a file, which is there before it is whole and may be an old one: use a barrier after "
+                "the rank that writes it"
+            )
+            yield facts.finding(RULE, node.test, message)
+
+
+def _polls(loop: ast.While) -> bool:
+    """It asks for a file and sleeps, and does nothing else; no deadline ends it."""
+    tested = _calls(loop.test) & _ASKS
+    if isinstance(loop.test, ast.Constant):
+        tested = {n for s in loop.body if isinstance(s, ast.If) for n in _calls(s.test) & _ASKS if _breaks(s)}
+    if not tested or "sleep" not in {n for s in loop.body for n in _calls(s)}:
+        return False
+    deadline = any(isinstance(n, (ast.Raise, ast.Compare)) for n in ast.walk(loop)) or _words(loop) & _DEADLINE
+    return not deadline
+
+
+def _breaks(statement: ast.If) -> bool:
+    return any(isinstance(n, (ast.Break, ast.Return)) for n in ast.walk(statement))
+
+
+def _calls(node: ast.AST) -> set[str]:
+    """Names of what is called in it."""
+    found = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
+    return {f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else "" for f in found}
+
+
+def _words(node: ast.AST) -> set[str]:
+    names = _calls(node) - {"sleep"}
+    return names | {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - {"time", "os"}
+
+
+def _behind_barrier(facts: ModuleFacts, loop: ast.While) -> bool:
+    """A barrier stands before it in the same function: what is waited for is the file system."""
+    scope: ast.AST = loop
+    while not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+        scope = facts.parents[scope]
+    first = scope.lineno if not isinstance(scope, ast.Module) else 1
+    met = (item for item in facts.reached if item.op.op != "init_process_group")
+    if any(item.within(facts.module.path, first, loop.lineno - 1) is not None for item in met):
+        return True
+    before = (n for n in ast.walk(scope) if getattr(n, "lineno", loop.lineno) < loop.lineno)
+    return any(isinstance(n, ast.Attribute) and n.attr in _BARRIERS for n in before)
