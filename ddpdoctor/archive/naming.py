@@ -39,7 +39,7 @@ def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
     `slurm-812_0.out` to `slurm-812_3.out`, `attempt_0/0/stderr.log` to `attempt_0/3/stderr.log`, `0.log` to `3.log`.
     A number that does not count (a process id, a date) is no rank.
     """
-    every = sorted(name for name in set(names) if not _OWN.search(name))
+    every = sorted(name for name in set(names) if not of_a_bundle(name))
     found = {name: rank for name in every if (rank := said_rank(name)) is not None}
     series: dict[tuple[str, int], dict[int, list[str]]] = {}
     for name in every:
@@ -55,6 +55,11 @@ def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
         if sorted(numbers) == list(range(len(numbers))):
             found.update({same[0]: Rank(number) for number, same in numbers.items() if same[0] not in found})
     return found
+
+
+def of_a_bundle(name: str) -> bool:
+    """A raw part of a bundle of ours, named by its process."""
+    return _OWN.search(name) is not None
 
 
 def shape(name: str) -> str:

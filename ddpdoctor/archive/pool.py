@@ -17,7 +17,7 @@ import resource
 import signal
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -47,11 +47,17 @@ _SHARE = 16
 class Dumps:
     """What a set of files held."""
 
-    crowd: Crowd
+    members: Mapping[Rank, Member]
+    #: the file that each rank's recorder came from
+    names: Mapping[Rank, str]
     gaps: tuple[Gap, ...]
     #: ranks that the operations themselves told, and those that only the file's name did
     by_content: RankSet
     by_name: RankSet
+
+    def crowd(self) -> Crowd:
+        """All of them as one job."""
+        return crowds.complete(self.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +185,7 @@ def _joined(files: Sequence[File], shares: Iterable[_Share], rank_of: Callable[[
     """One crowd of all shares: equal operations, rings and groups become one object each."""
     table = _Table()
     members: dict[Rank, Member] = {}
+    names: dict[Rank, str] = {}
     gaps: list[Gap] = []
     sources: tuple[list[Rank], list[Rank]] = ([], [])
     remaining = iter(files)
@@ -201,9 +208,10 @@ def _joined(files: Sequence[File], shares: Iterable[_Share], rank_of: Callable[[
                 if Rank(rank) in members:
                     gaps.append(_gap(rank, f"another dump of rank {rank} is older than {name}, and is not used"))
                 members[Rank(rank)] = table.member(Rank(rank), found, numbers)
+                names[Rank(rank)] = file.name
                 sources[found.rank is None].append(Rank(rank))
     by_content, by_name = (RankSet.of(ranks) for ranks in sources)
-    return Dumps(crowds.complete(members), tuple(gaps), by_content, by_name)
+    return Dumps(members, names, tuple(gaps), by_content, by_name)
 
 
 def _gap(rank: int | None, reason: str) -> Gap:

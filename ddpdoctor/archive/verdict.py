@@ -24,6 +24,7 @@ from ddpdoctor.model.crowd import Crowd
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 from ddpdoctor.model.report import Report
+from ddpdoctor.model.stacks import Site
 
 _RECORDERS = frozenset({Format.RECORDER_PICKLE, Format.RECORDER_JSON})
 #: names of files that a report lists one by one
@@ -32,19 +33,25 @@ _LISTED = 3
 
 def recorders(found: Found) -> Dumps:
     """The recorder dumps among the files, read."""
-    return pool.read_all([file for file in found.files if file.format in _RECORDERS], naming.rank_of)
+    dumps = [file for file in found.files if _is_dump(file)]
+    return pool.read_all(dumps, recorded.ranks_of(file.name for file in dumps))
+
+
+def _is_dump(file: File) -> bool:
+    """A recorder's dump, one file a rank; parts of our own bundles are named by process, and their pages know whose."""
+    return file.format in _RECORDERS and not naming.of_a_bundle(file.name)
 
 
 def crowd(found: Found, dumps: Dumps) -> Crowd:
     """All recorders that there are: of dumps, or else of the first bundle that holds any."""
-    if dumps.crowd.members:
-        return dumps.crowd
+    if dumps.members:
+        return dumps.crowd()
     for folder in found.bundles:
         evidence = capture.assemble(bundle.read(folder))
         held = {seen.rank: _with_groups(seen, seen.recorder) for seen in evidence.ranks if seen.recorder}
         if held:
             return fold(held, evidence.world_size)
-    return dumps.crowd
+    return dumps.crowd()
 
 
 def _with_groups(seen: RankEvidence, recorder: Recorder) -> Recorder:
@@ -58,9 +65,9 @@ def examine(found: Found, dumps: Dumps | None = None) -> Report:
     bundles = [capture.assemble(bundle.read(folder)) for folder in found.bundles]
     if len(bundles) == 1 and not found.files:
         return engine.examine(bundles[0])
-    others = [file for file in found.files if file.format not in _RECORDERS]
-    if dumps.crowd.members and not others and not bundles:
-        return desync.examine(dumps.crowd, (*dumps.gaps, *_not_read(found)), tuple(recorded.notes(dumps)))
+    others = [file for file in found.files if not _is_dump(file)]
+    if dumps.members and not others and not bundles:
+        return _of_dumps(found, dumps)
     pieces, gaps = read_all(others)
     pieces.extend(recorded.pieces(dumps))
     gaps = [*gaps, *dumps.gaps, *_not_read(found)]
@@ -69,8 +76,20 @@ def examine(found: Found, dumps: Dumps | None = None) -> Report:
         raise _nothing(found, gaps)
     loose = _with_source(loose, found)
     evidence = join([*bundles, loose]) if bundles else loose
-    report = engine.examine(evidence)
-    return report if all(seen.page for seen in evidence.ranks) else _without_pages(report)
+    return at_most_likely(engine.examine(evidence))
+
+
+def _of_dumps(found: Found, dumps: Dumps) -> Report:
+    """The verdict where recorders are all that is left, with the lines that it names if their source lies here."""
+    report = desync.examine(dumps.crowd(), (*dumps.gaps, *_not_read(found)), tuple(recorded.notes(dumps)))
+    named = [location for diagnosis in report.diagnoses for location in diagnosis.locations]
+    sites = [Site(location.file, location.line, location.function) for location in named]
+    return replace(report, code=source.read(sites, written=_written(found)))
+
+
+def _written(found: Found) -> float:
+    """When the last of the evidence was written, seconds since the epoch."""
+    return max((file.path.stat().st_mtime for file in found.files if file.path), default=float("inf"))
 
 
 def read_all(files: Iterable[File]) -> tuple[list[Piece], list[Gap]]:
@@ -118,12 +137,12 @@ def _listed(names: Iterable[str]) -> str:
 
 def _with_source(evidence: Evidence, found: Found) -> Evidence:
     """The source that stacks name, as far as it is here and was not written after the evidence."""
-    written = max((file.path.stat().st_mtime for file in found.files if file.path), default=float("inf"))
-    return replace(evidence, code=source.read(code.sites(evidence), written=written))
+    return replace(evidence, code=source.read(code.sites(evidence), written=_written(found)))
 
 
-def _without_pages(report: Report) -> Report:
-    """Nothing is certain of a job of which only single looks and logs are left: what they do not hold is not known."""
+def at_most_likely(report: Report) -> Report:
+    """Nothing is certain of what was kept by hand: what the files do not hold is not known, and the source that lies
+    here now need not be the one that ran. Looks of several machines have clocks that cannot be compared."""
     likely = Confidence.LIKELY
     return replace(
         report,

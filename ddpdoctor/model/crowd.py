@@ -73,11 +73,11 @@ class Crowd:
         """Ranks that left no dump."""
         return RankSet.of(rank for rank in range(self.world_size) if rank not in self.members)
 
-    def recorder(self, rank: Rank) -> Recorder:
-        """One rank's recorder written out in full. Raises KeyError for a rank that left none."""
-        member = self.members[rank]
-        entries = tuple(_entry(member, step) for step in member.ring.steps)
-        return Recorder(member.version, entries, member.groups, member.ring.truncated, member.newest_ns)
+
+def written_out(member: Member) -> Recorder:
+    """One rank's recorder in full."""
+    entries = tuple(_entry(member, step) for step in member.ring.steps)
+    return Recorder(member.version, entries, member.groups, member.ring.truncated, member.newest_ns)
 
 
 def _entry(member: Member, step: Step) -> RecorderEntry:

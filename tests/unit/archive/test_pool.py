@@ -38,13 +38,13 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("processes", [1, 3])
 def test_all_ranks_are_read_and_equal_rings_are_one(folder: Path, processes: int) -> None:
     dumps = pool.read_all(files(folder), rank_of, processes=processes)
-    assert sorted(dumps.crowd.members) == list(range(64))
-    assert dumps.crowd.world_size == 64
+    assert sorted(dumps.members) == list(range(64))
+    assert dumps.crowd().world_size == 64
     assert dumps.gaps == ()
     assert str(dumps.by_name) == "0-63"
-    rings = {id(member.ring) for member in dumps.crowd.members.values()}
+    rings = {id(member.ring) for member in dumps.members.values()}
     assert len(rings) == 3  # the culprit, its data-parallel peers, all others
-    groups = {id(group) for member in dumps.crowd.members.values() for group in member.groups}
+    groups = {id(group) for member in dumps.members.values() for group in member.groups}
     assert len(groups) == 1 + 8 + 8
 
 
@@ -53,7 +53,7 @@ def test_hostile_files_are_named_and_the_others_read(folder: Path, monkeypatch: 
     for number, (name, data) in enumerate(HOSTILE.items()):
         (folder / f"{name}_rank_{100 + number}").write_bytes(data)
     dumps = pool.read_all(files(folder), rank_of, processes=2)
-    assert sorted(dumps.crowd.members) == list(range(64))
+    assert sorted(dumps.members) == list(range(64))
     assert {gap.rank for gap in dumps.gaps} == {100 + number for number in range(len(HOSTILE))}
     assert not any("\n" in gap.reason for gap in dumps.gaps)
 
@@ -64,7 +64,7 @@ def test_a_file_that_takes_too_long_is_given_up(folder: Path, monkeypatch: pytes
     bomb = b"\x80\x02K\x01" + b"q\x00h\x00\x86" * 60
     (folder / "slow_rank_100").write_bytes(b"\x80\x02}" + bomb[2:] + b"K\x01s.")
     dumps = pool.read_all(files(folder), rank_of, processes=2)
-    assert len(dumps.crowd.members) == 64
+    assert len(dumps.members) == 64
     assert [(gap.rank, "too" in gap.reason or "more than" in gap.reason) for gap in dumps.gaps] == [(100, True)]
 
 
@@ -73,14 +73,14 @@ def test_many_files_that_end_the_reader_do_not_keep_it_busy(tmp_path: Path, monk
     for rank in range(8):
         (tmp_path / f"rank_{rank}").write_bytes(HOSTILE["deep tuple as a key"])
     dumps = pool.read_all(files(tmp_path), rank_of, processes=1)
-    assert not dumps.crowd.members
+    assert not dumps.members
     assert len(dumps.gaps) == 8
 
 
 def test_a_dump_without_operations_is_a_gap_and_no_rank(folder: Path) -> None:
     (folder / "nccl_trace_rank_7").write_bytes(pickle.dumps({"version": "2.1", "pg_config": {}, "entries": []}, 2))
     dumps = pool.read_all(files(folder), rank_of)
-    assert 7 not in dumps.crowd.members
+    assert 7 not in dumps.members
     assert [gap.rank for gap in dumps.gaps] == [7]
     assert "TORCH_FR_BUFFER_SIZE" in dumps.gaps[0].remedy
 
@@ -90,5 +90,5 @@ def test_of_two_dumps_of_a_rank_the_younger_counts(folder: Path) -> None:
     older["entries"] = older["entries"][:10]
     (folder / "attempt_0_rank_3").write_bytes(pickle.dumps(older, 2))
     dumps = pool.read_all(files(folder), rank_of)
-    assert len(dumps.crowd.members[3].ring.steps) == 30  # type: ignore[index]
+    assert len(dumps.members[3].ring.steps) == 30  # type: ignore[index]
     assert [gap.rank for gap in dumps.gaps] == [3]
