@@ -59,6 +59,7 @@ RULES = (
     "process_group_not_destroyed",
     "rank0_long_work_vs_timeout",
     "ddp_before_device_move",
+    "late_conversion",
     "forward_bypasses_ddp",
     "rank0_forward_through_ddp",
     "syncbn_after_ddp",
@@ -69,6 +70,8 @@ RULES = (
     "load_without_map_location",
     "local_rank_guards_global_work",
     "sharded_save_on_one_rank",
+    "load_not_synced",
+    "unreduced_metric_decision",
     "reduceop_avg_portability",
     "deprecated_distributed_api",
 )  # fmt: skip

@@ -1,0 +1,159 @@
+"""The network is changed after it was wrapped
+
+## What it does
+Finds parameters that are frozen, and layers that are replaced, after the network went into DistributedDataParallel,
+in code that goes on training.
+
+## Why it harms
+The wrapper lists the parameters once, at construction, and waits in every backward pass for the gradient of each. A
+frozen one never comes: "Expected to have finished reduction in the prior iteration". A new layer is not on the list:
+its gradients stay on their own rank, silently.
+
+## Example
+```python
+model = DistributedDataParallel(net)
+model.module.head = torch.nn.Linear(512, 10)
+for p in model.module.backbone.parameters():
+    p.requires_grad = False
+```
+
+## Use instead
+```python
+net.head = torch.nn.Linear(512, 10)
+for p in net.backbone.parameters():
+    p.requires_grad = False
+model = DistributedDataParallel(net)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+With `find_unused_parameters=True` freezing works, and is not reported; nor is code that thaws parameters again, or
+that wraps the network anew. `torch.compile` of a wrapped model is the right order and is not reported either.
+
+## References
+https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import vocabulary, wrapping
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Made, Method
+from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD162", "late-conversion", Severity.WARNING)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Freezing and new layers behind a wrapper."""
+    if not facts.analysis.wrapped:
+        return
+    if not _thaws(facts):
+        yield from _frozen(facts)
+    yield from _replaced(facts)
+
+
+def _frozen(facts: ModuleFacts) -> Iterator[Finding | None]:
+    message = "DistributedDataParallel waits for these gradients: freeze parameters before the model is wrapped"
+    for call in facts.methods("requires_grad_"):
+        value = call.argument(0, "requires_grad")
+        made = _behind(call.receiver)
+        if made is not None and value is not None and value.constant is False and _trains_on(facts, made, call.index):
+            yield facts.finding(RULE, facts.place(call), message, related=((made.site, "wrapped here"),))
+    for iteration in facts.iterations:
+        over = iteration.turn.over
+        thing = over.thing if over is not None else None
+        named = isinstance(thing, Made) and thing.path in ("?.parameters", "?.named_parameters") and bool(thing.args)
+        made = _behind(thing.args[0]) if isinstance(thing, Made) and named else None
+        place = _freezes(iteration.turn.node) if made is not None else None
+        if made is not None and place is not None and _trains_on(facts, made, iteration.index):
+            here = place if iteration.turn.site.file == facts.module.path else iteration.turn.site
+            yield facts.finding(RULE, here, message, related=((made.site, "wrapped here"),))
+
+
+def _behind(value: Value | None) -> Made | None:
+    """The wrapper that a value is, or that it was reached through: `ddp`, `ddp.module`, `ddp.module.backbone`."""
+    for _ in range(6):
+        made = wrapping.wrapper_of(value)
+        if made is not None or value is None or not isinstance(value.thing, Method):
+            return made
+        value = value.thing.receiver
+    return None
+
+
+def _freezes(node: ast.AST) -> ast.AST | None:
+    """The statement of a loop that takes gradients from the loop's variable, under no condition."""
+    for statement in node.body if isinstance(node, ast.For) else ():
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if isinstance(target, ast.Attribute) and target.attr == "requires_grad" and _is_false(statement.value):
+            return statement
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "requires_grad_":
+            return statement if call.args and _is_false(call.args[0]) else None
+    return None
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+def _trains_on(facts: ModuleFacts, made: Made, index: int) -> bool:
+    """A backward pass comes after, through this wrapper as it is, which waits for every parameter."""
+    unused = made.keyword("find_unused_parameters")
+    if (unused is not None and unused.constant is not False) or made.opaque:
+        return False
+    if any(c.index > index for path in vocabulary.WRAPPERS for c in facts.named(path)):
+        return False
+    return any(c.index > index and not c.context.no_grad for c in facts.methods("backward"))
+
+
+def _thaws(facts: ModuleFacts) -> bool:
+    """Somewhere gradients are switched on again: that is a game of two networks, or a schedule."""
+    for node in ast.walk(facts.module.tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            if node.targets[0].attr == "requires_grad" and not _is_false(node.value):
+                return True
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and (
+            node.func.attr == "requires_grad_" and not (node.args and _is_false(node.args[0]))
+        ):  # fmt: skip
+            return True
+    return False
+
+
+def _replaced(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`ddp.module.head = torch.nn.Linear(...)`"""
+    layers = {id(c.node): c for c in facts.calls if c.path.startswith("torch.nn.") and _is_layer(c.path)}
+    for access in facts.analysis.accesses:
+        made = wrapping.wrapper_of(access.owner)
+        if access.name != "module" or made is None or access.site.file != facts.module.path:
+            continue
+        target: ast.AST = access.node
+        while isinstance(facts.parents.get(target), ast.Attribute):
+            target = facts.parents[target]
+        statement = facts.parents.get(target)
+        if target is access.node or not isinstance(statement, ast.Assign) or target not in statement.targets:
+            continue
+        layer = layers.get(id(statement.value))
+        if layer is not None and _trains_on_new(facts, layer.index):
+            message = "DistributedDataParallel does not know this new layer: put it in before the model is wrapped"
+            yield facts.finding(RULE, access.site, message, related=((made.site, "wrapped here"),))
+
+
+def _is_layer(path: str) -> bool:
+    """Something with parameters, as far as the name tells."""
+    last = path.rpartition(".")[2]
+    return path.count(".") == 2 and last[:1].isupper() and last.startswith(
+        ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "Sequential", "Parameter", "Bilinear", "LSTM", "GRU")
+    )  # fmt: skip
+
+
+def _trains_on_new(facts: ModuleFacts, index: int) -> bool:
+    wrapped_again = any(c.index > index for path in vocabulary.WRAPPERS for c in facts.named(path))
+    return not wrapped_again and any(c.index > index for c in facts.methods("backward"))

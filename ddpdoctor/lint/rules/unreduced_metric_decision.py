@@ -1,0 +1,79 @@
+"""A decision by this rank's own metric
+
+## What it does
+Finds a learning-rate schedule that follows a loss or score of this rank's share of the data:
+`ReduceLROnPlateau.step(loss)`, or any scheduler's `step` behind a condition on it.
+
+## Why it harms
+Ranks see other data, so their metrics differ: one lowers its learning rate, another does not. From then on the
+replicas drift apart, although their gradients are equal.
+
+## Example
+```python
+loss = validate(model, sharded_loader)
+scheduler.step(loss)
+```
+
+## Use instead
+```python
+loss = torch.tensor(validate(model, sharded_loader), device=device)
+dist.all_reduce(loss, dist.ReduceOp.AVG)
+scheduler.step(loss.item())
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the metric is made equal in a function that could not be followed. It is reported only where every loader is
+split by a DistributedSampler: a metric of all the data is the same on every rank.
+
+## References
+https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.facts.values import Taint, Value
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD181", "unreduced-metric-decision", Severity.HINT)
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Steps of a scheduler by data of this rank."""
+    if not _all_split(facts):
+        return
+    for call in facts.methods("step"):
+        path = _scheduler(call)
+        if not path:
+            continue
+        metric = call.argument(0, "metrics")
+        if path.endswith("ReduceLROnPlateau") and metric is not None and _own(metric):
+            message = "each rank follows a metric of its own data: average it over ranks before the scheduler sees it"
+            yield facts.finding(RULE, facts.place(call), message)
+        elif any(_own(guard.value) for guard in call.context.guards):
+            message = "each rank decides by a metric of its own data whether the learning rate changes"
+            yield facts.finding(RULE, facts.place(call), message)
+
+
+def _scheduler(call: Call) -> str:
+    thing = call.receiver.thing if call.receiver is not None else None
+    return thing.path if isinstance(thing, Made) and thing.path.startswith("torch.optim.lr_scheduler.") else ""
+
+
+def _own(value: Value) -> bool:
+    return value.taint is Taint.RANK_LOCAL and "batch" in value.tags
+
+
+def _all_split(facts: ModuleFacts) -> bool:
+    """Every loader that is iterated is split by a DistributedSampler."""
+    found = [i.turn.over for i in facts.iterations if loaders.loader_of(i.turn.over) is not None]
+    return bool(found) and all(loaders.sampler_of(over) is not None for over in found)
