@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from ddpdoctor.diagnose.desync import examine as desync
 from ddpdoctor.diagnose.facts import Facts, digest
 from ddpdoctor.diagnose.outcome import deadlock
 from ddpdoctor.diagnose.registry import FALLBACK, RULES
@@ -56,10 +57,25 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
             not_considered[registered.rule.code] = f"no {', '.join(lacking)}"
             continue
         found.extend((diagnosis, registered) for diagnosis in registered.diagnose(facts))
-    if all(diagnosis.confidence is Confidence.POSSIBLE for diagnosis, _ in found):
+    if facts.outcome is Outcome.HANG and Source.PAGES in missing and Source.RECORDER not in missing:
+        found.extend(_of_recorders(facts, told=_is_told(found)))
+    if not _is_told(found) and not any(diagnosis.code == FALLBACK.rule.code for diagnosis, _ in found):
         found.extend((diagnosis, FALLBACK) for diagnosis in FALLBACK.diagnose(facts))
     ranked = sorted(found, key=lambda pair: (_ORDER[pair[0].confidence], -pair[1].rule.specificity, pair[0].code))
     return tuple(diagnosis for diagnosis, _ in ranked), not_considered
+
+
+def _is_told(found: Sequence[tuple[Diagnosis, RegisteredRule]]) -> bool:
+    """Some rule is at least fairly sure."""
+    return any(diagnosis.confidence is not Confidence.POSSIBLE for diagnosis, _ in found)
+
+
+def _of_recorders(facts: Facts, *, told: bool) -> Iterator[tuple[Diagnosis, RegisteredRule]]:
+    """Causes that dumps alone show; what they leave open only where no rule has found the cause."""
+    rules = {registered.rule.code: registered for registered in RULES}
+    for diagnosis in desync.beside(facts.evidence):
+        if not told or diagnosis.confidence is not Confidence.POSSIBLE:
+            yield diagnosis, rules[diagnosis.code]
 
 
 def _missing_sources(evidence: Evidence) -> frozenset[Source]:
@@ -79,7 +95,7 @@ def _missing_sources(evidence: Evidence) -> frozenset[Source]:
 
 
 def _rank_statuses(facts: Facts, ends: Mapping[Rank, int]) -> tuple[RankStatus, ...]:
-    names = {Activity.STILL: "waiting", Activity.UNKNOWN: "unseen"}
+    names = {Activity.STILL: "waiting", Activity.UNKNOWN: "unclear"}
     statuses = []
     for rank, standing in sorted(facts.standings.items()):
         location = facts.location([rank], standing.site) if standing.site else None

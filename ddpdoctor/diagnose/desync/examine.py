@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from ddpdoctor.diagnose.desync.causes import causes
 from ddpdoctor.diagnose.desync.meetings import Field, Meeting, survey
 from ddpdoctor.diagnose.desync.words import ranks
+from ddpdoctor.merge.crowd import fold
 from ddpdoctor.model.crowd import Crowd, Step
-from ddpdoctor.model.diagnosis import Deadlock, Location, Outcome
-from ddpdoctor.model.evidence import Gap
+from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
+from ddpdoctor.model.evidence import Evidence, Gap
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.report import Frontier, GroupReport, RankStatus, Report, Timeline
 from ddpdoctor.model.stacks import Site
@@ -33,6 +34,14 @@ def examine(crowd: Crowd, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = (
         timeline=Timeline(None, None, None),
         notes=(*notes, *_notes(field)),
     )
+
+
+def beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
+    """What the recorders of ranks without pages say, where stacks or logs are there too; empty if they say nothing."""
+    held = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder and seen.recorder.entries}
+    if len(held) < 2:
+        return ()
+    return causes(survey(fold(held, evidence.world_size)))
 
 
 def _notes(field: Field) -> Iterator[str]:
