@@ -91,12 +91,14 @@ def _behind(value: Value | None) -> Made | None:
 def _freezes(node: ast.AST) -> ast.AST | None:
     """The statement of a loop that takes gradients from the loop's variable, under no condition."""
     for statement in node.body if isinstance(node, ast.For) else ():
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-        if isinstance(target, ast.Attribute) and target.attr == "requires_grad" and _is_false(statement.value):
-            return statement
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "requires_grad_":
-            return statement if call.args and _is_false(call.args[0]) else None
+        if isinstance(statement, ast.Assign) and _is_false(statement.value):
+            target = statement.targets[0]
+            if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
+                return statement
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            func, args = statement.value.func, statement.value.args
+            if isinstance(func, ast.Attribute) and func.attr == "requires_grad_":
+                return statement if args and _is_false(args[0]) else None
     return None
 
 
