@@ -9,7 +9,8 @@ trace in its history are no ways.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -77,15 +78,13 @@ def choices(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) ->
     act, instead = _by_user(facts, actors, parting.left_next), _by_user(facts, others, parting.right_next)
     if before is None or act is None or instead is None or not (before.site and act.site and instead.site):
         return ()
-    trees = _trees(facts.evidence.code, [before.site, act.site, instead.site, *_stack_sites(facts, actors, others)])
+    sites = [before.site, act.site, instead.site, *facts.stack(actors.members[0]), *facts.stack(others.members[0])]
+    graph = _graph(facts, tuple(dict.fromkeys(site.file for site in sites)))
     left, right = facts.histories.get(actors.members[0]), facts.histories.get(others.members[0])
-    if before.site.file not in trees or left is None or right is None:
+    if graph is None or before.site.file not in graph.files or left is None or right is None:
         return ()
-    graph = FlowGraph(trees)
-    if len(graph.nodes) > _MOST_NODES:
-        return ()
-    sites = _traced_sites(left, right), _traced_sites(right, left)
-    traced = [frozenset(n for site in side for n in graph.done(graph.at(site.file, site.line))) for side in sites]
+    seen = _traced_sites(left, right), _traced_sites(right, left)
+    traced = [frozenset(n for site in side for n in graph.done(graph.at(site.file, site.line))) for side in seen]
     found = _Search(graph, traced[0], traced[1]).choices(facts.evidence.code, before, act, instead)
     if found:
         return found
@@ -138,15 +137,34 @@ def unreadable(facts: Facts, parting: Parting) -> str:
     return next((file.path for file in files if file and file.changed), "")
 
 
-def _stack_sites(facts: Facts, actors: RankSet, others: RankSet) -> list[Site]:
-    return [*facts.stack(actors.members[0]), *facts.stack(others.members[0])]
+def leads_on(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> bool:
+    """From what the actors did next a way leads on to what the others did, in the same round of all loops around it."""
+    act, instead = _by_user(facts, actors, parting.left_next), _by_user(facts, others, parting.right_next)
+    if act is None or instead is None or not (act.site and instead.site):
+        return False
+    sites = [act.site, instead.site, *facts.stack(actors.members[0]), *facts.stack(others.members[0])]
+    graph = _graph(facts, tuple(dict.fromkeys(site.file for site in sites)))
+    if graph is None:
+        return False
+    start, targets = graph.at(act.site.file, act.site.line), graph.at(instead.site.file, instead.site.line)
+    found, todo = set(graph.done(start)), list(graph.done(start))
+    while todo:
+        index = todo.pop()
+        for edge in graph.nodes[index].edges:
+            on = edge.way is not Way.RAISED and not graph.goes_round(index, edge.target)
+            if on and edge.target not in found:
+                found.add(edge.target)
+                todo.append(edge.target)
+    return bool(targets & (found - start))
 
 
-def _trees(code: Mapping[str, SourceFile], sites: Iterable[Site]) -> dict[str, ast.Module]:
-    """The user's files that the ranks passed through."""
-    files = dict.fromkeys(site.file for site in sites if not frames.is_library(site.file))
-    found = {file: parsed(code, file) for file in list(files)[:_MOST_FILES]}
-    return {file: tree for file, tree in found.items() if tree is not None}
+@functools.lru_cache(maxsize=4)
+def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
+    """The ways through those of the files that are the user's; None where they are too many."""
+    own = [file for file in files if not frames.is_library(file)][:_MOST_FILES]
+    found = {file: parsed(facts.evidence.code, file) for file in own}
+    graph = FlowGraph({file: tree for file, tree in found.items() if tree is not None})
+    return graph if len(graph.nodes) <= _MOST_NODES else None
 
 
 class _Search:

@@ -115,6 +115,7 @@ class FlowGraph:
     """All ways through a few files."""
 
     def __init__(self, trees: Mapping[str, ast.Module]) -> None:
+        self.files = frozenset(trees)
         self.nodes: list[Node] = []
         #: a statement that calls one of the functions -> what it does afterwards
         self.after: dict[int, int] = {}
@@ -145,6 +146,13 @@ class FlowGraph:
     def done(self, nodes: frozenset[int]) -> frozenset[int]:
         """The same statements after the functions that they call: what else they do comes then."""
         return frozenset(self.after.get(node, node) for node in nodes)
+
+    def goes_round(self, index: int, target: int) -> bool:
+        """From inside a loop back to its head."""
+        node, head = self.nodes[index], self.nodes[target]
+        if not isinstance(head.stmt, LOOPS) or node.stmt is head.stmt or node.file != head.file:
+            return False
+        return head.stmt.lineno <= node.first <= (head.stmt.end_lineno or head.stmt.lineno)
 
     def _function(self, file: str, name: str, owner: str, body: list[ast.stmt]) -> _Function:
         scope = _Scope(file, name, owner, -1, ())

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose.source import last_name, pairs, parsed, passed
+from ddpdoctor.diagnose.source import last_name, mentions_rank, pairs, parsed, passed
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 
@@ -48,11 +48,15 @@ def _values(tree: ast.Module) -> dict[str, list[ast.expr | None]]:
 
 
 def _settings(values: Mapping[str, Sequence[ast.expr | None]]) -> frozenset[str]:
-    """Names that hold the command line wherever the file sets them, and those that are called like it."""
+    """Names that hold the command line wherever the file sets them, and those that are called like it.
+
+    Not where the file computes them with a rank, as in `config = load(f"config.{rank}.json")`.
+    """
     found: frozenset[str] = frozenset()
     for _ in range(3):  # from the parser into a function, and from there into another
         found |= {name for name, given in values.items() if all(_is_parsed(value, found) for value in given)}
-    return found | _SETTINGS
+    own = (name for name in _SETTINGS if not any(value and mentions_rank(value) for value in values.get(name, ())))
+    return found.union(own)
 
 
 def _is_parsed(value: ast.expr | None, known: frozenset[str]) -> bool:

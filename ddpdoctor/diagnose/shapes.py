@@ -224,6 +224,11 @@ def _call_against_call(
         return Shape.ORDER, True
     if conditional and not condition_of(facts, instead.site, others, actors):
         return Shape.EXTRA_CALL, True
+    ways = controlflow.choices(facts, parting, actors, others)
+    on = controlflow.leads_on(facts, parting, actors, others)
+    back = controlflow.leads_on(facts, parting.mirrored(), others, actors)
+    if len(ways) == 1 and ways[0].enters and on and not back:
+        return Shape.EXTRA_CALL, True
     return Shape.UNCLEAR, False
 
 

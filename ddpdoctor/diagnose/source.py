@@ -99,7 +99,8 @@ def _in_branch(node: ast.If, line: int) -> bool:
 def _asks_rank(expression: ast.expr, names: frozenset[str]) -> bool:
     """The expression is a rank or compares one: by a telling word, the API, or a name assigned from either.
 
-    What is merely computed with a rank (`load(rank)`, `3 if rank else 0`) is data, and a condition on it is another.
+    What is merely computed with a rank (`load(rank)`, `3 if rank else 0`) is data, and a condition on it is another;
+    unless a function of the file does nothing but reckon with what it is given.
     """
     match expression:
         case ast.BoolOp():
@@ -115,7 +116,9 @@ def _asks_rank(expression: ast.expr, names: frozenset[str]) -> bool:
         case ast.Call():
             wrapped = last_name(expression.func) in ("int", "bool", "get", "getenv")
             inner = any(_is_rank_variable(arg) or _asks_rank(arg, names) for arg in expression.args[:1])
-            return (wrapped and inner) or _is_rank_word(last_name(expression.func), names)
+            reckoned = f"{last_name(expression.func)}()" in names
+            given = any(_asks_rank(arg, names) for arg in expression.args) if reckoned else False
+            return (wrapped and inner) or given or _is_rank_word(last_name(expression.func), names)
     return _is_rank_word(last_name(expression), names)
 
 
@@ -123,12 +126,20 @@ def _is_rank_word(word: str, names: frozenset[str]) -> bool:
     return bool(word) and (word in names or _RANK_WORDS.search(word) is not None)
 
 
+def mentions_rank(expression: ast.expr) -> bool:
+    """A word for a rank, or an environment variable that holds one, is anywhere in the expression."""
+    return any(
+        _is_rank_word(last_name(node), frozenset()) or (isinstance(node, ast.Constant) and _is_rank_variable(node))
+        for node in ast.walk(expression)
+    )
+
+
 def _is_rank_variable(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value in _RANK_VARIABLES
 
 
 def _rank_names(tree: ast.Module) -> frozenset[str]:
-    """Names and attributes that the file assigns from a rank or a comparison of one."""
+    """Names and attributes that the file assigns from a rank or a comparison of one, and `name()` of what reckons."""
     found: list[tuple[ast.expr, ast.expr]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
@@ -138,10 +149,27 @@ def _rank_names(tree: ast.Module) -> frozenset[str]:
     # a parameter that is passed a comparison; a rank that is passed on as a number may be anything there
     given = ((ast.Name(name), value) for (_, name), values in passed(tree).items() for value in values)
     found.extend((name, value) for name, value in given if isinstance(value, (ast.Compare, ast.UnaryOp, ast.BoolOp)))
-    names: frozenset[str] = frozenset()
+    names = frozenset(f"{node.name}()" for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) and _reckons(node))
     for _ in range(2):
         names |= {last_name(target) for target, value in found if _asks_rank(value, names)} - {""}
     return names
+
+
+#: what an expression may consist of that only reckons
+_RECKONING = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Name, ast.Constant, ast.operator, ast.unaryop)
+
+
+def _reckons(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """The function does nothing but return what follows from its parameters by arithmetic: `(rank + 1) % world`."""
+    body = [one for one in function.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
+        return False
+    given = {arg.arg for arg in (*function.args.posonlyargs, *function.args.args)}
+    parts = (*_RECKONING, ast.cmpop, ast.boolop, ast.expr_context)
+    return all(
+        isinstance(node, parts) and (not isinstance(node, ast.Name) or node.id in given)
+        for node in ast.walk(body[0].value)
+    )
 
 
 def passed(tree: ast.Module) -> dict[tuple[str, str], list[ast.expr]]:

@@ -508,3 +508,53 @@ fabric.barrier()  # after
     found = examine(evidence).diagnoses[0]
     assert (found.code, found.locations[0].source) == ("DD206", "break")
     assert "fabric/__init__.py:7" in found.evidence[0]
+
+
+def test_rounds_of_a_setting_that_is_computed_with_the_rank() -> None:
+    alike = STOPS.replace("for epoch", "config = json.load(open(path))\nfor epoch", 1).replace("args.", "config.")
+    assert [kind for kind, _, _ in ways(stops(alike))] == [Kind.CONDITION]
+    own = alike.replace("open(path)", 'open(f"{local_rank}.json")')
+    assert [kind for kind, _, _ in ways(stops(own))] == [Kind.COUNT, Kind.CONDITION]
+
+
+CHECKED = """\
+def begin(model):
+    if not file.exists():
+        return 0
+    dist.broadcast(epoch, src=0)  # sent
+    return epoch
+
+dist.barrier()  # first
+begin(model)
+dist.all_reduce(ready)  # after
+"""
+
+
+def test_of_two_calls_the_extra_one_is_that_from_which_a_way_leads_to_the_other() -> None:
+    # GIVEN a broadcast under a condition on a rank's own files, and the others in the next call
+    first, sent, after = lines(CHECKED, "first", "sent", "after")
+    start = AT.all("barrier", first)
+    evidence = parted(CHECKED, [start, AT.broadcast(sent, 0, function="begin")], [start, AT.all("all_reduce", after)])
+    found = examine(evidence).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD206", (1,))
+    # WHEN it asks for what follows from the rank by arithmetic alone THEN it is DD203
+    turned = CHECKED.replace("file.exists()", "turned(dist.get_rank(), 3) == 0")
+    turned += "\ndef turned(rank, world):\n    return (rank + 1) % world\n"
+    assert examine(replace(evidence, code=parted(turned, [start], [start]).code)).diagnoses[0].code == "DD203"
+    # WHEN the function does more than reckon THEN its answer is data
+    loads = turned.replace("return (rank + 1) % world", "return len(load(rank)) % world")
+    assert examine(replace(evidence, code=parted(loads, [start], [start]).code)).diagnoses[0].code == "DD206"
+
+
+def test_two_branches_with_a_call_each_have_no_extra_one() -> None:
+    text = """\
+dist.barrier()  # first
+if ready(batch):
+    dist.broadcast(epoch, src=0)  # sent
+else:
+    dist.all_reduce(epoch)  # after
+"""
+    first, sent, after = lines(text, "first", "sent", "after")
+    start = AT.all("barrier", first)
+    found = examine(parted(text, [start, AT.broadcast(sent, 0)], [start, AT.all("all_reduce", after)])).diagnoses[0]
+    assert found.code not in ("DD203", "DD206") or found.confidence.value == "possible"
