@@ -46,6 +46,11 @@ def belongs(entry: RecorderEntry, op: str) -> bool:
     return family(entry.op) in recorded_as(op)
 
 
+def kind(op: str) -> Kind:
+    """Whom an operation waits for. Object collectives issue operations of several kinds."""
+    return _KINDS.get(family(op), Kind.ALL)
+
+
 def entry_kind(entry: RecorderEntry) -> Kind:
-    """Whom the recorded operation waits for. Object collectives issue operations of several kinds."""
-    return _KINDS.get(family(entry.op), Kind.ALL)
+    """Whom the recorded operation waits for."""
+    return kind(entry.op)

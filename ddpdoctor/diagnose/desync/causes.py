@@ -19,6 +19,7 @@ from ddpdoctor.diagnose.rules import (
     transport_stall,
     undecided,
 )
+from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.crowd import Step
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -81,6 +82,8 @@ def _of_sink(field: Field, sink: Sequence[Meeting]) -> Iterator[Diagnosis]:
     sides = shifts.by_mark(meeting.steps)
     if not meeting.step.p2p and len(sides) > 1:
         yield _mismatch(field, meeting, sides)
+    elif meeting.passed and operations.kind(meeting.step.op) is Kind.ALL:
+        yield _lag(field, meeting)
     elif meeting.unknown:
         yield _no_dump(field, meeting)
     elif meeting.met:
@@ -203,6 +206,30 @@ def _mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Ste
         "Issue the same operations in one order on every rank, with tensors of one size and type.",
         locations(((members, step.site) for members, step in (*odd, usual)), field, RankSet()),
         tuple(a_few(told)),
+    )
+
+
+def _lag(field: Field, meeting: Meeting) -> Diagnosis:
+    """Some stand in an operation that needs all, and others are done with that number: it was another one to them."""
+    few = len(meeting.waiting) < len(meeting.passed)
+    culprits = meeting.waiting if few else RankSet()
+    who, others = ranks(meeting.waiting), ranks(meeting.passed)
+    where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
+    return Diagnosis(
+        undecided.RULE.code,
+        undecided.RULE.name,
+        Confidence.POSSIBLE,
+        Confidence.LIKELY if few else Confidence.POSSIBLE,
+        culprits,
+        field.waiting - culprits,
+        f"{who} {verb(meeting.waiting, 'stands', 'stand')} in {where}, which {others} "
+        f"{verb(meeting.passed, 'has', 'have')} passed",
+        f"That operation is complete on no rank before all have come, so what {others} issued under that number was "
+        f"not what {who} {verb(meeting.waiting, 'waits', 'wait')} in: somewhere before, {who} came to one operation "
+        "more or less, or to another one.",
+        f"Compare what {who} and {others} did before: --matrix shows their operations side by side.",
+        locations([(meeting.waiting, meeting.step.site)], field, meeting.passed),
+        tuple(a_few(f"rank {rank}: {_frontier(field, meeting, rank)}" for rank in (*meeting.waiting, *meeting.passed))),
     )
 
 

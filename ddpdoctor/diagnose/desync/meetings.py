@@ -29,6 +29,8 @@ class Meeting:
     unknown: RankSet
     #: each waiting rank's own operation here
     steps: Mapping[Rank, Step]
+    #: are done with it, or so far on that they must be
+    passed: RankSet
 
     @property
     def needs(self) -> Iterable[Rank]:
@@ -114,6 +116,7 @@ def _collectives(crowd: Crowd, outlooks: Mapping[Ring, Outlook], roster: _Roster
         steps = {rank: step for rank, step in heads.items() if step.seq == seq}
         absent: list[Rank] = []
         behind: list[Rank] = []
+        passed: list[Rank] = []
         for rank in roster.group.members:
             if rank in steps or rank not in crowd.members:
                 continue
@@ -127,6 +130,8 @@ def _collectives(crowd: Crowd, outlooks: Mapping[Ring, Outlook], roster: _Roster
                 and _unfinished(crowd.members[rank].ring, roster.roles[rank], seq)
             ):
                 behind.append(rank)
+            else:
+                passed.append(rank)
         yield Meeting(
             roster.group,
             next(iter(steps.values())),
@@ -135,6 +140,7 @@ def _collectives(crowd: Crowd, outlooks: Mapping[Ring, Outlook], roster: _Roster
             RankSet.of(behind),
             roster.unknown,
             steps,
+            RankSet.of(passed),
         )
 
 
@@ -169,6 +175,7 @@ def _pairs(crowd: Crowd, outlooks: Mapping[Ring, Outlook]) -> Iterable[Meeting]:
             RankSet.of(behind),
             RankSet.of(unknown),
             {rank: head[0]},
+            RankSet(),
         )
 
 

@@ -173,3 +173,15 @@ def test_a_batch_whose_peer_has_not_come() -> None:
     assert first.culprits == RankSet.of([1])
     met = {0: [pair("send", 1), pair("recv", 1)], 1: [pair("recv", 0), pair("send", 0)]}
     assert verdict(met, 2).diagnoses[0].code == "DD271"
+
+
+def test_a_rank_in_an_operation_that_the_others_have_passed() -> None:
+    rings = {rank: [entry(7), waits(8)] for rank in (0, 1, 3)} | {2: [waits(7, 15)]}
+    first = verdict(rings, 4).diagnoses[0]
+    assert (first.code, first.culprits) == ("DD299", RankSet.of([2]))
+    assert "rank 2 stands in all_reduce at train.py:15, number 7 of the default group" in first.summary
+
+
+def test_a_leaf_of_a_broadcast_may_be_late() -> None:
+    rings = {0: [entry(7, op="broadcast")], 1: [waits(7, op="broadcast")]}
+    assert verdict(rings, 2).diagnoses[0].culprits == RankSet()
