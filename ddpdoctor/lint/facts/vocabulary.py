@@ -56,6 +56,10 @@ _C10D = {
     "new_subgroups": Collective("new_group"),
     "new_subgroups_by_enumeration": Collective("new_group"),
     "split_group": Collective("new_group"),
+    "shrink_group": Collective("new_group"),
+    "breakpoint": Collective("barrier"),
+    "rpc.init_rpc": Collective("init_rpc"),
+    "rpc.shutdown": Collective("rpc.shutdown"),
     "init_process_group": Collective("init_process_group"),
     "send": Collective("send", pairwise=True),
     "recv": Collective("recv", pairwise=True),
@@ -66,16 +70,20 @@ _C10D = {
     "batch_isend_irecv": Collective("batch_isend_irecv", pairwise=True),
 }
 
+#: functional collectives: the operation, whichever of its names it has, and the position of the group
 _FUNCTIONAL = {
-    "all_reduce": 2,
-    "all_gather_tensor": 2,
-    "all_gather_single": 2,
-    "reduce_scatter_tensor": 3,
-    "reduce_scatter_single": 3,
-    "all_to_all_single": 3,
-    "broadcast": 2,
-    "barrier": 0,
-}
+    "all_reduce": ("all_reduce", 2),
+    "all_reduce_coalesced": ("all_reduce", 2),
+    **{f"all_gather_{name}": ("all_gather_into_tensor", 2)
+       for name in ("tensor", "single", "tensor_autograd", "single_autograd")},
+    **{f"all_gather_{name}_coalesced": ("all_gather_into_tensor", 1) for name in ("into_tensor", "single")},
+    **{f"reduce_scatter_{name}": ("reduce_scatter_tensor", 3)
+       for name in ("tensor", "single", "tensor_autograd", "single_autograd", "tensor_coalesced", "single_coalesced")},
+    "all_to_all_single": ("all_to_all_single", 3),
+    "all_to_all_single_autograd": ("all_to_all_single", 3),
+    "broadcast": ("broadcast", 2),
+    "barrier": ("barrier", 0),
+}  # fmt: skip
 
 _NN = {
     "all_reduce": 2,
@@ -89,7 +97,7 @@ _NN = {
     "all_to_all_single": 4,
 }
 
-_CHECKPOINT = ("save", "load", "async_save", "save_state_dict", "load_state_dict")
+_CHECKPOINT = ("save", "load", "async_save", "save_state_dict", "load_state_dict", "load_sharded_optimizer_state_dict")
 
 FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
 ENGINE = "deepspeed.DeepSpeedEngine"
@@ -164,12 +172,18 @@ _ACCELERATE = ("gather", "gather_object", "broadcast", "broadcast_object_list", 
                "pad_across_processes", "synchronize_rng_states")  # fmt: skip
 
 
+def _is_uniform(op: str) -> bool:
+    """What the operation returns is the same on all ranks: not a part of it, and not on one rank only."""
+    parts = any(word in op for word in ("scatter", "to_all", "alltoall"))
+    return not parts and ("gather" not in op or "all" in op)
+
+
 def _collectives() -> dict[str, Collective]:
     table = {f"torch.distributed.{name}": spec for name, spec in _C10D.items()}
-    for name, group in _FUNCTIONAL.items():
-        table[f"torch.distributed._functional_collectives.{name}"] = Collective(name, group, returns_uniform=True)
+    for name, (op, group) in _FUNCTIONAL.items():
+        table[f"torch.distributed._functional_collectives.{name}"] = Collective(op, group, returns_uniform=_is_uniform(op))
     for name, group in _NN.items():
-        table[f"torch.distributed.nn.{name}"] = Collective(name, group, returns_uniform=True)
+        table[f"torch.distributed.nn.{name}"] = Collective(name, group, returns_uniform=_is_uniform(name))
     for name in _CHECKPOINT:
         table[f"torch.distributed.checkpoint.{name}"] = Collective(f"checkpoint.{name}")
     table["torch.distributed.device_mesh.init_device_mesh"] = Collective("new_group")
@@ -183,7 +197,7 @@ def _collectives() -> dict[str, Collective]:
         ("accelerate.utils", _ACCELERATE),
     ):
         for name in names:
-            table[f"{prefix}.{name}"] = Collective(name, returns_uniform="gather" not in name or "all" in name)
+            table[f"{prefix}.{name}"] = Collective(name, returns_uniform=_is_uniform(name))
     for name in _OPTIMIZER_STATE:
         table[f"{FSDP}.{name}"] = Collective("optim_state_dict (FSDP)")
     table["ignite.distributed.auto_model"] = Collective("auto_model")
