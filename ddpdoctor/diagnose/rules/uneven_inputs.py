@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import shapes, wording
 from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
@@ -88,9 +89,9 @@ def _fewer_rounds(facts: Facts, story: Story) -> Diagnosis:
         facts.waiting - story.culprits,
         f"the loop at {wording.place(loop)} ended on {wording.ranks(short)} where {wording.ranks(long)} went on to "
         f"{wording.step(story.instead)}",
-        f"{wording.ranks(long).capitalize()} started another step, whose gradients need every rank. "
+        f"{_went_on(story)} "
         f"{wording.ranks(short).capitalize()} had no round left and went on behind the loop: {_where(facts, short)}.",
-        _FIX,
+        _fix(story),
         (facts.location(story.culprits, loop), *facts.standing_locations((*short, *long))),
         (*shapes.parted_by(facts, story), "the source shows no other way out of the loop, and none past its steps"),
     )
@@ -111,12 +112,33 @@ def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis | None:
         story.culprits,
         facts.waiting - story.culprits,
         _summary(counts, short, long, loop),
-        f"{wording.ranks(long).capitalize()} started another step, whose gradients need every rank. "
+        f"{_went_on(story)} "
         f"{wording.ranks(short).capitalize()} had no batch left and went on behind the loop: "
         f"{_where(facts, short)}. Neither side can finish.",
-        _FIX,
+        _fix(story),
         (facts.location(short, loop), *facts.standing_locations((*short, *long))),
         tuple(_evidence(facts, counts, loop)),
+    )
+
+
+def _meeting(story: Story) -> Step | None:
+    """The call in the loop that the longer side waits in; None where it is the gradients'."""
+    step = story.collectives()[1]
+    return step if step and step.kind is EventKind.CALL else None
+
+
+def _went_on(story: Story) -> str:
+    step = _meeting(story)
+    what = f"went on to {wording.step(step)}, which needs" if step else "started another step, whose gradients need"
+    return f"{wording.ranks(story.others).capitalize()} {what} every rank."
+
+
+def _fix(story: Story) -> str:
+    if _meeting(story) is None:
+        return _FIX
+    return (
+        "Give every rank the same number of batches: pad the shards, as DistributedSampler does, and cut the result to "
+        "the data's length; or collect what each rank has and communicate once, behind the loop."
     )
 
 
