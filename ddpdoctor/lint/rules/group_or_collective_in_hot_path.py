@@ -2,7 +2,7 @@
 
 ## What it does
 Finds `new_group` and its like in a `forward`, a step function or a training loop, and a barrier in every turn of a
-training loop.
+training loop (the latter as a hint: it costs time, and breaks nothing).
 
 ## Why it harms
 A group is never given back: each has its own communicator, buffers and threads, so memory and file descriptors run
@@ -75,7 +75,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if loop is not None and not _conditional(call, loop) and call.context.loops[-1] is loop:
             related = ((loop.site, "the training loop"),)
             message = "a barrier in every step: the gradients' reduction synchronises already"
-            yield facts.finding(RULE, facts.place(call), message, related=related)
+            yield facts.finding(RULE, facts.place(call), message, related=related, severity=Severity.HINT)
 
 
 def _step_function(call: Call) -> str:
