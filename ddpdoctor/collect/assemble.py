@@ -88,11 +88,17 @@ def _shown(page: Page) -> Page:
     ending = page.ending
     if ending is not None and ending.raised is not None:
         ending = dataclasses.replace(ending, raised=_redacted(ending.raised))
-    return dataclasses.replace(page, pending=tuple(_redacted(r) for r in page.pending), ending=ending)
+    leaving = _redacted(page.leaving) if page.leaving else None
+    return dataclasses.replace(page, pending=tuple(_redacted(r) for r in page.pending), ending=ending, leaving=leaving)
 
 
 def _redacted(raised: Raised) -> Raised:
-    return dataclasses.replace(raised, message=redacted(raised.message), traceback=redacted(raised.traceback))
+    return dataclasses.replace(
+        raised,
+        message=redacted(raised.message),
+        traceback=redacted(raised.traceback),
+        before=tuple(map(_redacted, raised.before)),
+    )
 
 
 def _rank_workers(workers: tuple[Worker, ...], look: _Look) -> list[Worker]:

@@ -99,6 +99,7 @@ def decode_page(data: bytes) -> Page:
         communicating_threads=raw.communicating,
         pending=tuple(raised for raised in map(_raised, raw.pending) if raised is not None),
         ending=_ending(raw.ending),
+        leaving=_leaving(raw.pending),
         recorder_socket=_text(identity, "recorder_socket"),
         group_timeout=_seconds(identity.get("group_timeout")),
     )
@@ -139,7 +140,11 @@ def _group(raw: tuple[str, str, tuple[int, ...]]) -> Group:
     return Group(name, tuple(Rank(member) for member in members), description)
 
 
-def _raised(value: Any) -> Raised | None:
+def _leaving(notes: list[Any]) -> Raised | None:
+    return next((_raised(note["leaving"]) for note in notes if isinstance(note, dict) and "leaving" in note), None)
+
+
+def _raised(value: Any, *, chained: bool = True) -> Raised | None:
     match value:
         case {"type": str(kind), "message": str(message), "frames": list(frames), "traceback": str(traceback)}:
             sites = (_site(frame) for frame in frames[:MOST_FRAMES])
@@ -149,8 +154,15 @@ def _raised(value: Any) -> Raised | None:
                 time=_seconds(value.get("time")) or 0.0,
                 frames=tuple(site for site in sites if site is not None),
                 traceback=traceback,
+                before=_before(value) if chained else (),
             )
     return None
+
+
+def _before(value: Mapping[str, Any]) -> tuple[Raised, ...]:
+    notes = value.get("before")
+    found = (_raised(note, chained=False) for note in notes[:MOST_FRAMES]) if isinstance(notes, list) else ()
+    return tuple(raised for raised in found if raised is not None)
 
 
 def _site(value: Any) -> Site | None:

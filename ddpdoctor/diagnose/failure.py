@@ -57,11 +57,33 @@ def find_masked(evidence: Evidence) -> tuple[Failure, ...]:
         if rank.exit is not None or rank.page is None or not _lives(rank):
             continue
         raised = _raised(rank) if is_masked(rank, evidence.timing.collected) else None
-        own = [raised] if raised else [r for r in rank.page.pending if not is_peer_loss(r) and r.type not in _SIGNALS]
-        if own:
-            first = min(own, key=lambda one: one.time)
+        reasons = map(reason, rank.page.pending)
+        handled = [one for one in reasons if not is_peer_loss(one) and one.type not in _SIGNALS]
+        left = raised or _left_by_exit(rank)
+        if left or handled:
+            first = left or min(handled, key=lambda one: one.time)
             found.append(Failure(rank.rank, first.time, first, None, is_peer_loss(first)))
     return tuple(sorted(found, key=lambda failure: (failure.victim, failure.time, failure.rank)))
+
+
+def reason(raised: Raised) -> Raised:
+    """The exception, or where that only says that a peer has gone, the first one behind it that says something else.
+
+    `finally: dist.barrier()` after a failure fails too, and hides it.
+    """
+    if not is_peer_loss(raised):
+        return raised
+    return next((one for one in raised.before if not is_peer_loss(one) and one.type not in _SIGNALS), raised)
+
+
+def _left_by_exit(rank: RankEvidence) -> Raised | None:
+    """`sys.exit` with a status of failure that nothing has caught: the main thread is out of the program."""
+    page, main = rank.page, frames.main_thread(rank)
+    if page is None or page.leaving is None or main is None or not main.frames:
+        return None
+    went_on = any(event.time > page.leaving.time for event in page.events)
+    inside = any(frame.function.rpartition(".")[2] == "<module>" for frame in main.frames)
+    return None if went_on or inside else page.leaving
 
 
 def is_masked(rank: RankEvidence, now: float) -> bool:
@@ -106,9 +128,19 @@ def _failure(rank: RankEvidence) -> Failure | None:
     return None
 
 
+def exit_site(rank: RankEvidence) -> Site | None:
+    """Where the program called the `sys.exit` that ended it with a status of failure; None if that is not known."""
+    leaving = rank.page.leaving if rank.page else None
+    failed = rank.exit is not None and (rank.exit.status > 0 or rank.exit.status == ABORTED)
+    if leaving is None or rank.page is None or not failed:
+        return None
+    late = any(event.time > leaving.time for event in rank.page.events)
+    return None if late else frames.innermost_user_frame(leaving.frames)
+
+
 def _hidden(rank: RankEvidence) -> Failure | None:
     """An exception that the rank is still handling while its peers have already lost it: a `finally` takes its time."""
-    own = [raised for raised in rank.page.pending if not is_peer_loss(raised)] if rank.page else []
+    own = [raised for one in rank.page.pending if not is_peer_loss(raised := reason(one))] if rank.page else []
     first = min(own, key=lambda raised: raised.time, default=None)
     return Failure(rank.rank, first.time, first, None, False) if first else None
 
@@ -118,7 +150,7 @@ def _raised(rank: RankEvidence) -> Raised | None:
     if rank.page is None:
         return rank.raised
     ending = rank.page.ending
-    return ending.raised if ending and ending.kind is EndKind.EXCEPTION else None
+    return reason(ending.raised) if ending and ending.kind is EndKind.EXCEPTION and ending.raised else None
 
 
 def _ended_by_launcher(failure: Failure, failures: list[Failure]) -> bool:
@@ -142,6 +174,7 @@ def failure_site(rank: RankEvidence, failure: Failure) -> Site | None:
     found = [Site(m["file"], int(m["line"]), m["function"]) for m in _FATAL_FRAME.finditer(rank.fatal)]
     site = frames.innermost_user_frame(found)
     events = rank.page.events if rank.page else ()
+    site = site or exit_site(rank)
     return site or next((event.site for event in reversed(events) if event.site), None)
 
 
@@ -158,6 +191,20 @@ def model_differs(failure: Failure) -> bool:
     return failure.raised is not None and _MODEL_DIFFERS.search(failure.raised.message) is not None
 
 
+#: what the connection to a worker says when the worker ends while it hands over a batch
+_CUT_OFF = frozenset({"ConnectionResetError", "ConnectionRefusedError", "BrokenPipeError", "EOFError"})
+
+
 def lost_data_worker(failure: Failure) -> bool:
     """The rank's DataLoader noticed that a worker of its is gone."""
-    return failure.raised is not None and _LOST_WORKER.search(failure.raised.message) is not None
+    said = failure.raised is not None and _LOST_WORKER.search(failure.raised.message) is not None
+    return said or cut_off_data_worker(failure)
+
+
+def cut_off_data_worker(failure: Failure) -> bool:
+    """The connection to a data worker broke while a batch was fetched through it."""
+    raised = failure.raised
+    if raised is None or raised.type not in _CUT_OFF or not raised.frames:
+        return False
+    loader = any("/torch/utils/data/dataloader.py" in frame.file for frame in raised.frames)
+    return loader and "/multiprocessing/" in raised.frames[0].file

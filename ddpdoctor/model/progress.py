@@ -77,6 +77,8 @@ class Raised:
     frames: tuple[Site, ...]
     #: the traceback as Python prints it
     traceback: str = ""
+    #: exceptions that were being handled when it was raised, the first of all first; without chains of their own
+    before: tuple[Raised, ...] = ()
 
 
 class EndKind(Enum):
@@ -122,6 +124,8 @@ class Page:
     #: exceptions being handled (`sys._current_exceptions`) while the page was still
     pending: tuple[Raised, ...] = ()
     ending: Ending | None = None
+    #: the newest `sys.exit` with a status that is no success, as a SystemExit; it may have been caught
+    leaving: Raised | None = None
     #: unix socket of torch's _WorkerServer, "" where it could not be made
     recorder_socket: str = ""
     #: seconds; the default process group's timeout

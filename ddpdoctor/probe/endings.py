@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from time import monotonic
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 from . import sites, state
@@ -24,6 +24,9 @@ MOST_FRAMES = 64
 MOST_PENDING = 4
 LONGEST_MESSAGE = 2000
 LONGEST_TRACEBACK = 12_000
+#: exceptions behind another that are kept, and how much of each of their tracebacks
+MOST_BEFORE = 3
+LONGEST_BEFORE = 2000
 
 #: (id, type name) of exceptions -> when first seen. No references: they would keep the job's tensors alive.
 _first_seen: dict[tuple[int, str], float] = {}
@@ -31,6 +34,8 @@ _first_seen: dict[tuple[int, str], float] = {}
 _pending: dict[tuple[int, str], dict[str, Any]] = {}
 #: absolute paths of lock files that threads sleep for, as they stand on the page
 _lock_files: tuple[str, ...] = ()
+#: the newest `sys.exit` that says that something failed
+_leaving: dict[str, Any] | None = None
 _ended = False
 #: ways to say "no more", not failures
 SIGNS = (StopIteration, StopAsyncIteration, GeneratorExit)
@@ -48,7 +53,32 @@ def _key(error: BaseException) -> tuple[int, str]:
 
 
 def describe(error: BaseException, trace: TracebackType | None) -> dict[str, Any]:
-    """An exception as JSON values: innermost frames first, long texts cut in the middle."""
+    """An exception as JSON values: innermost frames first, long texts cut in the middle.
+
+    With those that were being handled when it was raised, the first of all first.
+    """
+    time = seen(error)
+    return {**_one(error, trace, time, LONGEST_TRACEBACK), "before": _before(error, time)}
+
+
+def _before(error: BaseException, time: float) -> list[dict[str, Any]]:
+    """What was raised first is not later than what came of it, whenever it was seen."""
+    chain = [error]
+    while len(chain) <= 16 and (behind := _behind(chain[-1])) is not None and all(behind is not one for one in chain):
+        chain.append(behind)
+    found: list[dict[str, Any]] = []
+    for one in chain[:0:-1][:MOST_BEFORE]:
+        if not isinstance(one, SIGNS):
+            found.append(_one(one, one.__traceback__, min(time, _first_seen.get(_key(one), time)), LONGEST_BEFORE))
+    return found
+
+
+def _behind(error: BaseException) -> BaseException | None:
+    """As Python prints chains: the cause, or else what was being handled, unless `from None` hides that."""
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _one(error: BaseException, trace: TracebackType | None, time: float, longest: int) -> dict[str, Any]:
     kind = type(error)
     prefix = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__ + "."
     frames = [sites.describe_entry(entry) for entry in _entries(trace)]
@@ -57,9 +87,9 @@ def describe(error: BaseException, trace: TracebackType | None) -> dict[str, Any
     return {
         "type": prefix + kind.__qualname__,
         "message": _cut(_message(error), LONGEST_MESSAGE),
-        "time": seen(error),
+        "time": time,
         "frames": frames,
-        "traceback": _cut("".join(traceback.format_exception(kind, error, trace)), LONGEST_TRACEBACK),
+        "traceback": _cut("".join(traceback.format_exception(kind, error, trace)), longest),
     }
 
 
@@ -88,11 +118,14 @@ def review(page: PageWriter, current: list[BaseException], still: bool, lock_fil
 
 def _write_pending(page: PageWriter) -> None:
     raised = list(_pending.values())[-MOST_PENDING:]
-    locks = [{"lock_file": path} for path in _lock_files]
+    others: list[Any] = [{"lock_file": path} for path in _lock_files]
+    if _leaving is not None:
+        others.append({"leaving": _leaving})
     try:
-        page.pending([*raised, *locks])
+        page.pending([*raised, *others])
     except ValueError:
-        page.pending([*({**one, "traceback": "", "frames": one["frames"][:8]} for one in raised), *locks])
+        short = ({**one, "traceback": "", "before": [], "frames": one["frames"][:8]} for one in raised)
+        page.pending([*short, *others])
 
 
 def ended(kind: str, error: BaseException | None = None, trace: TracebackType | None = None) -> None:
@@ -108,14 +141,15 @@ def ended(kind: str, error: BaseException | None = None, trace: TracebackType | 
     except ValueError:
         if raised is not None:
             # JSON may need six bytes for a character.
-            raised.update(traceback="", message=raised["message"][:200], frames=raised["frames"][:8])
+            raised.update(traceback="", message=raised["message"][:200], frames=raised["frames"][:8], before=[])
         page.ending({"kind": kind, "time": monotonic(), "raised": raised})
 
 
 def forget() -> None:
     """In a forked child: its end is its own."""
-    global _ended, _lock_files
+    global _ended, _lock_files, _leaving
     _ended = False
+    _leaving = None
     _lock_files = ()
     _first_seen.clear()
     _pending.clear()
@@ -162,6 +196,8 @@ def _watch_exits(arm_late: Callable[[], None]) -> None:
         error = sys.exc_info()[1]
         if error is not None and not isinstance(error, SystemExit) and status not in (None, 0):
             _note(arm_late, error, error.__traceback__)
+        elif status not in (None, 0):
+            _leave(status, sys._getframe(2))
 
     leave, leave_now = sys.exit, os._exit
 
@@ -177,6 +213,20 @@ def _watch_exits(arm_late: Callable[[], None]) -> None:
 
     sys.exit = exit_
     os._exit = _exit
+
+
+def _leave(status: object, frame: FrameType) -> None:
+    """Put `sys.exit(status)` on the page: it prints no traceback, and what comes after it may hang."""
+    global _leaving
+    try:
+        if state.page is None:
+            return
+        stack = [sites.describe(one) for one, _ in traceback.walk_stack(frame)][:MOST_FRAMES]
+        text = str(status)[:LONGEST_MESSAGE] if isinstance(status, (int, str)) else type(status).__name__
+        _leaving = {"type": "SystemExit", "message": text, "time": monotonic(), "frames": stack, "traceback": ""}
+        _write_pending(state.page)
+    except Exception:  # noqa: BLE001 - boundary: the job's own exit must go on
+        return
 
 
 def _watch_multiprocessing(arm_late: Callable[[], None]) -> None:

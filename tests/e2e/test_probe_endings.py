@@ -96,6 +96,31 @@ def test_the_exception_behind_an_exit_is_kept(run: Path, way: str) -> None:
     assert ("own hook: the reason" in done.stdout) == (way == "own_hook")
 
 
+def line_of(mark: str) -> int:
+    (line,) = (n for n, text in enumerate((PROBED / "ends.py").read_text().splitlines(), 1) if mark in text)
+    return line
+
+
+def test_an_exit_of_failure_and_its_place_are_kept(run: Path) -> None:
+    page, done = end(run, "plain_exit")
+    assert "the status" in done.stderr
+    assert page.leaving is not None
+    assert (page.leaving.type, page.leaving.message) == ("SystemExit", "the status")
+    assert page.leaving.frames[0].line == line_of("# the exit")
+
+
+def test_what_was_raised_before_is_kept_with_what_hides_it(run: Path) -> None:
+    page, _ = end(run, "chained")
+    assert page.ending is not None
+    raised = page.ending.raised
+    assert raised is not None
+    assert raised.frames[-1].line == line_of("# fails as well")
+    (first,) = raised.before
+    assert (first.type, first.message) == ("OSError", "the reason")
+    assert first.frames[0].line == line_of("# the reason")
+    assert first.time <= raised.time
+
+
 def test_a_fatal_signal_leaves_stacks_in_the_fatal_file_and_none_on_stderr(run: Path) -> None:
     page, done = end(run, "aborted")
     assert done.returncode == -signal.SIGABRT

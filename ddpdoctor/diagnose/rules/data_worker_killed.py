@@ -14,7 +14,8 @@ for ever for a batch that nobody makes.
 More memory for the container or fewer workers; `--shm-size` or `--ipc=host` for SIGBUS.
 
 ## When it is wrong
-Who killed the worker is not seen. The rank's error is torch's own word, and so the code is `certain`.
+Who killed the worker is not seen. Where the rank's error is torch's own word the code is `certain`; where only the
+connection to the worker broke, it may also have ended by itself.
 
 ## References
 https://github.com/pytorch/pytorch/issues/1355 https://pytorch.org/docs/stable/data.html
@@ -59,7 +60,8 @@ def _raised(facts: Facts, first: Failure, *, alone: bool) -> Diagnosis:
     culprit = RankSet.of([first.rank])
     raised = first.raised
     site = _loop(facts, first.rank) or failures.failure_site(facts.rank(first.rank), first)
-    confidence = Confidence.CERTAIN if alone and not facts.evidence.unseen() else Confidence.LIKELY
+    sure = alone and not facts.evidence.unseen() and not failures.cut_off_data_worker(first)
+    confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
     said = raised.message.strip().splitlines()[0] if raised and raised.message.strip() else ""
     return Diagnosis(
         RULE.code,

@@ -29,12 +29,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import frames, shapes, wording
+from ddpdoctor.diagnose import frames, holders, shapes, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import Failure
 from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import RankSet
 
 RULE = Rule(
@@ -73,19 +75,36 @@ def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
         waiting,
         f"rank {first.rank} raised {name}{': ' + message[0][:160] if message else ''}{where}, and has not ended",
         _why(facts, first, waiting),
-        "Mend what the traceback says; call no collective in `finally:` or `except:`, and make helper threads daemons.",
+        _fix(raised),
         (
             *((facts.location(culprit, site),) if site else ()),
             *facts.standing_locations(culprit),
             *facts.standing_locations(waiting),
         ),
-        (
-            f"rank {first.rank} raised {name} "
-            f"{wording.seconds(first.time - facts.evidence.timing.started)} after the start",
-            f"rank {first.rank}: {facts.standing(first.rank).label}",
-        ),
+        (*_in_time(facts, first), f"rank {first.rank}: {facts.standing(first.rank).label}"),
         traceback=raised.traceback if raised else "",
     )
+
+
+def _fix(raised: Raised | None) -> str:
+    if raised is not None and raised.type == "SystemExit":
+        return (
+            "Let all ranks decide together that the program ends; call no collective in `finally:`, and make helper "
+            "threads daemons."
+        )
+    return (
+        "Mend what the traceback says; call no collective in `finally:` or `except:`, and make helper threads daemons."
+    )
+
+
+def _in_time(facts: Facts, first: Failure) -> Iterator[str]:
+    """Every exception that has not ended its rank, in the order in which they were seen."""
+    started = facts.evidence.timing.started
+    for one in sorted(facts.masked, key=lambda one: (one.rank != first.rank, one.time)):
+        name = one.raised.type if one.raised else "an exception"
+        late = one.time - first.time
+        when = f"{wording.seconds(abs(late))} {'later' if late >= 0 else 'before'}" if one is not first else ""
+        yield f"rank {one.rank} raised {name} {when or f'{wording.seconds(one.time - started)} after the start'}"
 
 
 def _confidence(facts: Facts, first: Failure) -> Confidence:
@@ -93,13 +112,23 @@ def _confidence(facts: Facts, first: Failure) -> Confidence:
     if first.victim:
         return Confidence.POSSIBLE
     own = RankSet.of([first.rank])
-    blamed = [story.culprits for story in shapes.stories(facts)]
+    told = shapes.stories(facts)
+    blamed = [story.culprits for story in told]
     over = _ended(facts, first)
-    if blamed and not over and not any(first.rank in culprits for culprits in blamed):
+    outside = blamed and not any(first.rank in culprits for culprits in blamed)
+    if outside and not over and not _failed_together(facts, told):
         return Confidence.POSSIBLE
     stuck = first.rank in facts.graph.waits and first.rank in facts.graph.stuck
     parted = stuck and bool(blamed) and all(culprits == own for culprits in blamed) and _went_no_further(facts, first)
     return Confidence.CERTAIN if len(facts.masked) == 1 and (over or parted) else Confidence.LIKELY
+
+
+def _failed_together(facts: Facts, told: tuple[Story, ...]) -> bool:
+    """Several ranks failed and did nothing more, and they are those that parted from the rest, be that smaller."""
+    own = [one for one in facts.masked if not one.victim]
+    together = RankSet.of(one.rank for one in own)
+    side = any(together in (story.actors, story.others) for story in told)
+    return len(own) > 1 and side and all(_went_no_further(facts, one) for one in own)
 
 
 def _went_no_further(facts: Facts, first: Failure) -> bool:
@@ -109,7 +138,7 @@ def _went_no_further(facts: Facts, first: Failure) -> bool:
 
 
 def _why(facts: Facts, first: Failure, waiting: RankSet) -> str:
-    own = f"Rank {first.rank} is {facts.standing(first.rank).label} on its way out, so nobody has seen its traceback"
+    own = f"Rank {first.rank} is {holders.doing(facts, first.rank)} on its way out, so nobody has seen its traceback"
     if not waiting:
         return f"{own}."
     verb = wording.verb(waiting, "waits", "wait")

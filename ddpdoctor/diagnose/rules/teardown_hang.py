@@ -28,14 +28,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.leaving import is_leaving, kept_by
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Source
-from ddpdoctor.model.ranks import Rank, RankSet
-from ddpdoctor.model.stacks import Site, Thread
+from ddpdoctor.model.ranks import RankSet
 
 RULE = Rule(
     code="DD254",
@@ -45,33 +45,20 @@ RULE = Rule(
     fixture="teardown-hang",
     specificity=55,
 )
-#: functions of the interpreter and of multiprocessing that only run when a program is over
-_AT_EXIT = frozenset({"_shutdown", "_run_exitfuncs", "_exit_function", "_python_exit"})
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     if facts.outcome is not Outcome.HANG or facts.masked:
         return
-    leaving = RankSet.of(rank for rank in facts.standings if _is_leaving(facts, rank))
+    leaving = RankSet.of(rank for rank in facts.standings if is_leaving(facts, rank))
     left = facts.doing(Activity.EXITED)
     if leaving and leaving | left == RankSet.of(facts.standings):
         yield _diagnosis(facts, leaving, left)
 
 
-def _is_leaving(facts: Facts, rank: Rank) -> bool:
-    """The main thread is on its way out: in the interpreter's exit, or in the destruction of the group."""
-    seen = facts.evidence.rank(rank)
-    main = frames.main_thread(seen) if seen and seen.exit is None else None
-    if main is None or not main.frames or facts.standing(rank).activity not in (Activity.STILL, Activity.WAITING):
-        return False
-    names = {frame.function.rpartition(".")[2] for frame in main.frames}
-    outermost = main.frames[-1].function.rpartition(".")[2]
-    return outermost in _AT_EXIT or "destroy_process_group" in names
-
-
 def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
     first = leaving.members[0]
-    kept = _kept_by(facts, first)
+    kept = kept_by(facts, first)
     site = kept[1] if kept else facts.standing(first).site
     who = wording.ranks(leaving)
     by = f" for its thread {kept[0]!r} at {wording.place(site)}" if kept else f" at {wording.place(site)}"
@@ -93,15 +80,3 @@ def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
         ),
         tuple(f"rank {rank}: {facts.standing(rank).label}" for rank in (*leaving, *left)),
     )
-
-
-def _kept_by(facts: Facts, rank: Rank) -> tuple[str, Site] | None:
-    """A thread of the user's that still lives: its name and the place it stands at."""
-    seen = facts.rank(rank)
-    main = frames.main_thread(seen)
-    threads: tuple[Thread, ...] = seen.stacks.threads if seen.stacks else ()
-    for thread in threads:
-        own = [frame for frame in thread.frames if not frames.is_library(frame.file)]
-        if thread is not main and own:
-            return thread.name or str(thread.os_id), own[0]
-    return None

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import holders, polling, shapes, storekeys, wording
+from ddpdoctor.diagnose import holders, leaving, polling, shapes, storekeys, wording
 from ddpdoctor.diagnose.asleep import sleep_of, waits_on
 from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.facts import Facts
@@ -197,6 +197,10 @@ def _what_for(facts: Facts, blockers: RankSet) -> str:
 
 def _needs(facts: Facts, rank: Rank) -> str:
     """What the rank needs to go on, as a sentence, where kernel or source say so."""
+    if leaving.is_over(facts, rank):
+        kept = leaving.kept_by(facts, rank)
+        by = f" and waits for its thread {kept[0]!r} at {wording.place(kept[1])}" if kept else ""
+        return f"It has left the program{by}: the process does not end, and does not come to what the others wait for."
     sleep = sleep_of(facts, rank)
     if sleep is None:
         return ""

@@ -35,6 +35,13 @@ match way:
             fail()
         except OSError:
             os._exit(4)
+    case "plain_exit":
+        sys.exit("the status")  # the exit
+    case "chained":
+        try:
+            fail()
+        finally:
+            dist.new_group([7])  # fails as well
     case "own_hook":
         sys.excepthook = lambda *error: print("own hook:", error[1])
         fail()

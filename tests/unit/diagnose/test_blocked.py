@@ -124,6 +124,66 @@ def test_a_program_that_runs_inside_a_handler() -> None:
     assert found.confidence is Confidence.LIKELY
 
 
+def failing(size: int, *ranks: int) -> Evidence:
+    """These ranks raised, a second apart, and are in a barrier behind the loop; the others are in backward."""
+    doing = [stories.left_early() if rank in ranks else stories.in_backward(4) for rank in range(size)]
+    evidence = job(doing, code=stories.CODE)
+    for number, rank in enumerate(ranks):
+        evidence = handling(evidence, rank, raised("KeyError", f"number {number}", 60.0 + number, AT.line(11)))
+    return evidence
+
+
+def test_exceptions_are_told_in_the_order_of_their_times() -> None:
+    # GIVEN two of three ranks that failed: the one that did as usual is the smaller side, and not to blame
+    found = examine(failing(3, 2, 1)).diagnoses
+    masked = next(one for one in found if one.code == "DD253")
+    assert (masked.culprits.members, masked.confidence) == ((2,), Confidence.LIKELY)
+    assert masked.evidence[0].startswith("rank 2 raised KeyError")
+    assert masked.evidence[1] == "rank 1 raised KeyError 1.0 s later"
+
+
+def test_a_failure_behind_the_failure_of_a_finally() -> None:
+    # GIVEN a `finally:` whose own barrier failed, because the peers had gone
+    first = raised("KeyError", "x", 60.0, AT.line(11))
+    second = raised("RuntimeError", "Connection closed by peer", 70.0, AT.line(12))
+    evidence = handling(stories.among(3, 1, stories.left_early), 1, replace(second, before=(first,)))
+    found = examine(evidence).diagnoses[0]
+    assert (found.code, found.locations[0].line) == ("DD253", 11)
+    assert "KeyError: x" in found.traceback
+
+
+def leaving(*frames: Site, time: float = 60.0) -> Evidence:
+    """Rank 1 has called sys.exit("bad config") at line 11 and stands in these frames; the others are in backward."""
+    gone = Doing(stories.epoch(3), blocked=False, stands=AT.line(40))
+    evidence = job([stories.in_backward(4), gone, stories.in_backward(4)], code=stories.CODE)
+    seen = evidence.ranks[1]
+    assert seen.page is not None
+    page = replace(seen.page, leaving=raised("SystemExit", "bad config", time, AT.line(11)))
+    stacks = Stacks(Rung.PYSPY, (Thread(seen.worker.pid, "MainThread", frames),))
+    changed = replace(seen, page=page, stacks=stacks, motion=STILL)
+    return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
+
+
+SHUTDOWN = Site("/usr/lib/python3.11/threading.py", 1590, "_shutdown")
+
+
+def test_an_exit_that_does_not_come_to_its_end() -> None:
+    found = examine(leaving(SHUTDOWN)).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD253", (1,), 11)
+    assert "SystemExit: bad config" in found.summary
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        leaving(AT.line(40), AT.line(50, "<module>")),  # caught: the program goes on
+        leaving(SHUTDOWN, time=0.5),  # caught, and much was done since
+    ],
+)
+def test_an_exit_that_was_caught(evidence: Evidence) -> None:
+    assert all(one.code != "DD253" for one in examine(evidence).diagnoses)
+
+
 @pytest.mark.parametrize(
     "message",
     [

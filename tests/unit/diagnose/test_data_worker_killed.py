@@ -27,6 +27,20 @@ def test_the_ranks_own_word() -> None:
     assert all(d.confidence is not Confidence.CERTAIN for d in report.diagnoses[1:])
 
 
+def test_a_connection_that_broke_while_a_batch_came() -> None:
+    # GIVEN a worker that was killed while the rank read a batch from it
+    read = Site("/usr/lib/python3.11/multiprocessing/connection.py", 395, "_recv")
+    error = raised("ConnectionResetError", "[Errno 104] Connection reset by peer", 50.0, read)
+    loader = Site(f"{TORCH}/utils/data/dataloader.py", 1200, "_try_get_data")
+    fetching = replace(error, frames=(read, loader, AT.line(3)))
+    elsewhere = replace(error, frames=(read, AT.line(3)))
+    report = examine(job([Doing(AT.step(3)[:3]), Doing(AT.step(3), exit_status=1, raised=fetching)]))
+    assert (report.diagnoses[0].code, report.diagnoses[0].confidence) == ("DD236", Confidence.LIKELY)
+    assert all(d.confidence is not Confidence.CERTAIN for d in report.diagnoses)
+    other = examine(job([Doing(AT.step(3)[:3]), Doing(AT.step(3), exit_status=1, raised=elsewhere)]))
+    assert "DD236" not in [d.code for d in other.diagnoses]
+
+
 def test_an_error_inside_the_worker_is_no_kill() -> None:
     error = raised("ValueError", "Caught ValueError in DataLoader worker process 0.", 50.0, AT.line(3))
     report = examine(job([Doing(AT.step(3)[:3]), Doing(AT.step(3), exit_status=1, raised=error)]))
