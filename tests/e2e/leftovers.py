@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from ddpdoctor.archive import find, verdict
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.diagnose.registry import RULES
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Role, Worker
-
-Stacks = Callable[[bytes, Worker], str]
+from ddpdoctor.model.report import Report
 
 
 def loose(capture: Capture, folder: Path) -> None:
@@ -88,3 +91,45 @@ def summary(capture: Capture, ranks: list[RankEvidence]) -> str:
     head = f"torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n{thick}train.py FAILED\n{thin}"
     others = "".join(blocks[:-1]) or "  <NO_OTHER_FAILURES>\n"
     return f"{head}Failures:\n{others}{thin}Root Cause (first observed failure):\n{blocks[-1]}{thick}"
+
+
+def faults(capture: Capture, folder: Path) -> list[str]:
+    """Where the verdict on what was left behind is not the live one, or is sure of what it cannot know.
+
+    All raw parts must give the very verdict. What other tools take may be less sure, or leave it undecided and say what
+    is missing; it may not name another rank than the live look, nor a cause that is not a neighbour of the true one.
+    """
+    live = examine(assemble(capture))
+    loose(capture, folder / "loose")
+    foreign(capture, folder / "json", text=False)
+    foreign(capture, folder / "text", text=True)
+    own, *others = (_read(folder / name) for name in ("loose", "json", "text"))
+    found = [] if _told(own) == _told(live) else [f"loose parts: {_told(own)} where live is {_told(live)}"]
+    return [*found, *(fault for report in others for fault in _overclaims(report, live))]
+
+
+def _read(folder: Path) -> Report:
+    return verdict.examine(find.find([str(folder)], io.BytesIO()))
+
+
+def _told(report: Report) -> object:
+    return report.outcome, [(d.code, d.culprits, d.confidence, d.culprit_confidence) for d in report.diagnoses[:1]]
+
+
+def _overclaims(report: Report, live: Report) -> list[str]:
+    if not report.diagnoses or not live.diagnoses:
+        return [f"{_told(report)} where live is {_told(live)}"] if report.outcome != live.outcome else []
+    first, true = report.diagnoses[0], live.diagnoses[0]
+    neighbours = {true.code, "DD299", *next(r.rule.excludes for r in RULES if r.rule.code == true.code)}
+    found = [f"certain: {d.code} {d.culprits}" for d in report.diagnoses if Confidence.CERTAIN in _surety(d)]
+    if first.confidence is Confidence.LIKELY and first.code not in neighbours:
+        found.append(f"{first.code} likely where live is {true.code}")
+    if first.culprit_confidence is Confidence.LIKELY and first.culprits != true.culprits:
+        found.append(f"{first.code} blames {first.culprits} where live blames {true.culprits}")
+    if first.code != true.code and not report.gaps:
+        found.append(f"{first.code} where live is {true.code}, and nothing is said to be missing")
+    return found
+
+
+def _surety(diagnosis: Diagnosis) -> tuple[Confidence, Confidence]:
+    return diagnosis.confidence, diagnosis.culprit_confidence

@@ -14,6 +14,7 @@ from ddpdoctor.collect import bundle
 from ddpdoctor.model.diagnosis import Deadlock
 from ddpdoctor.repro.case import Case
 from ddpdoctor.repro.catalogue import load_all, root
+from tests.e2e import leftovers
 from tests.e2e.ablation import wrongly_sure
 from tests.e2e.job import STARTUP, Run, torchrun, watch
 
@@ -52,6 +53,7 @@ def test_broken_gets_its_verdict(case: Case, tmp_path: Path) -> None:
         assert run.status == 124, run.explain()
     assert _replayed(run.bundle) == report
     assert wrongly_sure(bundle.read(run.bundle), case.code, tuple(case.culprits), Deadlock(report["deadlock"])) == []
+    assert leftovers.faults(bundle.read(run.bundle), tmp_path / "leftovers") == []
 
 
 @by_name

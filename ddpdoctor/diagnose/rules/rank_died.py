@@ -66,7 +66,8 @@ def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
     confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
     if failures.model_differs(first) or failures.lost_data_worker(first):
         confidence = Confidence.LIKELY  # it has a name of its own
-    if _gave_up(first) or (first.raised is None and first.status == failures.ABORTED and shapes.stories(facts)):
+    aborted = first.raised is None and first.status == failures.ABORTED
+    if _gave_up(first) or (aborted and (seen.page is None or shapes.stories(facts))):
         confidence = Confidence.POSSIBLE  # gloo aborts where operations do not fit: why the ranks parted comes first
     blamed = Confidence.POSSIBLE if _together(facts, first) else confidence
     locations = (facts.location(culprit, site),) if site else ()
