@@ -126,7 +126,7 @@ def _begin(
         operation = read(page, args, kwargs)
         if operation is None:
             return None
-        site = sites.position(page, sys._getframe(2))
+        site = sites.call_position(page, sys._getframe(2))
         # An asynchronous call that waits all the same says so by the wait inside it.
         slot.inside = not operation.flags & layout.ASYNCHRONOUS
         page.enter(slot, operation, site, CALL_EVENT if event else 0)

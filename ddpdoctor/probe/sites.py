@@ -17,6 +17,8 @@ MOST_CODES = 20_000
 _torch = ""
 _library = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 _outside: dict[int, tuple[bool, CodeType]] = {}
+#: those of them that an installed package has
+_packaged: set[int] = set()
 _positions: dict[tuple[int, int], tuple[PageWriter, int]] = {}
 
 
@@ -30,20 +32,39 @@ def position(page: PageWriter, frame: FrameType | None) -> int:
     """The text position of the innermost outside frame at or above `frame`; 0 where there is none."""
     while frame is not None:
         code = frame.f_code
-        known = _outside.get(id(code))
-        if known is None:
-            known = _learn(code)
-        if known[0]:
-            key = (id(code), frame.f_lasti)
-            found = _positions.get(key)
-            if found is not None and found[0] is page:
-                return found[1]
-            here = page.text(describe(frame))
-            if id(code) in _outside:
-                _positions[key] = (page, here)
-            return here
+        if (_outside.get(id(code)) or _learn(code))[0]:
+            return _text(page, frame)
         frame = frame.f_back
     return 0
+
+
+def call_position(page: PageWriter, frame: FrameType | None) -> int:
+    """The text position of the line from which the job's own code came to a collective, be it through a package.
+
+    One line of an installed package may serve every collective of a job, and tells none of them from another.
+    """
+    packaged: FrameType | None = None
+    while frame is not None:
+        code = frame.f_code
+        if (_outside.get(id(code)) or _learn(code))[0]:
+            if id(code) not in _packaged:
+                return _text(page, frame)
+            packaged = packaged or frame
+        frame = frame.f_back
+    return _text(page, packaged) if packaged is not None else 0
+
+
+def _text(page: PageWriter, frame: FrameType) -> int:
+    """The text position of one frame's place."""
+    code = frame.f_code
+    key = (id(code), frame.f_lasti)
+    found = _positions.get(key)
+    if found is not None and found[0] is page:
+        return found[1]
+    here = page.text(describe(frame))
+    if id(code) in _outside:
+        _positions[key] = (page, here)
+    return here
 
 
 def own_line(frame: FrameType | None) -> tuple[str, int, str] | None:
@@ -77,6 +98,8 @@ def _learn(code: CodeType) -> tuple[bool, CodeType]:
     known = (not inside, code)
     if len(_outside) < MOST_CODES:
         _outside[id(code)] = known
+        if any(part in file for part in PACKAGES):
+            _packaged.add(id(code))
     return known
 
 

@@ -62,7 +62,7 @@ def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
 def _begin(page: PageWriter, slot: Slot, handle: Any, frame: Any) -> None:
     try:
         slot.inside = True
-        page.enter(slot, calls.waiting(page, handle), sites.position(page, frame))
+        page.enter(slot, calls.waiting(page, handle), sites.call_position(page, frame))
         if sys.exc_info()[1] is not None:
             endings.handled(page)
     except state.FAULTS:

@@ -37,7 +37,6 @@ from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.diagnose.special import Special, signal_choice, told_by
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
-from ddpdoctor.model.ranks import RankSet
 
 RULE = Rule(
     code="DD216",
@@ -59,7 +58,8 @@ def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
     confidence = weaker(Confidence.LIKELY, story.cap)
     flag, handler = found[1:] if found else ("", "")
     first = story.place(found[0]) if found else None
-    culprits = RankSet() if story.tie else story.culprits
+    # with as many on either side it is still those that were signalled who went another way
+    culprits = story.culprits
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     return Diagnosis(
         RULE.code,
