@@ -15,7 +15,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.registry import RULES
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import RankEvidence
-from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.model.ranks import RankSet, Role, Worker
 from ddpdoctor.model.report import Report
 
 
@@ -104,12 +104,17 @@ def faults(capture: Capture, folder: Path) -> list[str]:
     foreign(capture, folder / "json", text=False)
     foreign(capture, folder / "text", text=True)
     own, *others = (_read(folder / name) for name in ("loose", "json", "text"))
-    found = [] if _told(own) == _told(live) else [f"loose parts: {_told(own)} where live is {_told(live)}"]
+    found = [] if _named(own) == _named(live) else [f"loose parts: {_told(own)} where live is {_told(live)}"]
+    found += [f"loose parts: certain of {d.code}" for d in own.diagnoses if Confidence.CERTAIN in _surety(d)]
     return [*found, *(fault for report in others for fault in _overclaims(report, live))]
 
 
 def _read(folder: Path) -> Report:
     return verdict.examine(find.find([str(folder)], io.BytesIO()))
+
+
+def _named(report: Report) -> object:
+    return report.outcome, [(d.code, d.culprits) for d in report.diagnoses[:1]]
 
 
 def _told(report: Report) -> object:
@@ -120,11 +125,12 @@ def _overclaims(report: Report, live: Report) -> list[str]:
     if not report.diagnoses or not live.diagnoses:
         return [f"{_told(report)} where live is {_told(live)}"] if report.outcome != live.outcome else []
     first, true = report.diagnoses[0], live.diagnoses[0]
-    neighbours = {true.code, "DD299", *next(r.rule.excludes for r in RULES if r.rule.code == true.code)}
+    excludes = {registered.rule.code: registered.rule.excludes for registered in RULES}
+    neighbours = {true.code, "DD299", *excludes[true.code], *(c for c, those in excludes.items() if true.code in those)}
     found = [f"certain: {d.code} {d.culprits}" for d in report.diagnoses if Confidence.CERTAIN in _surety(d)]
     if first.confidence is Confidence.LIKELY and first.code not in neighbours:
         found.append(f"{first.code} likely where live is {true.code}")
-    if first.culprit_confidence is Confidence.LIKELY and first.culprits != true.culprits:
+    if first.culprit_confidence is Confidence.LIKELY and first.culprits != true.culprits != RankSet():
         found.append(f"{first.code} blames {first.culprits} where live blames {true.culprits}")
     if first.code != true.code and not report.gaps:
         found.append(f"{first.code} where live is {true.code}, and nothing is said to be missing")
