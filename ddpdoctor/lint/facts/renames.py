@@ -5,6 +5,7 @@ Read from the `deprecated` markers and warnings of torch 1.13 to 2.13.
 
 from __future__ import annotations
 
+import ast
 from typing import NamedTuple
 
 
@@ -61,3 +62,21 @@ def renamed(path: str, version: tuple[int, ...]) -> Rename | None:
     """What a name has become in a version of torch; None where it still is the name to use."""
     known = [r for r in RENAMED.get(path, ()) if version >= r.since]
     return known[-1] if known else None
+
+
+def asks_version(node: ast.AST) -> bool:
+    """A statement in which both names may stand, one for each torch."""
+    if isinstance(node, ast.Try):
+        return any(_catches_absence(handler) for handler in node.handlers)
+    if isinstance(node, (ast.If, ast.IfExp)):
+        words = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
+        words |= {n.attr for n in ast.walk(node.test) if isinstance(n, ast.Attribute)}
+        return any("version" in w.lower() or w in ("hasattr", "parse") or "torch_" in w.lower() for w in words)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
+
+
+def _catches_absence(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    names = {n.id for n in ast.walk(handler.type) if isinstance(n, ast.Name)}
+    return bool(names & {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})

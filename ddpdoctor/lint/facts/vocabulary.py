@@ -181,7 +181,8 @@ def _is_uniform(op: str) -> bool:
 def _collectives() -> dict[str, Collective]:
     table = {f"torch.distributed.{name}": spec for name, spec in _C10D.items()}
     for name, (op, group) in _FUNCTIONAL.items():
-        table[f"torch.distributed._functional_collectives.{name}"] = Collective(op, group, returns_uniform=_is_uniform(op))
+        spec = Collective(op, group, returns_uniform=_is_uniform(op))
+        table[f"torch.distributed._functional_collectives.{name}"] = spec
     for name, group in _NN.items():
         table[f"torch.distributed.nn.{name}"] = Collective(name, group, returns_uniform=_is_uniform(name))
     for name in _CHECKPOINT:

@@ -39,7 +39,7 @@ from ddpdoctor.lint.facts import devices, vocabulary
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.modules import Module
-from ddpdoctor.lint.facts.renames import Rename, renamed
+from ddpdoctor.lint.facts.renames import Rename, asks_version, renamed
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 
@@ -51,7 +51,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     stack: list[ast.AST] = [facts.module.tree]
     while stack:
         node = stack.pop()
-        if _asks_version(node):
+        if asks_version(node):
             continue
         yield from _old_name(facts, node)
         # `torch.distributed._tensor.api` is one name
@@ -61,24 +61,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         for call in facts.named("torch.nn.DataParallel", "torch.nn.parallel.DataParallel"):
             message = "DataParallel is one process with threads: in a process group use DistributedDataParallel"
             yield facts.finding(RULE, call.site, message)
-
-
-def _asks_version(node: ast.AST) -> bool:
-    """A statement in which both names may stand, one for each torch."""
-    if isinstance(node, ast.Try):
-        return any(_catches_absence(handler) for handler in node.handlers)
-    if isinstance(node, (ast.If, ast.IfExp)):
-        words = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
-        words |= {n.attr for n in ast.walk(node.test) if isinstance(n, ast.Attribute)}
-        return any("version" in w.lower() or w in ("hasattr", "parse") or "torch_" in w.lower() for w in words)
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
-
-
-def _catches_absence(handler: ast.ExceptHandler) -> bool:
-    if handler.type is None:
-        return True
-    names = {n.id for n in ast.walk(handler.type) if isinstance(n, ast.Name)}
-    return bool(names & {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})
 
 
 def _old_name(facts: ModuleFacts, node: ast.AST) -> Iterator[Finding | None]:

@@ -21,7 +21,8 @@ subprocess.run(["torchrun", "train.py"])
 Unsafe: `torch.distributed.run`, which is torchrun, passes no `--local-rank`; the script must read LOCAL_RANK.
 
 ## When it is wrong
-When the command is for a machine with an older torch. Comments and docstrings are not reported.
+When the command is for a machine with an older torch. Comments, docstrings and commands chosen by version
+are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html
@@ -35,6 +36,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.renames import asks_version
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 
@@ -51,7 +53,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.torch_version < (1, 10) or "distributed" not in facts.module.text:
         return
     prose = _prose(facts.module.tree)
-    for node in ast.walk(facts.module.tree):
+    stack: list[ast.AST] = [facts.module.tree]
+    while stack:
+        node = stack.pop()
+        if asks_version(node):
+            continue
+        stack.extend(ast.iter_child_nodes(node))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             if _OLD.search(node.value):
                 yield facts.finding(RULE, node, _MESSAGE, fix=_fix(facts, node))
