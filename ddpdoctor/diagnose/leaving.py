@@ -10,12 +10,16 @@ from ddpdoctor.model.stacks import Site, Thread
 
 #: functions of the interpreter and of multiprocessing that only run when a program is over
 _AT_EXIT = frozenset({"_shutdown", "_run_exitfuncs", "_exit_function", "_python_exit"})
+#: multiprocessing's function that runs the target of a process, and then ends the process
+_STARTS = "_bootstrap"
 
 
 def is_over(facts: Facts, rank: Rank) -> bool:
     """The main thread has left the program and does not come to its end."""
     names = _names(facts, rank)
-    return bool(names) and names[-1] in _AT_EXIT
+    # a process that multiprocessing started is over below its _bootstrap, a program below nothing
+    callers = [*names[1:], _STARTS]
+    return any(name in _AT_EXIT and caller == _STARTS for name, caller in zip(names, callers, strict=False))
 
 
 def is_leaving(facts: Facts, rank: Rank) -> bool:

@@ -22,9 +22,7 @@ _FABRIC = (
     "NCCL_IB_DISABLE=1; if that cures it, InfiniBand or RoCE is broken: NCCL_IB_GID_INDEX, `ibstat`, the ports' error "
     "counters, `NET/IB` lines with NCCL_DEBUG=INFO"
 )
-_NCCL_INTERFACE = (
-    "NCCL_SOCKET_IFNAME=<interface>: one on which the machines reach each other, without a firewall"
-)
+_NCCL_INTERFACE = "NCCL_SOCKET_IFNAME=<interface>: one on which the machines reach each other, without a firewall"
 _LIBRARY = (
     "NCCL's own switches, one at a time: NCCL_NVLS_ENABLE=0, NCCL_CUMEM_ENABLE=0, NCCL_PROTO=Simple, NCCL_ALGO=Ring, "
     "CUDA_LAUNCH_BLOCKING unset; one that cures it names a bug: another NCCL version"

@@ -31,7 +31,7 @@ class Deepened(torch.nn.Module):
     def __init__(self, network):
         super().__init__()
         self.network = network
-        self.adapters = torch.nn.ModuleList(torch.nn.Linear(48, 48) for _ in range(3))
+        self.adapters = torch.nn.ModuleList(torch.nn.Linear(512, 512) for _ in range(2))
         self.register_buffer("calls", torch.zeros((), dtype=torch.long))
 
     def forward(self, *args, **kwargs):
@@ -121,7 +121,7 @@ def deepen(program: Program) -> bool:
     wrapped = [call for call in _calls(program.tree) if _called(call) == "DistributedDataParallel" and call.args]
     for call in wrapped:
         call.args[0] = ast.Call(ast.Name("Deepened", ast.Load()), [call.args[0]], [])
-        call.keywords.append(ast.keyword("bucket_cap_mb", ast.Constant(0.01)))
+        call.keywords.append(ast.keyword("bucket_cap_mb", ast.Constant(1)))
     if wrapped:
         program.add(_DEEPENED)
     return bool(wrapped)

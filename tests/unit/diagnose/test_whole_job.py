@@ -49,6 +49,16 @@ def test_a_thread_that_keeps_its_process() -> None:
     assert "'uploader'" in found.summary
 
 
+def test_a_process_that_multiprocessing_started_ends_below_its_start() -> None:
+    started = [
+        Site("/usr/lib/python3.11/multiprocessing/process.py", 322, "BaseProcess._bootstrap"),
+        Site("/usr/lib/python3.11/multiprocessing/spawn.py", 135, "_main"),
+        Site("<string>", 1, "<module>"),
+    ]
+    found = examine(ended(Site("/usr/lib/python3.11/threading.py", 1590, "_shutdown"), *started)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD254", (0,))
+
+
 def test_a_rank_that_still_runs_its_program_is_not_at_its_end() -> None:
     inside = Site("/usr/lib/python3.11/threading.py", 1116, "join"), AT.line(40, "main")
     assert "DD254" not in {d.code for d in examine(ended(*inside)).diagnoses}
