@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from ddpdoctor.archive.find import File, content
-from ddpdoctor.archive.recorder import Dump, DumpError, GroupRow, Reader, StepRow, step_of
+from ddpdoctor.archive.recorder import Dump, GroupRow, Reader, StepRow, step_of
+from ddpdoctor.archive.values import DumpError
 from ddpdoctor.collect.redact import plain
 from ddpdoctor.merge import crowd as crowds
 from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
@@ -62,9 +63,10 @@ class Dumps:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What one process read: its table, and a dump or a reason for each file."""
+    """What one process read: its tables, and a dump or a reason for each file."""
 
     rows: list[StepRow]
+    groups: list[GroupRow]
     found: list[Dump | str]
 
 
@@ -126,7 +128,7 @@ class _Worker:
         self._refused[number] = _ended(self._process.exitcode)
         if number < 0 or len(self._refused) > MOST_DEATHS:
             reason = "not read: too many files of this set ended the process that read them"
-            return _Share([], [self._refused.get(n, reason) for n in range(len(self._files))])
+            return _Share([], [], [self._refused.get(n, reason) for n in range(len(self._files))])
         self._start()
         return None
 
@@ -149,7 +151,7 @@ def _read_share(files: Sequence[File], refused: dict[int, str], current: Any, se
         signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
         found.append(refused[number] if number in refused else _read_one(reader, file))
     signal.setitimer(signal.ITIMER_PROF, 0)
-    sending.send_bytes(pickle.dumps(_Share(reader.rows, found), pickle.HIGHEST_PROTOCOL))
+    sending.send_bytes(pickle.dumps(_Share(reader.rows, reader.groups, found), pickle.HIGHEST_PROTOCOL))
     sending.close()
 
 
@@ -190,7 +192,7 @@ def _joined(files: Sequence[File], shares: Iterable[_Share], rank_of: Callable[[
     sources: tuple[list[Rank], list[Rank]] = ([], [])
     remaining = iter(files)
     for share in shares:
-        numbers = table.numbers(share.rows)
+        numbers, groups = table.numbers(share.rows), table.groups(share.groups)
         for found, file in zip(share.found, remaining, strict=False):
             name = plain(file.name)
             told = rank_of(name)
@@ -207,7 +209,7 @@ def _joined(files: Sequence[File], shares: Iterable[_Share], rank_of: Callable[[
             else:
                 if Rank(rank) in members:
                     gaps.append(_gap(rank, f"another dump of rank {rank} is older than {name}, and is not used"))
-                members[Rank(rank)] = table.member(Rank(rank), found, numbers)
+                members[Rank(rank)] = table.member(Rank(rank), found, numbers, groups)
                 names[Rank(rank)] = file.name
                 sources[found.rank is None].append(Rank(rank))
     by_content, by_name = (RankSet.of(ranks) for ranks in sources)
@@ -235,7 +237,7 @@ class _Table:
         self._steps: list[Step] = []
         self._rings: dict[tuple[bool, bytes], Ring] = {}
         self._groups: dict[GroupRow, Group] = {}
-        self._together: dict[tuple[GroupRow, ...], tuple[Group, ...]] = {}
+        self._together: dict[tuple[int, ...], tuple[Group, ...]] = {}
 
     def numbers(self, rows: Iterable[StepRow]) -> list[int]:
         """This table's number for each of a share's operations."""
@@ -248,10 +250,15 @@ class _Table:
             found.append(number)
         return found
 
-    def member(self, rank: Rank, dump: Dump, numbers: Sequence[int]) -> Member:
+    def groups(self, rows: Iterable[GroupRow]) -> list[Group]:
+        """The one group for each of a share's rows."""
+        return [self._group(row) for row in rows]
+
+    def member(self, rank: Rank, dump: Dump, numbers: Sequence[int], groups: Sequence[Group]) -> Member:
         own = array("I", [numbers[number] for number in dump.steps])
         ring = self._ring(own, dump.truncated)
-        return Member(rank, ring, self._grouped(dump.groups), dump.newest_ns, dump.version)
+        own_groups = self._grouped([groups[number] for number in dump.groups])
+        return Member(rank, ring, own_groups, dump.newest_ns, dump.version)
 
     def _ring(self, numbers: array[int], truncated: bool) -> Ring:
         key = (truncated, numbers.tobytes())
@@ -260,11 +267,9 @@ class _Table:
             ring = self._rings[key] = Ring(tuple([self._steps[number] for number in numbers]), truncated)
         return ring
 
-    def _grouped(self, rows: tuple[GroupRow, ...]) -> tuple[Group, ...]:
-        known = self._together.get(rows)
-        if known is None:
-            known = self._together[rows] = tuple(self._group(row) for row in rows)
-        return known
+    def _grouped(self, groups: Sequence[Group]) -> tuple[Group, ...]:
+        """Ranks with the same groups share one tuple of them."""
+        return self._together.setdefault(tuple(map(id, groups)), tuple(groups))
 
     def _group(self, row: GroupRow) -> Group:
         group = self._groups.get(row)

@@ -11,47 +11,39 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 from ddpdoctor.archive import unpickle
+from ddpdoctor.archive.values import HUGE, DumpError, Sites, as_number, as_text, count_extents
 from ddpdoctor.collect.redact import plain
 from ddpdoctor.model.crowd import Step
 from ddpdoctor.model.stacks import Site
 
-#: tensors of one operation and their dimensions, together; torch itself allows 64 dimensions
-_MOST_EXTENTS = 4096
 #: extents of one operation that are read without counting first
 _FEW_EXTENTS = 48
-#: an operation's name, a group's, a file's
-_MOST_TEXT = 4096
 _MOST_ENTRIES = 1_000_000
 _MOST_RANKS = 1 << 20
-_MOST_FRAMES = 4096
-_HUGE = 1 << 62
-#: code that no user wrote: its frames are passed over for the place of a call
-_LIBRARIES = ("/torch/", "/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ")
 _STATES = frozenset({"scheduled", "started", "completed"})
 
 #: (role, seq, op, backend, sizes, dtypes, site or None, finished, timed out, p2p, peer or None), as in model.crowd.Step
 StepRow = tuple[Any, ...]
 #: (name, members, description); without members where the dump does not say
 GroupRow = tuple[str, tuple[int, ...], str]
-
-
-class DumpError(ValueError):
-    """The file is no Flight Recorder dump, or a damaged one; the message is one line."""
+#: the same with the members as the dump has them, as text
+_Named = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """One dump, its operations as numbers of the reader's table."""
+    """One dump, its operations and groups as numbers of the reader's tables."""
 
     version: str
     steps: array[int]
-    groups: tuple[GroupRow, ...]
+    #: by role
+    groups: tuple[int, ...]
     truncated: bool
     newest_ns: int
     #: the rank as the operations themselves tell it; None where only the file's name can
@@ -63,10 +55,11 @@ class Reader:
 
     def __init__(self) -> None:
         self.rows: list[StepRow] = []
+        self.groups: list[GroupRow] = []
         self._numbers: dict[StepRow, int] = {}
         self._seen: dict[tuple[Any, ...], int] = {}
         self._members: dict[str, tuple[int, ...]] = {}
-        self._texts: dict[str, str] = {}
+        self._grouped: dict[_Named, int] = {}
 
     def read(self, data: bytes) -> Dump:
         """Read one dump. Raises DumpError, whatever the bytes are."""
@@ -86,32 +79,38 @@ class Reader:
         entries = dump.get("entries") or []
         if not isinstance(entries, list) or len(entries) > _MOST_ENTRIES:
             raise DumpError("its entries are no list, or too many")
-        groups = self._groups(dump.get("pg_config"))
+        groups = self._named(dump.get("pg_config"))
         roles = {group[0]: role for role, group in enumerate(groups)}
         steps = self._steps(entries, groups, roles)
         first, last = (entries[0], entries[-1]) if entries else ({}, {})
         return Dump(
-            version=_text(str(dump.get("version", ""))[:32]),
+            version=as_text(str(dump.get("version", ""))[:32]),
             steps=steps,
-            groups=tuple(groups),
-            truncated=_number(first.get("record_id", 0)) > 0,
-            newest_ns=_number(last.get("time_created_ns", 0)),
+            groups=tuple([self._group(group) for group in groups]),
+            truncated=as_number(first.get("record_id", 0)) > 0,
+            newest_ns=as_number(last.get("time_created_ns", 0)),
             rank=self._own_rank(steps, groups, entries),
         )
 
-    def _groups(self, config: object) -> list[GroupRow]:
+    def _named(self, config: object) -> list[_Named]:
         """The rank's groups in an order that does not depend on how they are numbered."""
-        found: list[GroupRow] = []
+        found: list[_Named] = []
         for key, given in config.items() if isinstance(config, dict) else ():
-            name = _text(given.get("name", key))
+            name, ranks = as_text(given.get("name", key)), given.get("ranks", "[]")
             if name == "":  # gloo's only entry: it names no group
                 continue
-            found.append((name, self._ranks(given.get("ranks", "[]")), _text(given.get("desc", ""))))
-        return sorted(found, key=lambda group: (group[2], len(group[1]), _natural(group[0])))
+            found.append((name, ranks if isinstance(ranks, str) else json.dumps(ranks), as_text(given.get("desc", ""))))
+        return sorted(found, key=lambda group: (group[2], len(self._ranks(group[1])), _natural(group[0])))
 
-    def _ranks(self, given: object) -> tuple[int, ...]:
-        """`[0, 1]`, which torch writes as text; the same text is read once."""
-        text = given if isinstance(given, str) else json.dumps(given)
+    def _group(self, group: _Named) -> int:
+        number = self._grouped.get(group)
+        if number is None:
+            number = self._grouped[group] = len(self.groups)
+            self.groups.append((group[0], self._ranks(group[1]), group[2]))
+        return number
+
+    def _ranks(self, text: str) -> tuple[int, ...]:
+        """`[0, 1]`, as torch writes it; the same text is read once."""
         known = self._members.get(text)
         if known is None:
             inner = text.strip().removeprefix("[").removesuffix("]").strip()
@@ -121,13 +120,13 @@ class Reader:
             self._members[text] = known
         return known
 
-    def _steps(self, entries: list[Any], groups: list[GroupRow], roles: dict[str, int]) -> array[int]:
+    def _steps(self, entries: list[Any], groups: list[_Named], roles: dict[str, int]) -> array[int]:
         steps = array("I")
         if not entries:
             return steps
         fields, framed = _fields(entries[0]), "frames" in entries[0]
         take, rest_of = itemgetter("profiling_name", "input_sizes", "input_dtypes", fields[0]), _several(fields[1:])
-        seen, sites = self._seen, _Sites()
+        seen, sites = self._seen, Sites()
         for entry in entries:
             name, sizes, dtypes, group = take(entry)
             where = group[0] if isinstance(group, (tuple, list)) else group
@@ -135,7 +134,7 @@ class Reader:
                 _add_group(group, groups, roles)
             site = sites.of(entry["frames"]) if framed else None
             if len(sizes) > _FEW_EXTENTS or sum(map(len, sizes)) > _FEW_EXTENTS or len(dtypes) > _FEW_EXTENTS:
-                _count(sizes, dtypes)
+                count_extents(sizes, dtypes)
             key = (roles[where], name, tuple(map(tuple, sizes)), tuple(dtypes), site, rest_of(entry))
             number = seen.get(key)
             if number is None:
@@ -164,13 +163,13 @@ class Reader:
                 settled[place] = self._intern((*row[:7], *ends[batch], *row[9:]))
         return settled
 
-    def _own_rank(self, steps: array[int], groups: list[GroupRow], entries: list[Any]) -> int | None:
+    def _own_rank(self, steps: array[int], groups: list[_Named], entries: list[Any]) -> int | None:
         """A send names its source and a recv its target, counted within the group: that is the rank itself."""
         for number, entry in zip(steps, entries, strict=True):
             row = self.rows[number]
             if row[10] is None:
                 continue
-            members = groups[row[0]][1]
+            members = self._ranks(groups[row[0]][1])
             own = _ends(str(entry["profiling_name"]))
             if own is not None and own[0] < len(members):
                 return members[own[0]]
@@ -181,33 +180,6 @@ def step_of(row: StepRow) -> Step:
     role, seq, op, backend, sizes, dtypes, site, finished, timed_out, p2p, peer = row
     place = Site(*site) if site else None
     return Step(role, seq, op, backend, sizes, dtypes, place, finished, timed_out, p2p, peer)
-
-
-class _Sites:
-    """Places of calls by their frames, which one dump shares between operations."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], tuple[str, int, str] | None] = {}
-
-    def of(self, frames: Sequence[Mapping[str, Any]]) -> tuple[str, int, str] | None:
-        """The innermost frame that the user wrote."""
-        if len(frames) > _MOST_FRAMES:
-            raise DumpError("a stack has too many frames")
-        key = tuple(map(id, frames))  # alive as long as the dump is
-        try:
-            return self._known[key]
-        except KeyError:
-            site = self._known[key] = _users_site(frames)
-            return site
-
-
-def _users_site(frames: Sequence[Mapping[str, Any]]) -> tuple[str, int, str] | None:
-    python = [frame for frame in frames if str(frame["filename"]).endswith(".py")]
-    own = [frame for frame in python if not any(part in str(frame["filename"]) for part in _LIBRARIES)]
-    chosen = next(iter(own), None) or next((f for f in python if "/torch/" not in str(f["filename"])), None)
-    if chosen is None:
-        return None
-    return _text(chosen["filename"]), _number(chosen["line"]), _text(chosen["name"])
 
 
 def _loaded(data: bytes) -> object:
@@ -236,21 +208,21 @@ def _several(fields: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tuple[Any
     return lambda entry: tuple(entry[field] for field in fields)
 
 
-def _add_group(given: Any, groups: list[GroupRow], roles: dict[str, int]) -> None:
+def _add_group(given: Any, groups: list[_Named], roles: dict[str, int]) -> None:
     """A group that `pg_config` does not list: gloo lists none."""
     name, description = (given[0], given[1]) if isinstance(given, (tuple, list)) else (given, "")
     roles[name] = len(groups)
-    groups.append((_text(str(name)), (), _text(str(description))))
+    groups.append((as_text(str(name)), "[]", as_text(str(description))))
 
 
 def _row(fields: Mapping[str, Any], key: tuple[Any, ...]) -> StepRow:
     """Check one operation's values, and read them."""
     role, name, sizes, dtypes, site = key[:5]
-    backend, _, op = _text(name).rpartition(":")
+    backend, _, op = as_text(name).rpartition(":")
     ends = _ends(op)
     p2p = bool(fields.get("is_p2p", ends is not None))
     collective = fields.get("collective_seq_id", fields.get("seq_id", -1))
-    seq = _number(fields.get("p2p_seq_id", collective) if p2p else collective)
+    seq = as_number(fields.get("p2p_seq_id", collective) if p2p else collective)
     state = fields.get("state", "scheduled")
     if state not in _STATES:
         raise DumpError(f"an operation is {plain(str(state))[:40]!r}, which is no state")
@@ -258,8 +230,8 @@ def _row(fields: Mapping[str, Any], key: tuple[Any, ...]) -> StepRow:
     finished = state == "completed" or (retired and not _tracks_completion(backend))
     for shape in sizes:
         for extent in shape:
-            _number(extent)
-    kinds = tuple(_text(dtype) for dtype in dtypes)
+            as_number(extent)
+    kinds = tuple(as_text(dtype) for dtype in dtypes)
     op = op.partition(" ")[0]
     return (
         role,
@@ -290,28 +262,5 @@ def _ends(name: str) -> tuple[int, int] | None:
     return (int(left[:9]), int(right[:9]))
 
 
-def _count(sizes: Sequence[Any], dtypes: Sequence[Any]) -> None:
-    """Refuse more extents than tensors have: shared lists can hold more than memory."""
-    total = len(dtypes) + len(sizes)
-    for shape in sizes if total <= _MOST_EXTENTS else ():
-        total += len(shape)
-        if total > _MOST_EXTENTS:
-            break
-    if total > _MOST_EXTENTS:
-        raise DumpError(f"an operation has more than {_MOST_EXTENTS} tensor sizes")
-
-
-def _number(value: object) -> int:
-    if not isinstance(value, int) or not -_HUGE < value < _HUGE:
-        raise DumpError(f"a number is missing or out of bounds: {type(value).__name__}")
-    return int(value)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or len(value) > _MOST_TEXT:
-        raise DumpError(f"a text is missing or too long: {type(value).__name__}")
-    return plain(value)
-
-
 def _natural(name: str) -> tuple[int, str]:
-    return (int(name[:18]) if name.isdecimal() else _HUGE, name)
+    return (int(name[:18]) if name.isdecimal() else HUGE, name)

@@ -11,7 +11,8 @@ import pytest
 
 from benchmarks.dumps.jobs import Family, dumps, job
 from benchmarks.dumps.wire import Writer
-from ddpdoctor.archive.recorder import Dump, DumpError, Reader
+from ddpdoctor.archive.recorder import Dump, Reader
+from ddpdoctor.archive.values import DumpError
 
 #: field -> format version in which it came
 _SINCE = {
@@ -50,7 +51,7 @@ def at_version(dump: dict[str, Any], version: str) -> dict[str, Any]:
 def rows(dump: Dump, reader: Reader) -> list[tuple[Any, ...]]:
     """(group, seq, op, sizes, site, finished) of each operation."""
     found = [reader.rows[number] for number in dump.steps]
-    return [(dump.groups[row[0]][0], row[1], row[2], row[4], row[6], row[7]) for row in found]
+    return [(reader.groups[dump.groups[row[0]]][0], row[1], row[2], row[4], row[6], row[7]) for row in found]
 
 
 @pytest.mark.parametrize("version", [f"2.{minor}" for minor in range(11)])
@@ -75,7 +76,7 @@ def test_json_differs_in_the_places_alone() -> None:
     reader = Reader()
     read = reader.read(json.dumps(dump).encode())
     assert rows(read, reader) == rows(reader.read(pickle.dumps(dump)), reader)
-    assert [group[0] for group in read.groups] == ["0", "6", "1"]
+    assert [reader.groups[number][0] for number in read.groups] == ["0", "6", "1"]
 
 
 def test_the_innermost_frame_of_the_user_is_the_place() -> None:
@@ -99,7 +100,7 @@ def test_gloo_finishes_by_retiring_and_names_no_group() -> None:
     reader = Reader()
     read = reader.read(pickle.dumps(dump))
     assert [row[5] for row in rows(read, reader)] == [entry["retired"] for entry in dump["entries"]]
-    assert {members for _, members, _ in read.groups} == {()}
+    assert {reader.groups[number][1] for number in read.groups} == {()}
 
 
 def test_on_nccl_retired_without_completed_means_given_up() -> None:

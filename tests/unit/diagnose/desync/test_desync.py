@@ -27,7 +27,8 @@ def crowd_of(family: Family, world: int, entries: int = 60) -> Crowd:
     for rank, head, made in dumps(job(family, world, entries)):
         dump = reader.read(Writer().dump(head, made))
         steps = tuple(step_of(reader.rows[number]) for number in dump.steps)
-        groups = tuple(Group(name, tuple(map(Rank, ranks)), desc) for name, ranks, desc in dump.groups)
+        named = (reader.groups[number] for number in dump.groups)
+        groups = tuple(Group(name, tuple(map(Rank, ranks)), desc) for name, ranks, desc in named)
         members[Rank(rank)] = Member(Rank(rank), rings.setdefault(steps, Ring(steps, dump.truncated)), groups)
     return complete(members)
 

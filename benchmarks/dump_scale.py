@@ -1,0 +1,171 @@
+"""`diagnose` on many recorder dumps: right culprit, time, memory, and torch's own analyzer beside it.
+
+    python -m benchmarks.dump_scale --folder /var/tmp/dumps --torch /path/to/python-with-torch-and-tabulate
+
+Dumps are written once for each size (16,384 ranks x 500 operations need 3.2 GB) and kept. Memory is the proportional
+set size of the whole process tree, sampled; time is that of a fresh process, from start to exit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.dumps.__main__ import write
+from benchmarks.dumps.jobs import Family, job
+from benchmarks.dumps.plot import Series, plot
+
+SIZES = (64, 256, 1024, 4096, 16384)
+#: operations of each ring, and of those that are written for the culprits alone
+ENTRIES, FEW = 500, 60
+#: what must hold: times as fast as torch's analyzer, share of its memory, seconds and bytes at the largest size
+TIMES, SHARE, MOST_SECONDS, MOST_BYTES = 10.0, 0.25, 25.0, 1 << 30
+_SAMPLE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One run of a command."""
+
+    status: int
+    wall: float
+    processor: float
+    memory: int
+    output: str
+
+    def __str__(self) -> str:
+        return f"{self.wall:7.2f} s  {self.processor:7.2f} s of processor  {self.memory / 1e6:6.0f} MB"
+
+
+def measure(command: Sequence[str]) -> Cost:
+    """Run it to its end, looking at the memory of its processes on the way."""
+    started, before, peak = time.monotonic(), os.times(), 0
+    with tempfile.TemporaryFile() as output:
+        process = psutil.Popen(command, stdout=output, stderr=subprocess.DEVNULL)
+        while process.poll() is None:
+            peak = max(peak, _memory(process))
+            time.sleep(_SAMPLE)
+        wall, after = time.monotonic() - started, os.times()
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    processor = after.children_user + after.children_system - before.children_user - before.children_system
+    return Cost(process.returncode, wall, processor, peak, text)
+
+
+def _memory(process: psutil.Process) -> int:
+    total = 0
+    try:
+        family = [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return 0
+    for member in family:
+        try:
+            total += member.memory_full_info().pss
+        except (psutil.Error, OSError):
+            continue
+    return total
+
+
+def diagnose(folder: Path) -> tuple[Cost, tuple[str, list[int]]]:
+    """The cost, and (code, culprits) of the first diagnosis."""
+    report = folder.parent / f"{folder.name}.json"
+    cost = measure([sys.executable, "-m", "ddpdoctor", "diagnose", "--json", str(report), str(folder)])
+    first: dict[str, Any] = next(iter(json.loads(report.read_text())["diagnoses"]), {"code": "", "culprits": []})
+    return cost, (first["code"], first["culprits"])
+
+
+def dumps_of(folder: Path, family: Family, ranks: int, entries: int) -> Path:
+    """The folder of a synthetic job's dumps, written if it is not there yet."""
+    target = folder / f"{family.value}-{ranks}-{entries}"
+    if not target.exists():
+        write(job(family, ranks, entries), target.with_suffix(".new"))
+        target.with_suffix(".new").rename(target)
+    return target
+
+
+def culprits(folder: Path, sizes: Sequence[int]) -> int:
+    """Every mistake at every size, with short rings; the number of wrong verdicts."""
+    wrong = 0
+    for size in (8, *sizes):
+        for family in Family:
+            this = job(family, size, FEW)
+            target = dumps_of(folder, family, size, FEW)
+            _, found = diagnose(target)
+            right = found == (this.code, list(this.culprits))
+            wrong += not right
+            print(
+                f"  {family.value:12} {size:6} ranks  {found[0]} {found[1]}  {'right' if right else 'WRONG'}",
+                flush=True,
+            )
+            shutil.rmtree(target)
+    return wrong
+
+
+def growth(folder: Path, sizes: Sequence[int], svg: Path | None) -> int:
+    """Time and memory by size; the number of limits that were missed."""
+    costs = []
+    for size in sizes:
+        cost, _ = diagnose(dumps_of(folder, Family.MISSING, size, ENTRIES))
+        costs.append(cost)
+        print(f"  {size:6} ranks x {ENTRIES}  {cost}  {1e3 * cost.processor / size:5.2f} ms a rank", flush=True)
+    if svg is not None:
+        series = (
+            Series(
+                "processor time", tuple(1e3 * cost.processor / size for cost, size in zip(costs, sizes, strict=True))
+            ),
+            Series("time, four cores", tuple(1e3 * cost.wall / size for cost, size in zip(costs, sizes, strict=True))),
+        )
+        svg.write_text(plot("Reading and judging recorder dumps of 500 operations", "ms a rank", sizes, series))
+    large = [cost for cost, size in zip(costs, sizes, strict=True) if size >= SIZES[-1]]
+    return sum((cost.wall > MOST_SECONDS) + (cost.memory > MOST_BYTES) for cost in large)
+
+
+def beside_torch(folder: Path, python: str) -> int:
+    """The same dumps through both, one after the other; the number of limits that were missed."""
+    target = dumps_of(folder, Family.MISSING, 1024, ENTRIES)
+    ours, _ = diagnose(target)
+    module = "torch.distributed.flight_recorder.fr_trace"
+    theirs = measure([python, "-m", module, str(target), "-p", "nccl_trace_rank_"])
+    print(f"  ddpdoctor     {ours}\n  torchfrtrace  {theirs}  (status {theirs.status})")
+    times, share = theirs.wall / ours.wall, ours.memory / theirs.memory
+    print(f"  {times:.1f} times as fast, {100 * share:.0f} % of its memory")
+    return (times < TIMES) + (share > SHARE)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "ddpdoctor-dumps")
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="the largest number of ranks")
+    parser.add_argument("--torch", metavar="PYTHON", help="an interpreter with torch and tabulate")
+    parser.add_argument("--svg", type=Path, help="write the plot of cost per rank there")
+    parser.add_argument("--only", choices=("culprits", "growth", "torch"))
+    given = parser.parse_args()
+    sizes = [size for size in SIZES if size <= given.most]
+    given.folder.mkdir(parents=True, exist_ok=True)
+    missed = 0
+    if given.only in (None, "culprits"):
+        print("culprits")
+        missed += culprits(given.folder, [size for size in sizes if size in (64, 1024, 16384)])
+    if given.only in (None, "growth"):
+        print("growth")
+        missed += growth(given.folder, sizes, given.svg)
+    if given.torch and given.only in (None, "torch"):
+        print("beside torch's analyzer")
+        missed += beside_torch(given.folder, given.torch)
+    return min(missed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""Pure. Single values of a recorder's dump, checked: a dump is a stranger's file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ddpdoctor.collect.redact import plain
+
+#: beyond what any counter or clock of torch reaches
+HUGE = 1 << 62
+#: tensors of one operation and their dimensions, together; torch itself allows 64 dimensions
+_MOST_EXTENTS = 4096
+#: an operation's name, a group's, a file's
+_MOST_TEXT = 4096
+_MOST_FRAMES = 4096
+#: code that no user wrote: its frames are passed over for the place of a call
+_LIBRARIES = ("/torch/", "/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ")
+
+
+class DumpError(ValueError):
+    """The file is no Flight Recorder dump, or a damaged one; the message is one line."""
+
+
+def as_number(value: object) -> int:
+    if not isinstance(value, int) or not -HUGE < value < HUGE:
+        raise DumpError(f"a number is missing or out of bounds: {type(value).__name__}")
+    return int(value)
+
+
+def as_text(value: object) -> str:
+    if not isinstance(value, str) or len(value) > _MOST_TEXT:
+        raise DumpError(f"a text is missing or too long: {type(value).__name__}")
+    return plain(value)
+
+
+def count_extents(sizes: Sequence[Any], dtypes: Sequence[Any]) -> None:
+    """Refuse more extents than tensors have: shared lists can hold more than memory."""
+    total = len(dtypes) + len(sizes)
+    for shape in sizes if total <= _MOST_EXTENTS else ():
+        total += len(shape)
+        if total > _MOST_EXTENTS:
+            break
+    if total > _MOST_EXTENTS:
+        raise DumpError(f"an operation has more than {_MOST_EXTENTS} tensor sizes")
+
+
+class Sites:
+    """Places of calls by their frames, which one dump shares between operations."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], tuple[str, int, str] | None] = {}
+
+    def of(self, frames: Sequence[Mapping[str, Any]]) -> tuple[str, int, str] | None:
+        """The innermost frame that the user wrote."""
+        if len(frames) > _MOST_FRAMES:
+            raise DumpError("a stack has too many frames")
+        key = tuple(map(id, frames))  # alive as long as the dump is
+        try:
+            return self._known[key]
+        except KeyError:
+            site = self._known[key] = _users_site(frames)
+            return site
+
+
+def _users_site(frames: Sequence[Mapping[str, Any]]) -> tuple[str, int, str] | None:
+    python = [frame for frame in frames if str(frame["filename"]).endswith(".py")]
+    own = [frame for frame in python if not any(part in str(frame["filename"]) for part in _LIBRARIES)]
+    chosen = next(iter(own), None) or next((f for f in python if "/torch/" not in str(f["filename"])), None)
+    if chosen is None:
+        return None
+    return as_text(chosen["filename"]), as_number(chosen["line"]), as_text(chosen["name"])
