@@ -42,7 +42,21 @@ def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:
         return {text for value in node.values for text in strings(module, value, depth)}
     if isinstance(node, ast.Name) and depth < 3:
         return {text for value in _assigned(module, node.id) for text in strings(module, value, depth + 1)}
+    if isinstance(node, ast.Attribute) and node.attr in module.options:
+        return _defaults(module, node.attr)
     return set()
+
+
+def _defaults(module: Module, option: str) -> set[str]:
+    """What `parser.add_argument("--backend", default="nccl")` gives where nobody says otherwise."""
+    found: set[str] = set()
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        names = {text.lstrip("-").replace("-", "_") for a in node.args for text in strings(module, a, 3)}
+        if node.func.attr == "add_argument" and option in names:
+            found |= {t for k in node.keywords if k.arg == "default" for t in strings(module, k.value, 3)}
+    return found
 
 
 def _assigned(module: Module, name: str) -> list[ast.expr]:

@@ -42,6 +42,7 @@ _DIFFERENTIABLE = frozenset({"__call__", "forward", "module", "scale"})
 #: a name that each process makes up for itself
 _OWN = frozenset({"time", "unique"})
 _FIRST = per_rank((True, False, False, False), frozenset({"rank"}))
+_SPAWNED = RANK_NUMBERS.tagged("spawned")
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 _CASTS: dict[str, Callable[..., object]] = {
     "builtins.int": int, "builtins.str": str, "builtins.bool": bool, "builtins.abs": abs,
@@ -83,10 +84,7 @@ def _function(
         tested = wrapping.tested(analysis, frame, path, args, node)
         if tested is not None:
             return tested
-    if path in frameworks.SPAWNING:
-        _spawn(analysis, frame, frameworks.SPAWNING[path], args, keywords)
-    elif path.endswith(".Process") and path.startswith(("torch.multiprocessing", "multiprocessing")):
-        _process(analysis, frame, keywords)
+    _started(analysis, frame, path, args, keywords)
     if path in ("mmengine.dist.get_dist_info", "mmcv.runner.get_dist_info") and not args and not keywords:
         return of_thing(Items((RANK_NUMBERS, WORLD_NUMBER)), path)
     if path == "deepspeed.initialize":
@@ -306,7 +304,7 @@ def _made_method(
     if (frameworks.kind(thing.path), method) in frameworks.PREPARING:
         return _prepared(args, site)
     if thing.path == frameworks.PARALLEL and method == "run" and args:
-        _start(analysis, frame, args[0], list(args[1:]))
+        _start(analysis, frame, args[0], [_SPAWNED, *args[1:]])
     if method in ("to", "cuda", "cpu", "train", "eval", "float", "half", "double") and _is_object(thing):
         return receiver
     del analysis, keywords, node
@@ -330,6 +328,16 @@ def _performed(frame: Frame, spec: Collective, site: Site) -> Value:
     return unknown("result", site, taint=Taint.UNIFORM if spec.returns_uniform else Taint.UNKNOWN)
 
 
+def _started(analysis: Analysis, frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords) -> None:
+    """Functions of the project that the call starts."""
+    if path in frameworks.SPAWNING:
+        _spawn(analysis, frame, frameworks.SPAWNING[path], args, keywords)
+    elif path in frameworks.STARTING and args:
+        _start(analysis, frame, args[0], [])
+    elif path.endswith(".Process") and path.startswith(("torch.multiprocessing", "multiprocessing")):
+        _process(analysis, frame, keywords)
+
+
 def _spawn(
     analysis: Analysis, frame: Frame, places: tuple[int, int], args: tuple[Value, ...], keywords: Keywords
 ) -> None:
@@ -337,14 +345,14 @@ def _spawn(
     target = args[places[0]] if len(args) > places[0] else named.get("fn")
     given = args[places[1]] if len(args) > places[1] else named.get("args")
     if target is not None:
-        _start(analysis, frame, target, _items(given))
+        _start(analysis, frame, target, [_SPAWNED, *_items(given)])
 
 
 def _start(analysis: Analysis, frame: Frame, target: Value, args: list[Value]) -> None:
-    """A function that new processes run, each with its rank first."""
+    """A function that something outside the project calls: in new processes, or with options as its arguments."""
     from ddpdoctor.lint.facts.calls import spawn
 
-    spawn(analysis, frame, target, [RANK_NUMBERS.tagged("spawned"), *args])
+    spawn(analysis, frame, target, args)
 
 
 def _items(given: Value | None) -> list[Value]:

@@ -129,6 +129,8 @@ SPAWNING = {
     "torch_xla.launch": (0, 1),
     "ignite.distributed.spawn": (1, 2),
 }
+#: call a function with options from the command line as its arguments
+STARTING = frozenset({"fire.Fire", "absl.app.run", "tyro.cli", "typer.run", "jsonargparse.CLI"})
 #: calls that are true on rank 0 only, on whatever object
 FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_main_process"})
 #: context managers in which gradients are not shared

@@ -94,7 +94,7 @@ def _global(analysis: Analysis, module: Module, name: str) -> Value | None:
     bindings = module.bindings.get(name)
     target = module.imports.get(name)
     if bindings:
-        if name in module.rebound:
+        if name in module.rebound or _filled_in_elsewhere(analysis, module, bindings):
             return unknown("global", module.path, name)
         values = [_binding(analysis, module, b) for b in bindings]
         functions = [v for v in values if isinstance(v.thing, (Function, Class))]
@@ -116,6 +116,14 @@ def _global(analysis: Analysis, module: Module, name: str) -> Value | None:
         if path in vocabulary.COLLECTIVES:
             return of_thing(External(path))
     return None
+
+
+def _filled_in_elsewhere(analysis: Analysis, module: Module, bindings: list[Binding]) -> bool:
+    """`_GROUP = None` in another file that nothing there changes: it stands there for others to set."""
+    if module is analysis.module or len(bindings) != 1:
+        return False
+    value = bindings[0].value
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _binding(analysis: Analysis, module: Module, binding: Binding) -> Value:
