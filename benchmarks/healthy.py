@@ -11,7 +11,7 @@ from tests.e2e.job import STARTUP, Run, torchrun, watch
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "e2e" / "healthy"
 #: seconds that a job may take beside its start
-LONGEST = 90.0
+LONGEST = 180.0
 #: the least number of ranks, where two are too few
 LEAST = {"broadcast_and_subgroup_barrier": 3}
 #: in these one rank works for longer than the patience below, which must be called slow and nothing else

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 import pytest
+
+from ddpdoctor.repro import catalogue
 
 pytestmark = pytest.mark.e2e
 REPRO = [sys.executable, "-m", "ddpdoctor", "repro"]
@@ -126,3 +130,30 @@ def test_other_numbers_of_ranks_have_their_own_culprits() -> None:
     (result,) = json.loads(done.stdout)
     found = {check["what"]: check["found"] for check in result["checks"]}
     assert (result["ranks"], found["culprits"]) == (2, "1")
+
+
+def test_all_runs_every_case_and_gives_one_json_text(tmp_path: Path) -> None:
+    """With a catalogue of two: one that runs here, one that needs a GPU."""
+    folder = tmp_path / "fixtures"
+    for name in ("rank-died", "wrong-device"):
+        shutil.copytree(catalogue.root() / name, folder / name)
+    program = f"""
+import sys
+from pathlib import Path
+from ddpdoctor.cli import main
+from ddpdoctor.repro import catalogue
+catalogue.root = lambda: Path({str(folder)!r})
+sys.exit(main.main(["repro", "all", "--jobs", "2", "--json"]))
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    results = json.loads(done.stdout)
+    found = {(result["name"], result["program"]): result for result in results}
+    assert len(found) == len(results) == 4
+    assert done.returncode == 0, done.stderr
+    assert found["rank-died", "broken.py"]["passed"]
+    assert found["rank-died", "broken.py"]["report"]["diagnoses"][0]["code"] == "DD251"
+    assert found["rank-died", "fixed.py"]["passed"]
+    if not Path("/dev/nvidia0").exists():
+        assert {result["skipped"] for key, result in found.items() if key[0] == "wrong-device"} == {"needs a GPU"}
+        assert "2 as expected, 0 not, 2 skipped" in done.stderr
