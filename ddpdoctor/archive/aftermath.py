@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ddpdoctor.archive.piece import Ended, Missing, Piece, Timeout
 from ddpdoctor.archive.text import gave_up, stood_in, timed_out
+from ddpdoctor.diagnose.failure import is_peer_loss
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank
 
@@ -53,8 +54,10 @@ def _before(piece: Piece) -> Piece:
 
 
 def _follows(piece: Piece, pieces: tuple[Piece, ...], first: float | None) -> bool:
-    """An exit that the timeout explains."""
+    """An exit that the timeout explains, or native code's word on it, which says nothing of where the rank stood."""
     ended = piece.payload
+    if isinstance(ended, Raised) and not ended.frames and (timed_out(ended) or is_peer_loss(ended)):
+        return True
     if not isinstance(ended, Ended) or ended.status == 0:
         return False
     own_reason = any(isinstance(p.payload, Raised) and not gave_up(p.payload) for p in pieces)

@@ -8,6 +8,9 @@ from enum import Enum
 
 from ddpdoctor.archive import naming
 from ddpdoctor.archive.piece import Ended, Mention, Piece, RankFrom, Timeout
+from ddpdoctor.diagnose.failure import ABORTED
+from ddpdoctor.model.collectives import Recorder
+from ddpdoctor.model.processes import ProcessState
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Stacks
@@ -77,7 +80,10 @@ def place(pieces: Sequence[Piece]) -> Placed:
 
 
 def _with_pid(piece: Piece) -> Piece:
-    return piece if piece.pid is not None else replace(piece, pid=naming.pid(piece.name))
+    """Dumps are named by process; the number in a log's name is rather the job's."""
+    if piece.pid is not None or not isinstance(piece.payload, Stacks | Recorder | ProcessState):
+        return piece
+    return replace(piece, pid=naming.pid(piece.name))
 
 
 def _ranks_of_processes(pieces: Iterable[Piece]) -> dict[int, Rank]:
@@ -112,7 +118,9 @@ def _unnamed_exceptions(pieces: list[Piece]) -> list[Piece]:
     """A traceback without a rank is the one worker's that failed with a status of its own, if there is one only."""
     raised = [piece for piece in pieces if isinstance(piece.payload, Raised) and piece.rank is None]
     known = {piece.rank for piece in pieces if isinstance(piece.payload, Raised)}
-    failed = {p.rank for p in pieces if isinstance(p.payload, Ended) and p.payload.status > 0 and p.rank is not None}
+    native = len(raised) > 0 and not any(p.payload.frames for p in raised if isinstance(p.payload, Raised))
+    ended = [piece for piece in pieces if isinstance(piece.payload, Ended) and piece.rank is not None]
+    failed = {p.rank for p in ended if isinstance(p.payload, Ended) and _fits(p.payload.status, native=native)}
     if len(failed - known) != 1 or not raised or len({_kind(piece) for piece in raised}) != 1:
         return pieces
     (rank,) = failed - known
@@ -123,6 +131,11 @@ def _unnamed_exceptions(pieces: list[Piece]) -> list[Piece]:
     ]
 
 
+def _fits(status: int, *, native: bool) -> bool:
+    """The interpreter leaves with a status of its own after an exception, native code aborts."""
+    return status == ABORTED if native else status > 0
+
+
 def _kind(piece: Piece) -> object:
     return (piece.payload.type, piece.payload.message) if isinstance(piece.payload, Raised) else None
 
@@ -131,7 +144,8 @@ def _by_order(pieces: list[Piece]) -> list[Piece]:
     """Stacks of which no rank is known at all: launchers start workers in the order of their ranks."""
     stacks = [p for p in pieces if isinstance(p.payload, Stacks) and who(p.payload) is Who.RANK]
     pids = sorted({piece.pid for piece in stacks if piece.pid is not None})
-    if any(piece.rank is not None for piece in pieces) or any(piece.pid is None for piece in stacks) or not pids:
+    known = any(piece.rank is not None and piece.pid is not None for piece in pieces)
+    if known or any(piece.rank is not None or piece.pid is None for piece in stacks) or not pids:
         return pieces
     ranks = {pid: Rank(number) for number, pid in enumerate(pids)}
     return [

@@ -49,7 +49,7 @@ def find(lines: tuple[str, ...]) -> tuple[Dump, ...]:
 
     def close() -> None:
         if threads:
-            found.append(Dump(pid, command, Stacks(Rung.PYSPY, tuple(threads))))
+            found.append(Dump(pid, command, Stacks(Rung.PYSPY, tuple(_in_script(t, command) for t in threads))))
             threads.clear()
 
     for line in lines:
@@ -79,6 +79,16 @@ def _thread(found: re.Match[str], frames_of: tuple[Site, ...]) -> Thread:
 
 def _with_frames(thread: Thread, frames: tuple[Site, ...]) -> Thread:
     return Thread(thread.os_id, thread.name, frames, active=thread.active, owns_gil=thread.owns_gil)
+
+
+def _in_script(thread: Thread, command: str) -> Thread:
+    """The script's own frames with its whole path, where the command line says it; py-spy shows the name alone."""
+    script = next((word for word in command.split() if word.endswith(".py")), "")
+    if not script.startswith("/"):
+        return thread
+    short = script.rpartition("/")[2]
+    frames = tuple(Site(script, f.line, f.function) if f.file == short else f for f in thread.frames)
+    return _with_frames(thread, frames)
 
 
 def is_python(file: str) -> bool:

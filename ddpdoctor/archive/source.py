@@ -3,25 +3,49 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
 
 from ddpdoctor.collect import code
+from ddpdoctor.diagnose.frames import is_library
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 
+#: files whose source is looked for, folders in which, and folders above a given one
+MOST_FILES = 256
+MOST_ROOTS = 32
+MOST_ABOVE = 3
 
-def read(places: Iterable[Site], *, written: float) -> Mapping[str, SourceFile]:
-    """Files of these places. `written`: when the evidence was, seconds since the epoch.
+
+def read(places: Iterable[Site], *, written: float, roots: Sequence[Path] = ()) -> Mapping[str, SourceFile]:
+    """Files of these places. `written`: when the evidence was, seconds since the epoch; `roots`: where paths that are
+    not absolute may begin, the best first.
 
     A file in which some line does not lie in the function that the stack names there is another one, or another
     version: it is left out, for a wrong line is worse than none.
     """
-    places = tuple(dict.fromkeys(places))
-    found = code.read(places, started=written)
     wanted: dict[str, list[Site]] = {}
-    for place in places:
+    for place in dict.fromkeys(places):
         wanted.setdefault(place.file, []).append(place)
-    return {path: source for path, source in found.items() if fits(source.text, wanted.get(path, []))}
+    found: dict[str, SourceFile] = {}
+    for name, inside in list(wanted.items())[:MOST_FILES]:
+        for path in [name] if PurePath(name).is_absolute() else [str(root / name) for root in roots]:
+            source = code.read([replace(inside[0], file=path)], started=written).get(path)
+            if source is not None and fits(source.text, inside):
+                found[name] = replace(source, path=name)
+                break
+    return found
+
+
+def roots_of(given: Iterable[Path], places: Iterable[Site]) -> tuple[Path, ...]:
+    """Where a script's own files may lie: here, where its absolute paths lead, in and above the folders given."""
+    own = [
+        Path(place.file).parent for place in places if PurePath(place.file).is_absolute() and not is_library(place.file)
+    ]
+    folders = [path if path.is_dir() else path.parent for path in (one.absolute() for one in given)]
+    above = [parent for folder in folders for parent in (folder, *list(folder.parents)[:MOST_ABOVE])]
+    return tuple(dict.fromkeys([Path.cwd(), *own, *above]))[:MOST_ROOTS]
 
 
 def fits(text: str, places: Iterable[Site]) -> bool:

@@ -10,6 +10,7 @@ from ddpdoctor.archive import (
     debugger,
     elastic,
     fatal,
+    native,
     nccl,
     pyspy_text,
     rendezvous,
@@ -82,6 +83,8 @@ def _failures(stream: Stream, name: str) -> Iterator[Piece]:
         if rank is None and worker.ended.local_rank is not None:
             rank, source = Rank(worker.ended.local_rank), RankFrom.LOCAL
         yield Piece(name, Format.TEXT, worker.ended, rank, source, worker.pid, time=worker.ended.time)
+    for thrown in native.find(stream.lines):
+        yield Piece(name, Format.TEXT, thrown)
     for found in tracebacks.find_all(stream.lines):
         spawned = None if found.local_rank is None else Rank(found.local_rank)
         yield Piece(name, Format.TEXT, found.raised, spawned, None if spawned is None else RankFrom.LOCAL)

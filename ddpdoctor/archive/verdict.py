@@ -137,7 +137,10 @@ def _listed(names: Iterable[str]) -> str:
 
 def _with_source(evidence: Evidence, found: Found) -> Evidence:
     """The source that stacks name, as far as it is here and was not written after the evidence."""
-    return replace(evidence, code=source.read(code.sites(evidence), written=_written(found)))
+    places = tuple(code.sites(evidence))
+    given = [file.path for file in found.files if file.path]
+    roots = source.roots_of(dict.fromkeys(path.parent for path in given), places)
+    return replace(evidence, code=source.read(places, written=_written(found), roots=roots))
 
 
 def at_most_likely(report: Report) -> Report:

@@ -191,6 +191,16 @@ def model_differs(failure: Failure) -> bool:
     return failure.raised is not None and _MODEL_DIFFERS.search(failure.raised.message) is not None
 
 
+#: gloo's own words for operations of unequal size that meet: bytes that came, bytes that were expected
+_SIZES_DIFFER = re.compile(r"op\.preamble\.length <= op\.nbytes\. (\d{1,18}) vs (\d{1,18})")
+
+
+def sizes_differ(failure: Failure) -> tuple[int, int] | None:
+    """gloo ended the rank because another's operation brought more bytes than its own expected: came, expected."""
+    found = _SIZES_DIFFER.search(failure.raised.message) if failure.raised else None
+    return (int(found[1]), int(found[2])) if found else None
+
+
 #: what the connection to a worker says when the worker ends while it hands over a batch
 _CUT_OFF = frozenset({"ConnectionResetError", "ConnectionRefusedError", "BrokenPipeError", "EOFError"})
 

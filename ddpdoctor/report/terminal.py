@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome
 from ddpdoctor.model.evidence import Gap
 from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.ranks import RankSet
@@ -130,8 +130,9 @@ class _Page:
         return groups.table(rows, culprits, most=detail.rows, width=self.width, style=self.style)
 
     def _frames(self, diagnosis: Diagnosis, detail: _Detail) -> list[str]:
-        """The line to look at; where nobody is named, the two lines of which one is to blame."""
-        shown = diagnosis.locations[: 1 if len(diagnosis.culprits) else 2]
+        """The line to look at; where nobody is named for sure, the two lines of which one is to blame."""
+        named = len(diagnosis.culprits) > 0 and diagnosis.confidence is not Confidence.POSSIBLE
+        shown = diagnosis.locations[: 1 if named else 2]
         before = detail.before if len(shown) == 1 else min(detail.before, 1)
         return [line for location in shown for line in self._frame(location, before)]
 

@@ -67,7 +67,7 @@ def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
     if failures.model_differs(first) or failures.lost_data_worker(first):
         confidence = Confidence.LIKELY  # it has a name of its own
     aborted = first.raised is None and first.status == failures.ABORTED
-    if _gave_up(first) or (aborted and (seen.page is None or shapes.stories(facts))):
+    if failures.sizes_differ(first) or _gave_up(first) or (aborted and (seen.page is None or shapes.stories(facts))):
         confidence = Confidence.POSSIBLE  # gloo aborts where operations do not fit: why the ranks parted comes first
     blamed = Confidence.POSSIBLE if _together(facts, first) else confidence
     locations = (facts.location(culprit, site),) if site else ()
@@ -119,6 +119,10 @@ def _raised_known(facts: Facts) -> bool:
 
 def _summary(first: Failure, site: Site | None) -> str:
     where = f" at {wording.place(site)}" if site else ""
+    if sizes := failures.sizes_differ(first):
+        return (
+            f"operations of unequal size met on rank {first.rank}: {sizes[0]} bytes came where it expected {sizes[1]}"
+        )
     if first.raised:
         message = first.raised.message.strip().splitlines()
         text = f": {message[0][:160]}" if message else ""
@@ -145,6 +149,11 @@ def _why(first: Failure, victims: RankSet, waiting: RankSet) -> str:
             f"Rank {first.rank} gave up first, but only because a peer was lost or did not come in time. No rank has "
             "a failure of its own on record."
         ]
+    if failures.sizes_differ(first):
+        parts = [
+            f"gloo ended rank {first.rank} by SIGABRT: another rank's operation met its own and brought more bytes. "
+            "Some rank was in another collective, or gave a tensor of another size; that need not be the one that died."
+        ]
     if victims:
         what = wording.verb(victims, "its end is", "their ends are")
         parts.append(f"{wording.ranks(victims).capitalize()} only lost it: {what} a consequence.")
@@ -159,6 +168,11 @@ def _fix(first: Failure) -> str:
         return (
             "Find out why the peer that it waited for did not come: a longer timeout leaves `ddpdoctor watch` time to "
             "see the hang itself, and each rank's own log may tell of an end that nobody saw."
+        )
+    if failures.sizes_differ(first):
+        return (
+            "Compare where each rank stood: their tracebacks, and py-spy's stacks where a rank still lives. Under "
+            "`ddpdoctor watch` the calls of all ranks are compared."
         )
     if first.raised:
         return f"Mend what rank {first.rank}'s traceback says; the other ranks need no change."

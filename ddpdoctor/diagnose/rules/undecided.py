@@ -230,6 +230,7 @@ def _by_waits(facts: Facts) -> Diagnosis:
     classes = _classes(facts)
     smallest = classes[-1]
     odd = len(classes) == 2 and len(smallest) < len(classes[0])
+    rest = facts.waiting - smallest if odd else facts.waiting
     places = [f"{wording.ranks(members)} in {wording.waiting(facts, members)}" for members in classes]
     shown = ", ".join(places[:3]) + (", and others elsewhere" if len(places) > 3 else "")
     waits = [wait for wait in facts.graph.all_waits() if wait.targets]
@@ -239,11 +240,11 @@ def _by_waits(facts: Facts) -> Diagnosis:
         Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         smallest if odd else RankSet(),
-        facts.waiting - smallest if odd else facts.waiting,
+        rest,
         f"{shown}: the evidence does not say why",
         _why(classes, waits),
         "Compare the places below; the sources that could not be read are listed with the report.",
-        facts.standing_locations(facts.waiting),
+        (*facts.standing_locations(smallest if odd else ()), *facts.standing_locations(rest)),
         tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
     )
 

@@ -227,3 +227,48 @@ def test_a_fifo_in_the_folder_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "job.log").write_bytes((DATA / "gloo_timeout.log").read_bytes())
     assert diagnose(tmp_path).outcome is Outcome.HANG
+
+
+def test_sizes_that_differ_in_gloo_are_said_to_and_not_only_the_death() -> None:
+    log = """terminate called after throwing an instance of 'gloo::EnforceNotMet'
+  what():  [enforce fail at /x/gloo/transport/tcp/pair.cc:456] op.preamble.length <= op.nbytes. 408 vs 4. Received data
+[0]:
+  time      : 2026-11-21_09:04:09
+  host      : localhost
+  rank      : 3 (local_rank: 3)
+  exitcode  : -6 (pid: 22655)  (SIGABRT)
+============================
+"""
+    first = diagnose("-", stdin=log.encode()).diagnoses[0]
+    assert (first.code, first.culprits.members, first.confidence) == ("DD251", (3,), Confidence.POSSIBLE)
+    assert "408 bytes came where it expected 4" in first.summary
+
+
+def test_source_is_shown_where_the_stack_leads_and_only_if_it_fits(tmp_path: Path) -> None:
+    code = "import torch.distributed as dist\n\n\ndef main():\n    dist.barrier()\n\n\nmain()\n"
+    dump = (
+        'Process {pid}: python -u {script}\nThread {pid} (idle): "MainThread"\n'
+        "    barrier (torch/distributed/distributed_c10d.py:10)\n"
+        "    main (train.py:{line})\n"
+        "    <module> (train.py:8)\n"
+    )
+    (tmp_path / "train.py").write_text(code)
+    stacks = tmp_path / "stacks"
+    stacks.mkdir()
+    for rank in range(2):
+        text = dump.format(pid=800 + rank, script=tmp_path / "train.py", line=5)
+        (stacks / f"rank_{rank}.txt").write_text(text)
+    assert diagnose(stacks).diagnoses[0].locations[0].source.strip() == "dist.barrier()"
+    for rank in range(2):
+        (stacks / f"rank_{rank}.txt").write_text(dump.format(pid=800 + rank, script="train.py", line=5))
+    assert diagnose(stacks).diagnoses[0].locations[0].source.strip() == "dist.barrier()"
+    (tmp_path / "train.py").write_text(code.replace("def main", "def other"))
+    assert diagnose(stacks).diagnoses[0].locations[0].source == ""
+
+
+def test_processes_are_numbered_beside_a_log_that_knows_ranks_but_no_processes(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text("".join(watchdog(rank, 8, "ALLREDUCE", 10) for rank in (0, 2)))
+    (tmp_path / "stacks.txt").write_text((DATA / "pyspy.txt").read_text())
+    report = diagnose(tmp_path)
+    assert all(diagnosis.culprits.members == (1,) for diagnosis in report.diagnoses)
+    assert [status.location.line for status in report.ranks if status.location] == [20, 11, 20]

@@ -1,0 +1,32 @@
+"""Pure. Exceptions of native code that end a process: what the C++ runtime prints before it aborts.
+
+terminate called after throwing an instance of 'gloo::EnforceNotMet'
+  what():  [enforce fail at .../gloo/transport/tcp/pair.cc:456] op.preamble.length <= op.nbytes. 408 vs 4. ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ddpdoctor.collect.redact import redacted
+from ddpdoctor.model.progress import Raised
+
+_THROWN = re.compile(r"terminate called after throwing an instance of '([^']{1,200})'")
+_WHAT = re.compile(r"^\s*what\(\):\s+(.*)$")
+#: lines between the two: several processes may die at once and write into each other
+_NEAR = 6
+_MOST = 2000
+
+
+def find(lines: tuple[str, ...]) -> Iterator[Raised]:
+    """Every such exception, in order; without frames. `time` is the number of the line."""
+    for number, line in enumerate(lines):
+        thrown = _THROWN.search(line)
+        if thrown is None:
+            continue
+        near = lines[number + 1 : number + 1 + _NEAR]
+        what = next((found[1] for after in near if (found := _WHAT.match(after))), "")
+        yield Raised(
+            thrown[1], redacted(what)[:_MOST], float(number), (), redacted(f"{line}\n  what():  {what}")[:_MOST]
+        )
