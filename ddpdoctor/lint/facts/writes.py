@@ -18,6 +18,11 @@ _FILES = {
 }
 #: calls that begin a record of the run
 _RUNS = ("wandb.init", "mlflow.start_run", "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter")
+#: calls after which there are several processes
+_STARTS = (
+    "torch.distributed.init_process_group", *DDP_PATHS, "accelerate.Accelerator", "deepspeed.init_distributed",
+    "deepspeed.initialize", "horovod.torch.init",
+)  # fmt: skip
 #: words in a path that stand for one process, one node or one moment
 _OWN = re.compile(
     r"rank|uuid|time|date|tmp|temp|pid|host|node|local|proc|shard|worker|gpu|device|_id\b|null|stage|pipe|idx|scratch"
@@ -63,7 +68,7 @@ def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
     return next((k.value for k in node.keywords if k.arg == keyword), None)
 
 
-def one_path(facts: ModuleFacts, path: Value, node: ast.expr | None) -> bool:
+def one_path(call: Call, path: Value, node: ast.expr | None) -> bool:
     """The same path on every rank and node: nothing in it, nor in what it is made of, names a process or a moment."""
     if len(path.atoms) > 1 or path.tags & {"rank", "local_rank", "time", "unique"} or path.taint > path.taint.UNKNOWN:
         return False
@@ -71,15 +76,22 @@ def one_path(facts: ModuleFacts, path: Value, node: ast.expr | None) -> bool:
         return False
     if path.known:
         return isinstance(path.constant, str) and not _OWN.search(path.constant)
-    return node is not None and not _OWN.search(_spelled_out(facts, node, 3))
+    return node is not None and not _OWN.search(_spelled_out(_assignments(call.context.module), node, 3))
 
 
-def _spelled_out(facts: ModuleFacts, node: ast.expr, depth: int) -> str:
+def _assignments(module: Module) -> list[tuple[str, ast.expr]]:
+    return [
+        (target.id, node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Assign)
+        for target in node.targets if isinstance(target, ast.Name)
+    ]  # fmt: skip
+
+
+def _spelled_out(assigned: list[tuple[str, ast.expr]], node: ast.expr, depth: int) -> str:
     """The expression's source, with that of the variables in it."""
     parts = [ast.unparse(node)]
     if depth:
         names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        parts += [_spelled_out(facts, value, depth - 1) for name, value in facts.assignments if name in names]
+        parts += [_spelled_out(assigned, value, depth - 1) for name, value in assigned if name in names]
     return " ".join(parts)
 
 
@@ -88,7 +100,7 @@ def on_every_rank(facts: ModuleFacts, call: Call) -> bool:
     context = call.context
     if context.some_ranks_only or not context.from_script or context.handler == "except":
         return False
-    started = (c.index for c in facts.named("torch.distributed.init_process_group", *DDP_PATHS))
+    started = (c.index for c in facts.named(*_STARTS))
     if not any(index < call.index for index in started):
         return False
     if not all(_harmless(guard) for guard in context.guards):

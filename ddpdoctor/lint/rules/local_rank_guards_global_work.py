@@ -49,7 +49,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     for call, path, node in writes.files(facts):
         guard = _guard(call)
-        if guard is not None and writes.one_path(facts, path, node):
+        if guard is not None and writes.one_path(call, path, node):
             message = "one rank on every node writes this file: test the rank, not the local rank"
             yield facts.finding(RULE, facts.place(call), message, related=((guard.site, "the condition"),))
     for call in writes.runs(facts):

@@ -50,7 +50,7 @@ RULE = LintRule("DD171", "unguarded-save", Severity.WARNING)
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Writes to one path, and runs of a tracker, that all ranks reach."""
     for call, path, node in writes.files(facts):
-        if writes.on_every_rank(facts, call) and writes.one_path(facts, path, node):
+        if writes.on_every_rank(facts, call) and writes.one_path(call, path, node):
             message = "every rank writes this file at the same time: let rank 0 alone do it"
             yield facts.finding(RULE, facts.place(call), message)
     for call in writes.runs(facts):
