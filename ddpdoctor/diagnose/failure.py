@@ -82,7 +82,9 @@ def _left_by_exit(rank: RankEvidence) -> Raised | None:
     if page is None or page.leaving is None or main is None or not main.frames:
         return None
     went_on = any(event.time > page.leaving.time for event in page.events)
-    inside = any(frame.function.rpartition(".")[2] == "<module>" for frame in main.frames)
+    # a program may be run out of an installed package; the module of a process of multiprocessing has no file
+    module = any(frame.function == "<module>" and not frame.file.startswith("<") for frame in main.frames)
+    inside = module or any(not frames.is_library(frame.file) for frame in main.frames)
     return None if went_on or inside else page.leaving
 
 

@@ -167,8 +167,12 @@ def leaving(*frames: Site, time: float = 60.0) -> Evidence:
 SHUTDOWN = Site("/usr/lib/python3.11/threading.py", 1590, "_shutdown")
 
 
-def test_an_exit_that_does_not_come_to_its_end() -> None:
-    found = examine(leaving(SHUTDOWN)).diagnoses[0]
+BOOTSTRAP = Site("/usr/lib/python3.11/multiprocessing/process.py", 329, "_bootstrap")
+
+
+@pytest.mark.parametrize("outside", [(), (BOOTSTRAP, Site("<string>", 1, "<module>"))])
+def test_an_exit_that_does_not_come_to_its_end(outside: tuple[Site, ...]) -> None:
+    found = examine(leaving(SHUTDOWN, *outside)).diagnoses[0]
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD253", (1,), 11)
     assert "SystemExit: bad config" in found.summary
 
