@@ -51,12 +51,16 @@ def _defaults(module: Module, option: str) -> set[str]:
     """What `parser.add_argument("--backend", default="nccl")` gives where nobody says otherwise."""
     found: set[str] = set()
     for node in ast.walk(module.tree):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "add_argument":
             continue
-        names = {text.lstrip("-").replace("-", "_") for a in node.args for text in strings(module, a, 3)}
-        if node.func.attr == "add_argument" and option in names:
-            found |= {t for k in node.keywords if k.arg == "default" for t in strings(module, k.value, 3)}
+        names = {text.lstrip("-").replace("-", "_") for text in map(_text, node.args)}
+        if option in names:
+            found |= {_text(k.value) for k in node.keywords if k.arg == "default"} - {""}
     return found
+
+
+def _text(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _assigned(module: Module, name: str) -> list[ast.expr]:
