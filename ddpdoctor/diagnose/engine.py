@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ddpdoctor.diagnose.desync import examine as desync
 from ddpdoctor.diagnose.facts import Facts, digest
@@ -17,6 +17,7 @@ from ddpdoctor.model.evidence import Evidence, Source
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus, Report, Timeline
 
+_BY_CODE = {registered.rule.code: registered for registered in RULES}
 _ORDER = {Confidence.CERTAIN: 0, Confidence.LIKELY: 1, Confidence.POSSIBLE: 2}
 
 
@@ -57,10 +58,15 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
             not_considered[registered.rule.code] = f"no {', '.join(lacking)}"
             continue
         found.extend((diagnosis, registered) for diagnosis in registered.diagnose(facts))
+    recorded: tuple[Diagnosis, ...] = ()
     if facts.outcome is Outcome.HANG and Source.PAGES in missing and Source.RECORDER not in missing:
-        found.extend(_of_recorders(facts, told=_is_told(found)))
-    if not _is_told(found) and not any(diagnosis.code == FALLBACK.rule.code for diagnosis, _ in found):
-        found.extend((diagnosis, FALLBACK) for diagnosis in FALLBACK.diagnose(facts))
+        recorded = desync.beside(facts.evidence)
+    found.extend(
+        (diagnosis, _BY_CODE[diagnosis.code]) for diagnosis in recorded if diagnosis.code != FALLBACK.rule.code
+    )
+    if not _is_told(found):
+        left_open = [diagnosis for diagnosis in recorded if diagnosis.code == FALLBACK.rule.code]
+        found.extend((diagnosis, FALLBACK) for diagnosis in left_open or FALLBACK.diagnose(facts))
     ranked = sorted(found, key=lambda pair: (_ORDER[pair[0].confidence], -pair[1].rule.specificity, pair[0].code))
     return tuple(diagnosis for diagnosis, _ in ranked), not_considered
 
@@ -68,14 +74,6 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
 def _is_told(found: Sequence[tuple[Diagnosis, RegisteredRule]]) -> bool:
     """Some rule is at least fairly sure."""
     return any(diagnosis.confidence is not Confidence.POSSIBLE for diagnosis, _ in found)
-
-
-def _of_recorders(facts: Facts, *, told: bool) -> Iterator[tuple[Diagnosis, RegisteredRule]]:
-    """Causes that dumps alone show; what they leave open only where no rule has found the cause."""
-    rules = {registered.rule.code: registered for registered in RULES}
-    for diagnosis in desync.beside(facts.evidence):
-        if not told or diagnosis.confidence is not Confidence.POSSIBLE:
-            yield diagnosis, rules[diagnosis.code]
 
 
 def _missing_sources(evidence: Evidence) -> frozenset[Source]:

@@ -27,6 +27,8 @@ from ddpdoctor.model.stacks import Site
 
 #: causes that do not depend on one another and are told in one report
 _MOST_CAUSES = 4
+#: lines between two calls of which one can be meant for the other
+_NEAR = 3
 
 
 def causes(field: Field) -> tuple[Diagnosis, ...]:
@@ -196,7 +198,7 @@ def _mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Ste
     return Diagnosis(
         rule.code,
         rule.name,
-        Confidence.LIKELY,
+        Confidence.LIKELY if _side_by_side([step.site for _, step in sides]) else Confidence.POSSIBLE,
         Confidence.POSSIBLE if tie else Confidence.LIKELY,
         culprits,
         field.waiting - culprits,
@@ -207,6 +209,18 @@ def _mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Ste
         locations(((members, step.site) for members, step in (*odd, usual)), field, RankSet()),
         tuple(a_few(told)),
     )
+
+
+def _side_by_side(sites: Sequence[Site | None]) -> bool:
+    """All calls stand close together: what differs is done there, and no rank is in another part of the program.
+
+    A rank that left a loop early meets the others' next operation with one from behind the loop; so do ranks whose
+    data end apart, and a mismatch is only how that shows.
+    """
+    known = [site for site in sites if site is not None]
+    if len(known) < len(sites) or len({(site.file, site.function) for site in known}) > 1:
+        return False
+    return max(site.line for site in known) - min(site.line for site in known) <= _NEAR
 
 
 def _lag(field: Field, meeting: Meeting) -> Diagnosis:

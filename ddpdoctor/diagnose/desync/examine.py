@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from ddpdoctor.diagnose.desync.causes import causes
 from ddpdoctor.diagnose.desync.meetings import Field, Meeting, survey
 from ddpdoctor.diagnose.desync.words import ranks
+from ddpdoctor.diagnose.rules import undecided
 from ddpdoctor.merge.crowd import fold
 from ddpdoctor.model.crowd import Crowd, Step
 from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
@@ -37,11 +38,16 @@ def examine(crowd: Crowd, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = (
 
 
 def beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
-    """What the recorders of ranks without pages say, where stacks or logs are there too; empty if they say nothing."""
+    """What the recorders of ranks without pages say, where stacks or logs are there too; empty if they say nothing.
+
+    Of a rank that was seen otherwise, the rules say more than that its operations are not known.
+    """
     held = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder and seen.recorder.entries}
     if len(held) < 2:
         return ()
-    return causes(survey(fold(held, evidence.world_size)))
+    seen = {rank.rank for rank in evidence.ranks if rank.stacks or rank.raised or rank.exit or rank.rank not in held}
+    found = causes(survey(fold(held, evidence.world_size)))
+    return tuple(d for d in found if d.code != undecided.RULE.code or not any(rank in seen for rank in d.culprits))
 
 
 def _notes(field: Field) -> Iterator[str]:
