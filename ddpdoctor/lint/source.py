@@ -6,7 +6,6 @@ import ast
 import codecs
 import io
 import json
-import re
 import tokenize
 import warnings
 from dataclasses import dataclass
@@ -14,12 +13,16 @@ from dataclasses import dataclass
 #: bytes; a larger file is generated data, and parsing it would take minutes and gigabytes
 LARGEST = 4_000_000
 
-#: A file without any of these words uses no distributed training, and no rule can say anything about it.
-_MATTERS = re.compile(
-    rb"distributed|DistributedSampler|DistributedDataParallel|accelerat|Accelerator|horovod|deepspeed|lightning|"
-    rb"fabric|ignite|mmengine|torch_xla|LOCAL_RANK|WORLD_SIZE|rank_zero|torchrun|process_group|is_main_process|"
-    rb"get_rank|init_process|RANK[\"']|local_rank|local-rank"
-)
+#: A file without any of these uses no distributed training, and no rule can say anything about it. `distributed`
+#: alone stands in every Apache licence; `accelerate`, `lightning` and `ignite` in prose: they count where imported.
+#: Plain words, because looking for twenty of them takes a tenth of the time of one pattern of twenty.
+_MATTERING = (
+    b"torch.distributed", b"import distributed", b"distributed import", b"DistributedSampler",
+    b"DistributedDataParallel", b"FullyShardedDataParallel", b"fully_shard", b'RANK"', b"RANK'", b"rank_zero",
+    b"get_rank", b"local_rank", b"local-rank", b"process_group", b"main_process", b"all_reduce", b"all_gather",
+    b"barrier(", b"from accelerate", b"import accelerate", b"horovod", b"deepspeed", b"pytorch_lightning",
+    b"import lightning", b"from lightning", b"from ignite", b"import ignite", b"mmengine", b"torch_xla",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Source:
 
 def matters(raw: bytes) -> bool:
     """Whether the bytes mention distributed training at all."""
-    return _MATTERS.search(raw) is not None
+    return any(word in raw for word in _MATTERING)
 
 
 def decode(raw: bytes, *, notebook: bool = False) -> Source | Unreadable:

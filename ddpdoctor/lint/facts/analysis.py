@@ -91,12 +91,8 @@ class Analysis:
 
     def _mentioned(self) -> set[str]:
         """Names called or passed on somewhere in the module."""
-        names: set[str] = set()
-        for node in ast.walk(self.module.tree):
-            if isinstance(node, ast.Name):
-                names.add(node.id)
-            elif isinstance(node, ast.Attribute):
-                names.add(node.attr)
+        names = {node.id for node in self.module.of(ast.Name)}
+        names.update(node.attr for node in self.module.of(ast.Attribute))
         return names
 
     def run_alone(self, info: FunctionInfo, closure: dict[str, Value] | None = None) -> None:
@@ -238,6 +234,13 @@ class Analysis:
 
 def site_of(module: Module, node: ast.AST) -> Site:
     """Where a node stands. `ast` counts columns in UTF-8 bytes; sites count characters."""
+    known: Site | None = node.__dict__.get("_site")
+    if known is None:
+        known = node.__dict__["_site"] = _site(module, node)
+    return known
+
+
+def _site(module: Module, node: ast.AST) -> Site:
     line = getattr(node, "lineno", 1)
     end = getattr(node, "end_lineno", line) or line
     return Site(

@@ -66,7 +66,7 @@ def _text(node: ast.expr) -> str:
 def _assigned(module: Module, name: str) -> list[ast.expr]:
     return [
         n.value
-        for n in ast.walk(module.tree)
+        for n in module.nodes
         if isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in n.targets)
     ]
 

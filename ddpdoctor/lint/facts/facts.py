@@ -85,15 +85,15 @@ class ModuleFacts:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The syntax node that each node of this file stands in."""
-        return {child: node for node in ast.walk(self.module.tree) for child in ast.iter_child_nodes(node)}
+        return {child: node for node in self.module.nodes for child in ast.iter_child_nodes(node)}
 
     @cached_property
     def assignments(self) -> list[tuple[str, ast.expr]]:
         """(name, expression) of every plain assignment to a name."""
         return [
             (node.targets[0].id, node.value)
-            for node in ast.walk(self.module.tree)
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+            for node in self.module.of(ast.Assign)
+            if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
         ]
 
     @cached_property

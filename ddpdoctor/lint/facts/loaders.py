@@ -9,6 +9,7 @@ from ddpdoctor.lint.facts.events import Turn
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.names import find_method, instance_value
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Instance, Made
 from ddpdoctor.lint.facts.values import Value
 
@@ -55,7 +56,7 @@ def shard_tags(facts: ModuleFacts, value: Value) -> frozenset[str]:
     if length is None:
         return value.tags
     frame = Frame(thing.info.module)
-    measured = {n.attr for n in ast.walk(length.node) if isinstance(n, ast.Attribute)}
+    measured = {n.attr for n in walk(length.node) if isinstance(n, ast.Attribute)}
     stored = (instance_value(facts.analysis, frame, value, thing, name) for name in sorted(measured))
     return value.tags.union(*(v.tags for v in stored if v is not None))
 
@@ -71,7 +72,7 @@ def assigned_name(facts: ModuleFacts, made: Made) -> str | None:
     """The variable that the object is assigned to where it is made."""
     if made.site.file != facts.module.path:
         return None
-    for node in ast.walk(facts.module.tree):
+    for node in facts.module.nodes:
         if isinstance(node, ast.Assign) and node.value is made.node and len(node.targets) == 1:
             target = node.targets[0]
             return target.id if isinstance(target, ast.Name) else None
@@ -85,7 +86,7 @@ def same_function(facts: ModuleFacts, one: int, two: int) -> bool:
 
 def _innermost(facts: ModuleFacts, line: int) -> ast.AST | None:
     best: ast.AST | None = None
-    for node in ast.walk(facts.module.tree):
+    for node in facts.module.nodes:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         if node.lineno <= line <= (node.end_lineno or 0) and node.lineno > getattr(best, "lineno", 0):

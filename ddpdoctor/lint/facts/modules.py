@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from ddpdoctor.lint import comments, taught
 from ddpdoctor.lint.comments import Comment
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.taught import Taught
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+N = TypeVar("N", bound=ast.AST)
 
 
 @dataclass(eq=False, slots=True)
@@ -74,6 +78,9 @@ class Module:
     text: str
     tree: ast.Module
     lines: list[str]
+    #: every node of the tree, contexts and operators left out; and by class
+    nodes: list[ast.AST]
+    kinds: dict[type[ast.AST], list[Any]]
     is_package: bool = False
     #: local name -> absolute dotted target, of every import in the file, wherever it stands
     imports: dict[str, str] = field(default_factory=dict)
@@ -91,12 +98,23 @@ class Module:
     words: set[str] = field(default_factory=set)
     #: comments, where one of them is for us; what they teach
     comments: list[Comment] = field(default_factory=list)
+    #: loop -> (names that its body assigns, whether it stores attributes); filled in as it is asked for
+    assigned: dict[ast.AST, tuple[set[str], bool]] = field(default_factory=dict)
     taught: Taught = taught.NOTHING
+
+    def of(self, kind: type[N]) -> list[N]:
+        """Every node of exactly this class, outer ones first."""
+        return self.kinds.get(kind, [])
 
 
 def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
     """Index a parsed file. Iterative where the depth of the source decides the depth of the walk."""
-    module = Module(path, name, text, tree, text.split("\n"), path.endswith("__init__.py"))
+    nodes = walk(tree)
+    kinds: defaultdict[type[ast.AST], list[Any]] = defaultdict(list)
+    for node in nodes:
+        kinds[node.__class__].append(node)
+    is_package = path.endswith("__init__.py")
+    module = Module(path, name, text, tree, text.split("\n"), nodes, dict(kinds), is_package)
     _index_everywhere(module)
     _index_top_level(module)
     if "ddpdoctor:" in text:
@@ -106,22 +124,21 @@ def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
 
 
 def _index_everywhere(module: Module) -> None:
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Name):
-            module.words.add(node.id)
-        elif isinstance(node, ast.Attribute):
-            module.words.add(node.attr)
-        elif isinstance(node, ast.keyword) and node.arg is not None:
-            module.words.add(node.arg)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+    words = module.words
+    words.update(node.id for node in module.of(ast.Name))
+    words.update(node.attr for node in module.of(ast.Attribute))
+    words.update(node.arg for node in module.of(ast.keyword) if node.arg is not None)
+    for node in module.nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             _index_import(module, node)
-        elif isinstance(node, ast.Global):
-            module.rebound.update(node.names)
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-                    module.attribute_stores.setdefault((target.value.id, target.attr), []).append(node.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+    for node in module.of(ast.Global):
+        module.rebound.update(node.names)
+    for node in module.of(ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                module.attribute_stores.setdefault((target.value.id, target.attr), []).append(node.value)
+    for node in module.of(ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             _index_option(module, node)
 
 
@@ -242,7 +259,7 @@ def _index_stores(info: ClassInfo, method: FunctionInfo) -> None:
     if not parameters:
         return
     me = parameters[0].arg
-    for node in ast.walk(method.node):
+    for node in walk(method.node):
         if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
             continue
         if isinstance(node.value, ast.Name) and node.value.id == me:

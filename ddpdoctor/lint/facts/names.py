@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.lint.facts import frameworks, vocabulary, wrapping
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import Binding, ClassInfo, FunctionInfo, Module
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import (
     Class,
     External,
@@ -276,7 +277,7 @@ def _ranked(analysis: Analysis, module: Module, expressions: list[ast.expr]) -> 
 
 
 def _mentions_rank(node: ast.expr) -> bool:
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Constant) and inner.value in ("RANK", "LOCAL_RANK"):
             return True
         if isinstance(inner, ast.Attribute) and inner.attr in ("get_rank", "get_local_rank"):

@@ -52,7 +52,7 @@ def constant(call: Call) -> bool:
 
 def mentioned(facts: ModuleFacts) -> bool:
     """Any word that seeds something, in this file or one that it uses."""
-    return facts.mentions(*_WORDS) or any(_star(n) for n in ast.walk(facts.module.tree))
+    return facts.mentions(*_WORDS) or any(_star(n) for n in facts.module.nodes)
 
 
 def _star(node: ast.AST) -> bool:

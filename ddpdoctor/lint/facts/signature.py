@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import FunctionInfo
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Items, Table
 from ddpdoctor.lint.facts.values import RANK_NUMBERS, Value, asserted, of_thing, unknown
 
@@ -93,7 +94,7 @@ def rank_parameters(analysis: Analysis, info: FunctionInfo) -> dict[str, Value]:
 
 def _ranks_of(analysis: Analysis, info: FunctionInfo, depth: int) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(info.node):
+    for node in walk(info.node):
         if not isinstance(node, ast.Call):
             continue
         callee = _callee_name(node)

@@ -10,6 +10,7 @@ from ddpdoctor.lint.facts import frameworks, modules, vocabulary
 from ddpdoctor.lint.facts.events import Branch, Guard, Iteration, Turn
 from ddpdoctor.lint.facts.expressions import evaluate, text_of
 from ddpdoctor.lint.facts.frame import Frame, merge
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Class, Function, Items, Made
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node, Op
 from ddpdoctor.lint.facts.values import (
@@ -137,29 +138,32 @@ def _cases(analysis: Analysis, frame: Frame, subject: Value, cases: list[Any], i
     )  # fmt: skip
 
 
-def _assigned(body: list[ast.stmt]) -> set[str]:
-    names: set[str] = set()
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names.add(node.id)
-    return names
+def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[str], bool]:
+    """(names that a loop's body assigns, whether it stores attributes as well)."""
+    known = frame.module.assigned.get(loop)
+    if known is None:
+        nodes = [node for statement in body for node in walk(statement)]
+        names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stores = any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in nodes)
+        known = frame.module.assigned[loop] = (names, stores)
+    return known
 
 
 def _loop(
     analysis: Analysis, frame: Frame, node: Any, turn: Turn, count: tuple[Atom, ...], start: Callable[[], None]
 ) -> None:
-    """Simulate a loop's body once, with names that it assigns widened by a silent run before."""
+    """Simulate a loop's body once, with names that it carries on widened by a silent run before."""
     before_env, before_mask, before_out = frame.env, frame.mask, frame.out
     before_loops, before_guards = frame.loops, frame.guards
     frame.loops = (*before_loops, turn)
-    assigned = _assigned(node.body)
+    assigned, stores = _assigned(frame, node, node.body)
     carried = dict(before_env)
     depth = len([t for t in before_loops if t.node is not None])
     for name in assigned:
         if name in carried:
             carried[name] = _widened(carried[name], None, name, id(node))
-    if depth < _LOOP_TRIES and analysis.steps < 6_000:
+    # what no turn hands on to the next need not be tried out
+    if depth < _LOOP_TRIES and analysis.steps < 6_000 and (stores or not assigned.isdisjoint(before_env)):
         analysis.silent += 1
         frame.env, frame.out = dict(carried), []
         start()
@@ -251,7 +255,7 @@ def _while(analysis: Analysis, frame: Frame, node: Any) -> None:
 
     _loop(analysis, frame, node, turn, (Symbol(hash(("while", id(node))), Taint.UNKNOWN),), start)
     always = isinstance(node.test, ast.Constant) and bool(node.test.value)
-    if always and not any(isinstance(n, ast.Break) for n in ast.walk(node)):
+    if always and not any(isinstance(n, ast.Break) for n in walk(node)):
         frame.mask = 0
 
 

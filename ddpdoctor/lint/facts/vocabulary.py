@@ -7,6 +7,7 @@ lightning 2.x, ignite 0.5, mmengine 0.10, horovod 0.28 and torch_xla 2.x.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -296,6 +297,7 @@ UNIQUE_CALLS = frozenset({
 _ACCELERATE_MODULES = ("accelerate.utils.operations.", "accelerate.utils.other.", "accelerate.utils.random.")
 
 
+@lru_cache(maxsize=1 << 14)
 def canonical(path: str) -> str:
     """The one name used in these tables for an external object."""
     found = SPELLINGS.get(path)

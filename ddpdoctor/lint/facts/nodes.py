@@ -1,0 +1,34 @@
+"""Walking syntax trees: the half of what lint does. Without contexts and operators, which nobody asks for."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+#: fields that hold no node, or one that says nothing by itself
+_BARREN = frozenset({
+    "ctx", "op", "ops", "id", "attr", "level", "module", "kind", "conversion", "simple", "is_async", "rest",
+    "kwd_attrs", "type_comment", "tag", "asname",
+})  # fmt: skip
+#: what else fields hold beside nodes and lists of them
+_PLAIN = frozenset({str, int, float, complex, bool, bytes, type(None), type(...)})
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Global: (), ast.Nonlocal: (), ast.Constant: ()}
+
+
+def walk(root: ast.AST) -> list[ast.AST]:
+    """The node and everything below it, level by level as `ast.walk` does, in a quarter of its time."""
+    found = [root]
+    append = found.append
+    for node in found:
+        kind = node.__class__
+        fields = _FIELDS.get(kind)
+        if fields is None:
+            fields = _FIELDS[kind] = tuple(name for name in kind._fields if name not in _BARREN)
+        for name in fields:
+            value: Any = getattr(node, name, None)
+            if value.__class__ is list:
+                # the key of a dict's `**`, and a keyword without default, are None
+                found += [item for item in value if item is not None] if None in value else value
+            elif value.__class__ not in _PLAIN:
+                append(value)
+    return found
