@@ -142,7 +142,7 @@ def is_read(root: str) -> bool:
 def unspecified(call: Call) -> bool:
     """The call puts something on "cuda" without an index: on the current device."""
     if call.method == "cuda":
-        return not call.args and not call.keywords
+        return not call.args and all(name == "non_blocking" for name, _ in call.keywords)
     if call.method == "to":
         return _plain_cuda(call, 0, "device")
     if call.path.startswith("torch.") and call.path.count(".") == 1 and call.path != "torch.device":
@@ -160,9 +160,13 @@ def _plain_cuda(call: Call, position: int, name: str) -> bool:
             return False
         given = made.args[0]
         texts = {given.constant} if isinstance(given.constant, str) else strings(call.context.module, made.node.args[0])
-        return "cuda" in texts and texts <= {"cuda", "cpu", "mps"}
-    texts = texts_of(call, position, name)
-    return "cuda" in texts and texts <= {"cuda", "cpu", "mps"}
+        return _is_first(texts)
+    return _is_first(texts_of(call, position, name))
+
+
+def _is_first(texts: set[str]) -> bool:
+    """The current device, or GPU 0 by its number, where there is a GPU."""
+    return bool(texts & {"cuda", "cuda:0"}) and texts <= {"cuda", "cuda:0", "cpu", "mps"}
 
 
 def _device(value: Value) -> Made | None:

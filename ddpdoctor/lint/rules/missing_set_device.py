@@ -1,9 +1,9 @@
 """No process chooses its GPU
 
 ## What it does
-Finds a script that makes an NCCL process group and then uses "cuda" without an index (`.cuda()`, `.to("cuda")`,
-`device="cuda"`) or collectives that run on the current device (those of objects; `barrier` since torch 2.8), while
-nothing that can be read chooses the device of each process.
+Finds a script that makes an NCCL process group and then uses "cuda" without an index, or "cuda:0", on all ranks
+(`.cuda()`, `.to("cuda")`, `device="cuda:0"`), or collectives that run on the current device (those of objects;
+`barrier` since torch 2.8), while nothing that can be read chooses the device of each process.
 
 ## Why it hangs
 Until a process says otherwise its current device is GPU 0. All ranks of a node put their model there: it runs out of
@@ -64,7 +64,7 @@ def _note(use: Call) -> str:
         return "objects travel on the current device"
     if use.path.endswith(".barrier"):
         return "the barrier runs on the current device"
-    return '"cuda" without an index is the current device'
+    return '"cuda" without an index is the current device, "cuda:0" GPU 0 on every rank'
 
 
 def _uses_current(facts: ModuleFacts, call: Call) -> bool:

@@ -1,8 +1,9 @@
 """Long work on one rank while the others wait against the clock
 
 ## What it does
-Finds downloads, unpacking and data-set preprocessing that only some ranks do in front of a collective of all, in a
-script whose process group keeps the default timeout. A whole evaluation on one rank is reported as a hint.
+Finds downloads, unpacking (also by `wget` or `tar`) and data-set preprocessing that only some ranks do in front of a
+collective of all, in a script whose process group keeps the default timeout. A whole evaluation on one rank is
+reported as a hint.
 
 ## Why it hangs
 The other ranks stand in the collective from the start. After ten minutes with NCCL (thirty with gloo) the watchdog
@@ -36,6 +37,7 @@ https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_pro
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices, loaders, vocabulary
@@ -56,6 +58,11 @@ _LONG = (
     "torchvision.datasets.utils.download_and_extract_archive", "torchvision.datasets.utils.download_url",
     "shutil.unpack_archive", "shutil.copytree", "tensorflow_datasets.load",
 )  # fmt: skip
+
+
+#: commands that fetch or unpack, started by hand
+_COMMANDS = ("wget", "curl", "aws s3", "gsutil", "gcloud storage", "rsync", "tar", "unzip", "git clone")
+_STARTING = ("os.system", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -108,9 +115,20 @@ def _waited_in(waits: list[Call], work: Context, index: int) -> Call | None:
     return None
 
 
+def _command(call: Call) -> str:
+    """The command line as far as it is written out, its words by spaces."""
+    node = call.node.args[0] if call.node.args else None
+    if isinstance(node, ast.JoinedStr):
+        node = node.values[0] if node.values else None
+    words = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
+    return "".join(f"{w.value} " for w in words[:2] if isinstance(w, ast.Constant) and isinstance(w.value, str))
+
+
 def _long(call: Call) -> bool:
     if call.path in _LONG:
         return True
+    if call.path in _STARTING:
+        return _command(call).startswith(tuple(f"{command} " for command in _COMMANDS))
     if call.path.startswith("torchvision.datasets.") or call.path.startswith("torchaudio.datasets."):
         download = call.keyword("download")
         return download is not None and download.constant is True
