@@ -120,6 +120,10 @@ class Holders:
         arguments = tuple(part.decode(errors="replace") for part in command.split(b"\0") if part)
         return Holder(pid, relation, name, redacted_command(arguments), thread)
 
+    def of_child(self, pid: int) -> Found:
+        """The process whose end is waited for."""
+        return (self._holder(pid, Relation.AWAITED),), ""
+
     def of_mutex(self, pid: int, owner: int) -> Found:
         """The thread that a locked pthread mutex names, where it is one of the process's or of its parent's."""
         family = _status(self._proc, owner, "Tgid")

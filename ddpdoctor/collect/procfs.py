@@ -105,9 +105,11 @@ def _threads(tasks: Path) -> list[tuple[ThreadState, SystemCall]]:
 def _with_holders(
     pid: int, state: ThreadState, call: SystemCall, descriptors: tuple[Descriptor, ...], holders: Holders
 ) -> ThreadState:
-    """The main thread with who holds what it waits on; other threads only with the owner of a mutex."""
+    """The main thread with who holds what it waits on; others only with the process or mutex's owner they wait for."""
     target = next((d for d in descriptors if d.number == state.descriptor), None)
-    if call.mutex_owner is not None:
+    if call.child is not None:
+        held, unseen = holders.of_child(call.child)
+    elif call.mutex_owner is not None:
         held, unseen = holders.of_mutex(pid, call.mutex_owner)
     elif target is not None and state.os_id == pid:
         held, unseen = holders.of_call(pid, state.call, target)

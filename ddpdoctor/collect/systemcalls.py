@@ -25,6 +25,10 @@ _ON_PATHS = {
     "x86_64": "2 open 0 4 stat 0 6 lstat 0 21 access 0 257 openat 1 262 newfstatat 1 269 faccessat 1 332 statx 1",
     "aarch64": "48 faccessat 1 56 openat 1 79 newfstatat 1 291 statx 1",
 }
+#: waits for one process: number, where its id is, and the value of the first argument that says so (any for wait4)
+_WAITS = {"x86_64": {"61": (0, None), "247": (1, 1)}, "aarch64": {"260": (0, None), "95": (1, 1)}}.get(
+    platform.machine(), {}
+)
 _FUTEX = {"x86_64": "202", "aarch64": "98"}.get(platform.machine(), "")
 _DESCRIPTOR_CALLS = _ON_DESCRIPTORS.get(platform.machine(), "").split()
 _PATH_CALLS = _ON_PATHS.get(platform.machine(), "").split()
@@ -47,6 +51,8 @@ class SystemCall:
     name: str = ""
     descriptor: int | None = None
     path: str = ""
+    #: process whose end it waits for
+    child: int | None = None
     #: kernel id of the thread that a locked pthread mutex names
     mutex_owner: int | None = None
 
@@ -66,6 +72,10 @@ def of_task(task: Path) -> SystemCall:
     if number in _BY_PATH:
         name, place = _BY_PATH[number]
         return SystemCall(name, path=_path(task, values[place])) if len(values) > place else NONE
+    if number in _WAITS:
+        place, kind = _WAITS[number]
+        asked = len(values) > place and kind in (None, values[0]) and 0 < values[place] < 1 << 31
+        return SystemCall("wait4", child=values[place] if asked else None)
     if number == _FUTEX and len(values) > 2:
         return SystemCall("futex", mutex_owner=_mutex_owner(task, *values[:3]))
     return NONE

@@ -77,6 +77,8 @@ def waits_on(facts: Facts, sleep: Sleep) -> str:
 
     "" where the kernel does not say.
     """
+    if sleep.call == "wait4" and sleep.holders:
+        return f"wait4, for the end of {holders.listed(facts, sleep.holders)}"
     if not sleep.call or not (sleep.target or sleep.path):
         return ""
     what = sleep.path or (f"descriptor {sleep.target.number}, {sleep.target.target}" if sleep.target else "")

@@ -20,6 +20,8 @@ class Relation(Enum):
     WRITER = "writer"
     #: the other end of a socket
     PEER = "peer"
+    #: the process whose end is waited for
+    AWAITED = "awaited"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import holders, leaving, polling, shapes, storekeys, wording
-from ddpdoctor.diagnose.asleep import sleep_of, waits_on
+from ddpdoctor.diagnose import shapes, storekeys, wording
 from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.needs import details, keys, owed, what_for
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
@@ -174,57 +174,16 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
         blockers,
         facts.waiting - blockers,
         summary,
-        f"{who.capitalize()}: {moved} {_what_for(facts, blockers)} It may still come.{_keys(facts)}",
+        f"{who.capitalize()}: {moved} {what_for(facts, blockers)} It may still come.{keys(facts)}",
         "Look at the line where it stands, and at what that call needs to return.",
         (*facts.standing_locations(blockers), *facts.standing_locations(facts.waiting)),
-        tuple(f"rank {rank}: {'; '.join(_details(facts, rank))}" for rank in blockers),
+        tuple(f"rank {rank}: {'; '.join(details(facts, rank))}" for rank in blockers),
     )
-
-
-def _keys(facts: Facts) -> str:
-    """Keys of the store that ranks wait for, as a sentence to put behind others."""
-    wait = next((wait for wait in facts.graph.all_waits() if wait.key), None)
-    if wait is None:
-        return ""
-    found = storekeys.setters(facts.evidence.code, wait.key, facts.evidence.world_size)
-    return f" Rank {wait.rank} waits for the store's key '{wait.key}'. {_owed(facts, wait.key, found, RankSet())}"
-
-
-def _what_for(facts: Facts, blockers: RankSet) -> str:
-    found = next((text for rank in blockers if (text := _needs(facts, rank))), "")
-    return found or "No rule knows what it waits for: a sleep, a lock, a file, the network."
-
-
-def _needs(facts: Facts, rank: Rank) -> str:
-    """What the rank needs to go on, as a sentence, where kernel or source say so."""
-    if leaving.is_over(facts, rank):
-        kept = leaving.kept_by(facts, rank)
-        by = f" and waits for its thread {kept[0]!r} at {wording.place(kept[1])}" if kept else ""
-        return f"It has left the program{by}: the process does not end, and does not come to what the others wait for."
-    sleep = sleep_of(facts, rank)
-    if sleep is None:
-        return ""
-    poll = polling.polled_file(facts.evidence.code, sleep.site)
-    if poll is not None and not poll.gone:
-        return f"It sleeps in a loop until `{poll.check}` says that the file is there; who has to make it is not known."
-    peers = holders.peers(facts, sleep.target, sleep.holders) if sleep.target else RankSet()
-    if peers - RankSet.of([rank]):
-        return f"It waits for {wording.ranks(peers)} over a connection of the program's own."
-    what = waits_on(facts, sleep)
-    return f"It is inside {what}." if what else ""
-
-
-def _details(facts: Facts, rank: Rank) -> Iterator[str]:
-    yield facts.standing(rank).label
-    sleep = sleep_of(facts, rank)
-    what = waits_on(facts, sleep) if sleep else ""
-    if what:
-        yield f"its system call is {what}"
 
 
 def _by_waits(facts: Facts) -> Diagnosis:
     """The histories say nothing; tell where everybody waits, and for whom."""
-    keyed = _by_keys(facts)
+    keyed = _bykeys(facts)
     if keyed is not None:
         return keyed
     classes = _classes(facts)
@@ -249,7 +208,7 @@ def _by_waits(facts: Facts) -> Diagnosis:
     )
 
 
-def _by_keys(facts: Facts) -> Diagnosis | None:
+def _bykeys(facts: Facts) -> Diagnosis | None:
     """Ranks wait for a key of the store: which, and who should have set it, if the source tells."""
     waits = [wait for wait in facts.graph.all_waits() if wait.key]
     if not waits:
@@ -270,7 +229,7 @@ def _by_keys(facts: Facts) -> Diagnosis | None:
         facts.waiting - culprits,
         f"{wording.ranks(held)} {wording.verb(held, 'waits', 'wait')} in {wait.op} for the store's key {shown}, which "
         f"nobody has set",
-        f"{_owed(facts, wait.key, found, culprits)} What the other ranks wait for is listed below.",
+        f"{owed(facts, wait.key, found, culprits)} What the other ranks wait for is listed below.",
         "Let the key be set on every way that leads to the wait, or give the wait a timeout of its own.",
         (
             *facts.standing_locations(held),
@@ -279,19 +238,6 @@ def _by_keys(facts: Facts) -> Diagnosis | None:
         ),
         tuple(f"rank {rank}: {standing.label}" for rank, standing in sorted(facts.standings.items())),
     )
-
-
-def _owed(facts: Facts, key: str, found: tuple[storekeys.Setter, ...], culprits: RankSet) -> str:
-    """Which lines set the key, and what the rank that has to is doing instead."""
-    if not found:
-        return f"No line that was read sets '{key}'."
-    places = ", ".join(
-        f"{wording.place(setter.site)}{f' under `{setter.condition}`' if setter.condition else ''}" for setter in found
-    )
-    if not culprits:
-        return f"'{key}' is set at {places}; which rank has to is not known."
-    rank = culprits.members[0]
-    return f"'{key}' is set at {places}, by its number on rank {rank}, which is {holders.doing(facts, rank)}."
 
 
 def _classes(facts: Facts) -> list[RankSet]:

@@ -165,6 +165,14 @@ def test_a_mutex_and_the_thread_that_has_it(start: Start) -> None:
     assert holder.thread in {int(task.name) for task in Path(f"/proc/{process.pid}/task").iterdir()} - {process.pid}
 
 
+def test_a_child_whose_end_is_waited_for(start: Start) -> None:
+    process = start("import subprocess; print('up', flush=True); subprocess.run(['sleep', '60'])")
+    thread = waits(process.pid, lambda t: t.call == "wait4")
+    (holder,) = thread.holders
+    assert (holder.relation, holder.command) == (Relation.AWAITED, ("sleep", "60"))
+    os.kill(holder.pid, 9)
+
+
 def test_pythons_own_lock_names_nobody(start: Start) -> None:
     process = start(
         "import threading\nlock = threading.Lock()\nlock.acquire()\nprint('up', flush=True)\nlock.acquire()"

@@ -9,7 +9,8 @@ import pytest
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence, SourceFile
-from ddpdoctor.model.processes import Descriptor, Holder, LockFile, Motion, ProcessState, Relation, ThreadState
+from ddpdoctor.model.processes import Child, Descriptor, Holder, LockFile, Motion, ProcessState, Relation, ThreadState
+from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
 from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job
 
@@ -65,6 +66,7 @@ def test_what_it_sleeps_in_is_named(evidence: Evidence, code: str, named: str) -
     "evidence",
     [
         asleep(call="read", on=DATA),
+        asleep(call="accept4", on=replace(SERVER, target="tcp 0.0.0.0:80 LISTEN")),
         asleep(wchan="futex_do_wait"),
         asleep(call="recvfrom", on=SERVER, moves=True),
         asleep(RECV, moves=True),
@@ -226,6 +228,18 @@ def test_the_reader_of_a_full_pipe_is_named() -> None:
     assert "Only rank 1 itself" in examine(held(evidence, own)).diagnoses[0].why
     hidden = examine(held(evidence, unseen="9 are not ours to see")).diagnoses[0]
     assert any("9 are not ours to see" in line for line in hidden.evidence)
+
+
+def test_a_child_that_does_not_end_is_named_with_its_line() -> None:
+    evidence = held(asleep(call="wait4"), Holder(99, Relation.AWAITED, "python", ("python", "prepare.py")))
+    seen = evidence.ranks[1]
+    stacks = Stacks(Rung.PYSPY, (Thread(99, "MainThread", (AT.line(33, "prepare"),)),))
+    child = Child(Worker(99, 1.0, Role.CHILD), None, stacks, None)
+    ranks = (evidence.ranks[0], replace(seen, children=(child,)), evidence.ranks[2])
+    found = examine(replace(evidence, ranks=ranks)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD299", (1,))
+    assert "the end of process 99 (python prepare.py), a child of rank 1" in found.why
+    assert "stands at train.py:33" in found.why
 
 
 def test_a_server_of_this_machine_is_named() -> None:
