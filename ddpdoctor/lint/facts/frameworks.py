@@ -245,4 +245,11 @@ def steps_by_itself(analysis: Analysis, info: FunctionInfo | None) -> bool:
     """`training_step` of a LightningModule: what it returns is the loss that Lightning runs backward on."""
     if info is None or info.name != "training_step" or info.owner is None:
         return False
-    return MODULE in bases(analysis, info.owner) and "automatic_optimization" not in info.owner.stores
+    return MODULE in bases(analysis, info.owner) and not _says(analysis, info.owner, "automatic_optimization")
+
+
+def _says(analysis: Analysis, info: ClassInfo, name: str) -> bool:
+    """The class, or one of the project that it inherits from, gives the attribute a value of its own."""
+    from ddpdoctor.lint.facts.names import mro
+
+    return any(name in c.stores or name in c.methods or name in c.constants for c in mro(analysis, info))
