@@ -2,8 +2,7 @@
 
 ## What it does
 Finds downloads, unpacking (also by `wget` or `tar`) and data-set preprocessing that only some ranks do in front of a
-collective of all, in a script whose process group keeps the default timeout. A whole evaluation on one rank is
-reported as a hint.
+collective of all, in a script whose process group keeps the default timeout.
 
 ## Why it hangs
 The other ranks stand in the collective from the start. After ten minutes with NCCL (thirty with gloo) the watchdog
@@ -29,7 +28,8 @@ dist.barrier()
 No automatic fix.
 
 ## When it is wrong
-When the work never takes minutes. A raised timeout, and a barrier of another group, are not reported.
+When the work never takes minutes. A raised timeout, and a barrier of another group, are not reported; nor is an
+evaluation on one rank, whose length cannot be told.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
@@ -40,10 +40,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, loaders, vocabulary
+from ddpdoctor.lint.facts import devices, vocabulary
 from ddpdoctor.lint.facts.events import Call, Context
 from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.values import EVERY_RANK
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
@@ -78,18 +77,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             wait = _waited_in(waits, call.context, call.index)
             if wait is not None:
                 what = call.path.rpartition(".")[2] or call.method
-                yield _finding(facts, call.site, f"only some ranks run {what}", wait, Severity.WARNING)
-    for loop in facts.iterations:
-        if loop.context.some_ranks_only and loaders.loader_of(loop.turn.over) is not None:
-            wait = _waited_in(waits, loop.context, loop.index)
-            if wait is not None:
-                yield _finding(facts, loop.turn.site, "only some ranks go through this data", wait, Severity.HINT)
-
-
-def _finding(facts: ModuleFacts, site: Site, what: str, wait: Call, severity: Severity) -> Finding | None:
-    op = vocabulary.COLLECTIVES[wait.path].op
-    message = f"{what} while the rest wait in {op}: the default timeout of the group ends the job, set timeout="
-    return facts.finding(RULE, site, message, related=((wait.site, f"{op} of all ranks"),), severity=severity)
+                op = vocabulary.COLLECTIVES[wait.path].op
+                message = (
+                    f"only some ranks run {what} while the rest wait in {op}: the default timeout of the group ends "
+                    "the job, set timeout="
+                )
+                yield facts.finding(RULE, call.site, message, related=((wait.site, f"{op} of all ranks"),))
 
 
 def _is_wait(call: Call) -> bool:
