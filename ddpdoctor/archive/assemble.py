@@ -24,12 +24,12 @@ T = TypeVar("T")
 #: which stacks tell more, best first
 _RUNGS = (Rung.PYSPY, Rung.PYSPY_NONBLOCKING, Rung.DEBUGGER, Rung.FAULTHANDLER, Rung.TRACEBACK)
 #: a log may name a rank that is no rank; no more of them are believed without anything else
-_MOST_RANKS = 1 << 20
+_MOST_RANKS = 1 << 17
 
 
 def assemble(pieces: Sequence[Piece], gaps: Sequence[Gap] = ()) -> Evidence:
     """Join all pieces by rank. Where nothing can be placed the Evidence has no ranks."""
-    placed = place(pieces)
+    placed = place([piece for piece in pieces if piece.rank is None or piece.rank < _MOST_RANKS])
     by_rank = before_the_timeout(placed.by_rank)
     world = world_size(placed)
     timeouts = {rank: _all(of_rank, Timeout) for rank, of_rank in by_rank.items()}

@@ -14,7 +14,7 @@ _REACH = 96
 _LABELLED = 0.9
 _LOOKED_AT = 200
 #: no job has more ranks: a larger number is a process id or a time
-_MOST_RANKS = 1 << 20
+_MOST_RANKS = 1 << 17
 
 #: `[rank3]:`, which torch (2.2 on) puts before its own lines and before tracebacks
 _RANK = re.compile(r"\[rank(\d{1,7})\]:[ ]?")

@@ -12,6 +12,7 @@ from ddpdoctor.archive.find import File, Found, content, is_report
 from ddpdoctor.archive.join import join
 from ddpdoctor.archive.piece import Format, Mention, Piece
 from ddpdoctor.archive.pool import Dumps
+from ddpdoctor.archive.thin import MOST, thinned
 from ddpdoctor.collect import assemble as capture
 from ddpdoctor.collect import bundle, code
 from ddpdoctor.diagnose import engine
@@ -76,7 +77,17 @@ def examine(found: Found, dumps: Dumps | None = None) -> Report:
         raise _nothing(found, gaps)
     loose = _with_source(loose, found)
     evidence = join([*bundles, loose]) if bundles else loose
-    return at_most_likely(engine.examine(evidence))
+    return at_most_likely(_judged(evidence))
+
+
+def _judged(evidence: Evidence) -> Report:
+    """By the rules; where there are too many ranks for them, by what distinct behaviours their recorders show."""
+    if len(evidence.ranks) <= MOST:
+        return engine.examine(evidence)
+    held = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder}
+    if any(seen.stacks or seen.page for seen in evidence.ranks) or not held:
+        return engine.examine(thinned(evidence))
+    return desync.examine(fold(held, evidence.world_size), evidence.gaps, evidence.notes)
 
 
 def _of_dumps(found: Found, dumps: Dumps) -> Report:

@@ -164,13 +164,15 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
     doing = f"{wording.verb(blockers, 'is', 'are')} {standing.label}{where}"
     verb = wording.verb(facts.waiting, "waits", "wait")
     summary = f"{wording.ranks(facts.waiting)} {verb} for {who}, which {doing}" if facts.waiting else f"{who} {doing}"
-    one_look = all(facts.standing(rank).activity is Activity.UNKNOWN for rank in blockers)
+    unclear = all(facts.standing(rank).activity is Activity.UNKNOWN for rank in blockers)
+    seen = [facts.evidence.rank(rank) for rank in blockers]
+    one_look = unclear or not any(rank and rank.motion for rank in seen)
     moved = "One look does not tell whether it moves." if one_look else "It did not move between two samples."
     return Diagnosis(
         RULE.code,
         RULE.name,
         Confidence.POSSIBLE,
-        Confidence.LIKELY if len(blockers) <= len(facts.waiting) and not one_look else Confidence.POSSIBLE,
+        Confidence.LIKELY if len(blockers) <= len(facts.waiting) and not unclear else Confidence.POSSIBLE,
         blockers,
         facts.waiting - blockers,
         summary,

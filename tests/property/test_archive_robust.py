@@ -1,0 +1,85 @@
+"""Whatever is fed to `diagnose` gives a report or one line: no traceback, no memory without bound, no code run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import resource
+import time
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.cli import main
+from tests.property.mutation import mutated, seeds
+
+#: bytes that reading a file of one megabyte at most may take
+MOST_MEMORY = 400 << 20
+#: seconds for one file on a busy machine; a real one of that size takes a few hundredths
+MOST_SECONDS = 30.0
+
+
+def _diagnose(*paths: Path) -> tuple[int, str]:
+    """Exit status and what was said on stderr."""
+    said, wrong = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(wrong):
+        status = main.main(["diagnose", *map(str, paths)])
+    assert status == 2 or said.getvalue().startswith("ddpdoctor: ")
+    return status, wrong.getvalue()
+
+
+def _check(content: bytes, folder: Path, number: int) -> None:
+    target = folder / random.Random(number).choice(("dump", "rank_3.txt", "trace_rank_1", "job.log", "7/stderr.log"))
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(content)
+    begun = time.monotonic()
+    status, wrong = _diagnose(target if number % 2 else folder)
+    target.unlink()
+    assert status in (0, 1, 2), f"{number}: {wrong}"
+    assert wrong.count("\n") == (1 if status == 2 else 0), f"{number}: {wrong}"
+    assert time.monotonic() - begun < MOST_SECONDS, number
+
+
+def _run(first: int, count: int, folder: Path) -> None:
+    every = seeds()
+    for number in range(first, first + count):
+        chance = random.Random(number)
+        _check(mutated(chance.choice(every), every, chance), folder, number)
+
+
+def test_a_few_hundred_damaged_files_give_a_report_or_a_line(tmp_path: Path) -> None:
+    _run(1_000_000, 300, tmp_path)
+
+
+def test_every_seed_itself_is_read(tmp_path: Path) -> None:
+    for number, content in enumerate(seeds()):
+        _check(content, tmp_path, 2 * number)
+
+
+def test_memory_is_bounded_by_the_file_and_not_by_what_it_says(tmp_path: Path) -> None:
+    hostile = (
+        b"[rank1048575]: x\nnode:1:1 [0] NCCL INFO comm 0x1 rank 1 nranks 1048576 x\n",
+        b"".join(b"[rank%d]: x\n" % n for n in range(20_000)),
+        b"Process 1: x\n" + b"".join(b"Thread %d (idle)\n    f (a.py:%d)\n" % (n, n) for n in range(20_000)),
+        b"Traceback (most recent call last):\n" + b'  File "a.py", line 1, in f\n' * 30_000 + b"ValueError: x\n",
+        b"During handling of the above exception, another exception occurred:\n" * 10_000,
+        b"[" * 500_000,
+        b'{"entries": ' + b"[" * 400_000,
+    )
+    for number, content in enumerate(hostile):
+        tracemalloc.start()
+        _check(content, tmp_path, number)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < MOST_MEMORY, f"{content[:40]!r}: {peak >> 20} MB"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", range(20))
+def test_twenty_thousand_damaged_files(share: int, tmp_path: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    _run(share * 1000, 1000, tmp_path)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < MOST_MEMORY >> 10
