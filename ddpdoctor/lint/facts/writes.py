@@ -132,13 +132,3 @@ def _decorated(module: Module, calls: tuple[str, ...]) -> bool:
 def _name(decorator: ast.expr) -> str:
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
     return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
-
-
-def one_node_only(facts: ModuleFacts) -> bool:
-    """The script is written for a single machine, where the local rank is the rank."""
-    text = facts.module.text
-    if any(word in text for word in ("localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1")):
-        return True
-    groups = facts.named("torch.distributed.init_process_group")
-    ranks = [call.argument(3, "rank") for call in groups]
-    return any(rank is not None and "local_rank" in rank.tags for rank in ranks)

@@ -21,7 +21,8 @@ torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 No automatic fix.
 
 ## When it is wrong
-A rank that `mp.spawn` hands over is local to its node and not reported; nor is `rank % device_count()`.
+A rank that `mp.spawn` hands over is local to its node and not reported; nor is `rank % device_count()`, nor a script
+that meets at localhost and so runs on one node.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables
@@ -31,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import launch
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Items
 from ddpdoctor.lint.facts.values import RANK_NUMBERS, Value
@@ -44,7 +46,9 @@ _DEVICE = {"torch.cuda.set_device": (0, "device"), "torch.device": (1, "index"),
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Device indices that are the rank itself."""
+    """Device indices that are the rank itself, in a script that may run on more than one node."""
+    if launch.one_node_only(facts):
+        return
     message = "this is the rank in the whole job: on a second node there is no such device, use LOCAL_RANK"
     for path, (position, name) in _DEVICE.items():
         for call in facts.named(path):

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import writes
+from ddpdoctor.lint.facts import launch, writes
 from ddpdoctor.lint.facts.events import Call, Guard
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
@@ -45,7 +45,7 @@ RULE = LintRule("DD174", "local-rank-guards-global-work", Severity.WARNING)
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Writes for the whole job on one rank a node."""
-    if writes.one_node_only(facts):
+    if launch.one_node_only(facts):
         return
     for call, path, node in writes.files(facts):
         guard = _guard(call)
