@@ -41,6 +41,7 @@ RULES = (
     "rank0_side_effect_without_barrier",
     "rank_divergent_shared_value",
     "polling_instead_of_barrier",
+    "unknown_distributed_api",
     "group_or_collective_in_hot_path",
     "identical_rng_all_ranks",
     "rank_dependent_split",

@@ -1,0 +1,206 @@
+"""A function or keyword that torch.distributed does not have
+
+## What it does
+Finds names of `torch.distributed`, members of `ReduceOp` and keywords of its functions that are not there in the
+version of torch that is linted for (`--torch-version`, else the newest that is known).
+
+## Why it harms
+It raises AttributeError, ImportError or TypeError when the line is reached: on one rank only where that is rank 0's
+summary, after hours where it is the end of an epoch.
+
+## Example
+```python
+dist.allreduce(loss, op=dist.ReduceOp.MEAN)
+```
+
+## Use instead
+```python
+dist.all_reduce(loss, op=dist.ReduceOp.AVG)
+```
+
+## Fix safety
+Safe for well-known slips of the pen: only the name changes.
+
+## When it is wrong
+When the running torch is another one than was linted for: give `--torch-version`. Names that are tried in a `try`,
+asked for with `hasattr`, used under a test of the version or set by the program itself are not reported, nor is
+anything private.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import torch_api
+from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+
+RULE = LintRule("DD127", "unknown-distributed-api", Severity.ERROR)
+
+_PACKAGE = "torch.distributed"
+_VERSION_WORDS = ("version", "hasattr", "getattr", "TORCH", "torch_greater", "is_torch", "digit_version")
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Every name that is read from torch.distributed, and the keywords of its functions."""
+    if facts.torch_version > torch_api.NEWEST or "distributed" not in facts.module.text:
+        return
+    aliases = _aliases(facts)
+    patched = {n.attr for n in _attributes(facts) if not isinstance(n.ctx, ast.Load)} | _asked_for(facts)
+    for node in _attributes(facts):
+        if not isinstance(node.ctx, ast.Load) or node.attr in patched or _guarded(facts, node):
+            continue
+        if _is_package(facts, node.value, aliases):
+            yield from _name(facts, node, node.attr, fixable=True)
+        elif _is_reduction(facts, node.value, aliases) and node.attr not in torch_api.REDUCTIONS:
+            meant = "AVG" if node.attr in ("MEAN", "AVERAGE") else _close(node.attr, torch_api.REDUCTIONS)
+            yield facts.finding(RULE, node, f"ReduceOp has no {node.attr}{_hint(meant)}")
+    for statement in ast.walk(facts.module.tree):
+        if isinstance(statement, ast.ImportFrom) and statement.module == _PACKAGE and not statement.level:
+            for alias in statement.names:
+                if alias.name != "*" and not _guarded(facts, statement):
+                    yield from _name(facts, alias, alias.name, fixable=False)
+        elif isinstance(statement, ast.Call):
+            yield from _keywords(facts, statement, aliases)
+
+
+def _attributes(facts: ModuleFacts) -> Iterator[ast.Attribute]:
+    return (n for n in ast.walk(facts.module.tree) if isinstance(n, ast.Attribute))
+
+
+def _aliases(facts: ModuleFacts) -> set[str]:
+    """Names that mean torch.distributed everywhere in the file."""
+    meant: dict[str, set[str]] = {}
+    for node in ast.walk(facts.module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                meant.setdefault(alias.asname or alias.name.partition(".")[0], set()).add(
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}" if not node.level else "."
+                meant.setdefault(alias.asname or alias.name, set()).add(full)
+        elif isinstance(node, ast.arg):
+            meant.setdefault(node.arg, set()).add("")
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            meant.setdefault(node.id, set()).add("")
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            meant.setdefault(node.name, set()).add("")
+    found = {name for name, targets in meant.items() if targets == {_PACKAGE}}
+    return found | {f"{name}.distributed" for name, targets in meant.items() if targets == {"torch"}}
+
+
+def _is_package(facts: ModuleFacts, node: ast.expr, aliases: set[str]) -> bool:
+    del facts
+    if isinstance(node, ast.Name):
+        return node.id in aliases
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and f"{node.value.id}.{node.attr}" in aliases
+    )
+
+
+def _is_reduction(facts: ModuleFacts, node: ast.expr, aliases: set[str]) -> bool:
+    if isinstance(node, ast.Name):
+        return facts.module.imports.get(node.id) == f"{_PACKAGE}.ReduceOp" and node.id not in facts.module.bindings
+    return isinstance(node, ast.Attribute) and node.attr == "ReduceOp" and _is_package(facts, node.value, aliases)
+
+
+def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Iterator[Finding | None]:
+    """Judge one name; classes and private names are not in the table."""
+    if name.startswith("_") or not name.islower():
+        return
+    version = facts.torch_version
+    shown = ".".join(map(str, version))
+    known = name in torch_api.FUNCTIONS or name in torch_api.OTHERS
+    if name in torch_api.REMOVED:
+        if version >= torch_api.REMOVED[name]:
+            yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name} any more")
+    elif known and version < torch_api.SINCE.get(name, (0, 0)):
+        since = ".".join(map(str, torch_api.SINCE[name]))
+        yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name}: it came with {since} or later")
+    elif not known and (version >= torch_api.NEWEST or name in torch_api.TYPOS):
+        meant = torch_api.TYPOS.get(name) or _close(name, torch_api.FUNCTIONS)
+        fix = _fix(facts, node) if fixable and name in torch_api.TYPOS else None
+        yield facts.finding(RULE, node, f"torch.distributed has no {name}{_hint(meant)}", fix=fix)
+
+
+def _fix(facts: ModuleFacts, node: ast.AST) -> Fix | None:
+    if not isinstance(node, ast.Attribute):
+        return None
+    end = site_of(facts.module, node)
+    start = end.end_column - len(node.attr)
+    return Fix(
+        Applicability.SAFE, (Edit(end.end_line, start, end.end_line, end.end_column, torch_api.TYPOS[node.attr]),)
+    )
+
+
+def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator[Finding | None]:
+    func = call.func
+    name = ""
+    if isinstance(func, ast.Attribute) and _is_package(facts, func.value, aliases):
+        name = func.attr
+    elif isinstance(func, ast.Name) and func.id not in facts.module.bindings:
+        package, _, name = facts.module.imports.get(func.id, "").rpartition(".")
+        name = name if package == _PACKAGE else ""
+    taken = torch_api.FUNCTIONS.get(name)
+    if taken is None or _guarded(facts, call):
+        return
+    version = facts.torch_version
+    for keyword in call.keywords:
+        since = torch_api.KEYWORDS_SINCE.get((name, keyword.arg or ""), (0, 0))
+        if keyword.arg is None or (keyword.arg in taken and version >= since):
+            continue
+        if keyword.arg in taken:
+            came = ".".join(map(str, since))
+            message = f"{name} takes no keyword {keyword.arg} before torch {came}: TypeError"
+        elif version >= torch_api.NEWEST:
+            message = f"{name} takes no keyword {keyword.arg}{_hint(_close(keyword.arg, taken))}: TypeError"
+        else:
+            continue
+        yield facts.finding(RULE, keyword.value, message)
+
+
+def _close(name: str, known: object) -> str:
+    found = difflib.get_close_matches(name, sorted(known), 1, 0.75) if isinstance(known, (dict, frozenset)) else []
+    return found[0] if found else ""
+
+
+def _hint(meant: str) -> str:
+    return f", {meant} is meant" if meant else ""
+
+
+def _asked_for(facts: ModuleFacts) -> set[str]:
+    """Names that the file asks for as text: `hasattr(dist, "name")`."""
+    return {
+        a.value
+        for n in ast.walk(facts.module.tree)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in ("hasattr", "getattr", "setattr")
+        for a in n.args[1:2]
+        if isinstance(a, ast.Constant) and isinstance(a.value, str)
+    }
+
+
+def _guarded(facts: ModuleFacts, node: ast.AST) -> bool:
+    """In a `try`, or under a test of the version or of what is there."""
+    child, parent = node, facts.parents.get(node)
+    while parent is not None:
+        if isinstance(parent, ast.Try) and parent.handlers and child in parent.body:
+            return True
+        if isinstance(parent, (ast.If, ast.IfExp, ast.BoolOp)) and child is not getattr(parent, "test", None):
+            test = ast.unparse(parent.test if isinstance(parent, (ast.If, ast.IfExp)) else parent)
+            if any(word in test for word in _VERSION_WORDS):
+                return True
+        if isinstance(parent, ast.With) and "raises" in ast.unparse(parent.items[0].context_expr).lower():
+            return True
+        child, parent = parent, facts.parents.get(parent)
+    return False
