@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.report import json, terminal
+from ddpdoctor.report import json, markdown, terminal
 from tests.golden.reports import REPORTS
 
 HERE = Path(__file__).parent
@@ -46,3 +46,9 @@ def test_the_coloured_and_the_ascii_screen_are_as_they_were(name: str) -> None:
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_json_is_as_it_was(name: str) -> None:
     _compare(f"{name}.json", json.render(REPORTS[name]))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_markdown_is_as_it_was(name: str) -> None:
+    """Not named `.md`: the formatter would format the code in it."""
+    _compare(f"{name}.markdown.txt", markdown.render(REPORTS[name], directory="/home/ada/vision"))
