@@ -50,7 +50,7 @@ _MESSAGE = "torch.distributed.launch is deprecated since torch 1.10: use torchru
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Strings and imports that name the old launcher."""
-    if facts.torch_version < (1, 10) or "distributed" not in facts.module.text:
+    if facts.torch_version < (1, 10) or "launch" not in facts.module.text:
         return
     prose = _prose(facts.module.tree)
     stack: list[ast.AST] = [facts.module.tree]
