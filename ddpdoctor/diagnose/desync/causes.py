@@ -167,7 +167,9 @@ def _last_site(field: Field, rank: Rank) -> Site | None:
 
 def _last(field: Field, missing: RankSet) -> str:
     steps = field.crowd.members[missing.members[0]].ring.steps
-    return issued(steps[-1]) if steps else "its start"
+    if not steps:
+        return "its start"
+    return issued(steps[-1]) if steps[-1].op else f"operation {steps[-1].seq}"
 
 
 def _frontier(field: Field, meeting: Meeting, rank: Rank) -> str:
@@ -175,7 +177,7 @@ def _frontier(field: Field, meeting: Meeting, rank: Rank) -> str:
     for role, group in enumerate(member.groups):
         front = field.outlook(rank).fronts.get(role)
         if group.name == meeting.group.name and front is not None:
-            return f"number {front.last.seq}, {issued(front.last)}"
+            return f"number {front.last.seq}{', ' + issued(front.last) if front.last.op else ''}"
     return "none that its ring holds"
 
 

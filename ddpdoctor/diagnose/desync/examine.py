@@ -72,7 +72,7 @@ def _statuses(field: Field) -> Iterator[RankStatus]:
             yield RankStatus(rank, "waiting", _label(meeting, step), _location(rank, step.site), -1)
         else:
             steps = field.crowd.members[rank].ring.steps
-            last = f"since {steps[-1].op} seq {steps[-1].seq}" if steps else "at all"
+            last = f"since {steps[-1].op or 'operation'} seq {steps[-1].seq}" if steps else "at all"
             site = steps[-1].site if steps else None
             yield RankStatus(rank, "unclear", f"in no operation {last}", _location(rank, site), -1)
 
@@ -81,7 +81,7 @@ def _label(meeting: Meeting, step: Step) -> str:
     members = meeting.group.members
     if step.p2p and step.peer is not None and step.peer < len(members):
         return f"{step.op} {'to' if step.op == 'send' else 'from'} rank {members[step.peer]}"
-    return f"{step.op} seq {step.seq}"
+    return f"{step.op or 'operation'} seq {step.seq}"
 
 
 def _location(rank: Rank, site: Site | None) -> Location | None:

@@ -31,8 +31,9 @@ def verb(members: RankSet, one: str, many: str) -> str:
 
 
 def issued(step: Step) -> str:
-    """`all_reduce at train.py:88`, or the operation alone where the dump has no frames."""
-    return f"{step.op} at {_place(step.site)}" if step.site else step.op
+    """`all_reduce at train.py:88`; without the place where the dump has no frames, and without a name in some logs."""
+    op = step.op or "an operation"
+    return f"{op} at {_place(step.site)}" if step.site else op
 
 
 def places(steps: Sequence[Step]) -> str:

@@ -1,0 +1,70 @@
+"""Dumps of real jobs: torch's own recorder on gloo, as pickle with frames and as JSON without."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parent / "programs" / "dumping.py"
+SECONDS = 240
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module", params=["missing", "mismatch", "skipped"])
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """(what went wrong, where the dumps are) of a job of three ranks."""
+    folder = tmp_path_factory.mktemp(request.param)
+    command = [sys.executable, str(PROGRAM), request.param, "3", str(folder)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, check=True, timeout=SECONDS, env=environment, capture_output=True)
+    return str(request.param), folder
+
+
+def diagnose(*arguments: str) -> str:
+    command = [sys.executable, "-m", "ddpdoctor", "diagnose", *arguments]
+    done = subprocess.run(command, check=False, timeout=SECONDS, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    return done.stdout
+
+
+WANTED = {
+    "missing": ("DD299", [2], "rank 2 never came to all_reduce"),
+    "mismatch": ("DD213", [1], "rank 1 issues all_gather"),
+    "skipped": ("DD299", [1], "rank 1 left out all_reduce at dumping.py:"),
+}
+
+
+def test_frames_and_all(left: tuple[str, Path]) -> None:
+    scenario, folder = left
+    report = json.loads(diagnose("--json", "-", str(folder / "pickle")))
+    first = report["diagnoses"][0]
+    assert (first["code"], first["culprits"]) == WANTED[scenario][:2]
+    assert WANTED[scenario][2] in first["summary"]
+    assert first["locations"][0]["file"] == str(PROGRAM)
+    assert report["outcome"] == "hang"
+    assert report["deadlock"] == "suspected"
+
+
+def test_without_frames(left: tuple[str, Path]) -> None:
+    """JSON has no places: what was left out cannot be told, who is one behind can."""
+    scenario, folder = left
+    first = json.loads(diagnose("--json", "-", str(folder / "json")))["diagnoses"][0]
+    assert (first["code"], first["culprits"]) == WANTED[scenario][:2]
+
+
+def test_the_matrix_is_right_for_gloo(left: tuple[str, Path]) -> None:
+    """torch's own analyzer ends with a KeyError on these."""
+    scenario, folder = left
+    text = diagnose("--matrix", str(folder / "pickle"))
+    rows = [line.split() for line in text.splitlines() if line.startswith("  default ")]
+    done = [row for row in rows if row[-1] == "done"]
+    assert done
+    if scenario == "missing":
+        assert rows[-1][-3:] == ["dumping.py:55", "in", "-"]  # ranks 0-1, and rank 2
+    assert {cell for row in rows for cell in row} & {"in", "in:"}
