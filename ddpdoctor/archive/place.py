@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ddpdoctor.archive import naming
-from ddpdoctor.archive.piece import Ended, Mention, Piece, RankFrom, Timeout
+from ddpdoctor.archive.piece import Ended, Fatal, Mention, Piece, RankFrom, Timeout
 from ddpdoctor.diagnose.failure import ABORTED
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.processes import ProcessState
@@ -81,7 +81,7 @@ def place(pieces: Sequence[Piece]) -> Placed:
 
 def _with_pid(piece: Piece) -> Piece:
     """Dumps are named by process; the number in a log's name is rather the job's."""
-    if piece.pid is not None or not isinstance(piece.payload, Stacks | Recorder | ProcessState):
+    if piece.pid is not None or not isinstance(piece.payload, Stacks | Recorder | ProcessState | Fatal):
         return piece
     return replace(piece, pid=naming.pid(piece.name))
 
