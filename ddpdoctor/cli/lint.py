@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> ExitCode:
         raise UsageError("no files or folders to lint", hint="`ddpdoctor lint .` looks at everything below")
     if args.jobs < 0:
         raise UsageError("--jobs must be 1 or more")
+    engine.relax_collector()
     chosen, root = _settings(args)
     if "-" in args.paths:
         report = _from_stdin(args, chosen)

@@ -12,7 +12,17 @@ _BARREN = frozenset({
 })  # fmt: skip
 #: what else fields hold beside nodes and lists of them
 _PLAIN = frozenset({str, int, float, complex, bool, bytes, type(None), type(...)})
-_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Global: (), ast.Nonlocal: (), ast.Constant: ()}
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields of a class of nodes that are worth looking into."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        self[kind] = tuple(name for name in kind._fields if name not in _BARREN)
+        return self[kind]
+
+
+_FIELDS = _Fields({ast.Global: (), ast.Nonlocal: (), ast.Constant: ()})
 
 
 def walk(root: ast.AST) -> list[ast.AST]:
@@ -20,11 +30,7 @@ def walk(root: ast.AST) -> list[ast.AST]:
     found = [root]
     append = found.append
     for node in found:
-        kind = node.__class__
-        fields = _FIELDS.get(kind)
-        if fields is None:
-            fields = _FIELDS[kind] = tuple(name for name in kind._fields if name not in _BARREN)
-        for name in fields:
+        for name in _FIELDS[node.__class__]:
             value: Any = getattr(node, name, None)
             if value.__class__ is list:
                 # the key of a dict's `**`, and a keyword without default, are None
