@@ -39,7 +39,7 @@ def causes(field: Field) -> tuple[Diagnosis, ...]:
     if moved:
         return tuple(_moved(field, shift) for shift in moved)
     loose = _loose(field)
-    found = [_missing(field, meeting, missing) for meeting, missing in loose[:_MOST_CAUSES]]
+    found = [_missing(field, meeting, missing, alone=len(loose) == 1) for meeting, missing in loose[:_MOST_CAUSES]]
     if not found:
         sinks = sorted(field.sinks, key=lambda sink: -sum(len(meeting.waiting) for meeting in sink))
         found = [diagnosis for sink in sinks for diagnosis in _of_sink(field, sink)]
@@ -123,8 +123,11 @@ def _moved(field: Field, shift: Shift) -> Diagnosis:
     )
 
 
-def _missing(field: Field, meeting: Meeting, missing: RankSet) -> Diagnosis:
-    """Ranks that issued less than the others and stand in no operation; or few that issued more than all others."""
+def _missing(field: Field, meeting: Meeting, missing: RankSet, *, alone: bool) -> Diagnosis:
+    """Ranks that issued less than the others and stand in no operation; or few that issued more than all others.
+
+    Where several operations miss ranks, one of them may be a receive that was posted early and holds nobody up.
+    """
     few = len(missing) <= len(field.waiting)
     culprits = missing if few else meeting.waiting
     where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
@@ -140,7 +143,7 @@ def _missing(field: Field, meeting: Meeting, missing: RankSet) -> Diagnosis:
         undecided.RULE.code,
         undecided.RULE.name,
         Confidence.POSSIBLE,
-        Confidence.LIKELY if few else Confidence.POSSIBLE,
+        Confidence.LIKELY if few and alone else Confidence.POSSIBLE,
         culprits,
         field.waiting - culprits,
         summary,

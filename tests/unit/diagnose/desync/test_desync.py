@@ -186,3 +186,16 @@ def test_a_rank_in_an_operation_that_the_others_have_passed() -> None:
 def test_a_leaf_of_a_broadcast_may_be_late() -> None:
     rings = {0: [entry(7, op="broadcast")], 1: [waits(7, op="broadcast")]}
     assert verdict(rings, 2).diagnoses[0].culprits == RankSet()
+
+
+def test_two_ranks_that_miss_different_operations_are_both_told_and_neither_is_likely() -> None:
+    pair = Group("1", (Rank(0), Rank(1)), "pair")
+    rings = {
+        0: [entry(1), waits(1, 11, group="1")],
+        1: [entry(1)],
+        2: [entry(1), waits(2)],
+        3: [entry(1)],
+    }
+    found = verdict(rings, 4, (pair,)).diagnoses
+    assert {rank for diagnosis in found for rank in diagnosis.culprits} >= {1}
+    assert {diagnosis.culprit_confidence for diagnosis in found} == {Confidence.POSSIBLE}
