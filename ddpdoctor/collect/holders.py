@@ -68,7 +68,11 @@ class Holders:
         return found or tuple(owners), "" if found else self._unseen
 
     def of_file(self, path: str, *, but: int) -> Found:
-        """Other processes that have the file open."""
+        """Other processes that hold a lock of the kernel's for the file, or else that have it open."""
+        owners = [self._holder(owner, Relation.OWNER) for owner in _owners(self._proc, but, path)]
+        alive = [owner for owner in owners if owner.name]
+        if alive:
+            return tuple(alive), ""
         return self._holders((o for o in self._find(path) if o.pid != but), Relation.OPENER), self._unseen
 
     def _of_socket(self, pid: int, inode: str) -> Found:

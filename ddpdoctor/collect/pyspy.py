@@ -12,13 +12,15 @@ from typing import Any
 
 from ddpdoctor.collect.redact import plain
 from ddpdoctor.model.evidence import Gap, Source
-from ddpdoctor.model.ranks import Worker
+from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
 
 #: seconds; a dump takes 10-15 ms without --native, up to 2 s with it (py-spy 0.4.3)
 DEADLINE = 4.0
 #: frames of one thread that are kept
 MOST_FRAMES = 512
+#: what py-spy says of a process that is no interpreter
+_NO_PYTHON = "Failed to find python version"
 
 
 def find() -> str | None:
@@ -27,10 +29,11 @@ def find() -> str | None:
     return str(beside) if os.access(beside, os.X_OK) else shutil.which("py-spy")
 
 
-def fetch(worker: Worker, *, native: bool = False, deadline: float = DEADLINE) -> bytes | Gap:
+def fetch(worker: Worker, *, native: bool = False, deadline: float = DEADLINE) -> bytes | Gap | None:
     """py-spy's JSON for one process, never pausing it: ptrace would stop all its threads.
 
-    A torn dump (the stack moved while it was read) is tried once more.
+    A torn dump (the stack moved while it was read) is tried once more. None for a child that runs no Python, such as a
+    shell: it has no stacks to be seen.
     """
     program = find()
     if program is None:
@@ -54,9 +57,20 @@ def fetch(worker: Worker, *, native: bool = False, deadline: float = DEADLINE) -
         if done.returncode == 0 and done.stdout.lstrip().startswith(b"["):
             return done.stdout
         said = done.stderr.decode(errors="replace")
+        if _NO_PYTHON in said and _is_another_program(worker):
+            return None
         if "ermission" in said:
             return _gap(worker, "py-spy may not attach", remedy_for_denied_ptrace())
     return _gap(worker, f"py-spy failed: {_last_line(said)}")
+
+
+def _is_another_program(worker: Worker) -> bool:
+    """A child whose program is called neither python nor anything like it; an interpreter may be hard to read."""
+    try:
+        program = Path(f"/proc/{worker.pid}/exe").readlink().name
+    except OSError:
+        return False
+    return worker.role is Role.CHILD and "py" not in program
 
 
 def parse(data: bytes, rung: Rung = Rung.PYSPY_NONBLOCKING) -> Stacks:
@@ -105,7 +119,8 @@ def remedy_for_denied_ptrace(root: Path = Path("/")) -> str:
 
 
 def _last_line(text: str) -> str:
-    lines = [line.strip() for line in plain(text).splitlines() if line.strip()]
+    said = plain(text).partition("Stack backtrace")[0]
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
     return lines[-1][:200] if lines else "it said nothing"
 
 

@@ -9,7 +9,7 @@ from ddpdoctor.diagnose import frames, holders, polling, wording
 from ddpdoctor.diagnose.asleep import Sleep, sleep_of
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.evidence import RankEvidence
-from ddpdoctor.model.processes import Holder
+from ddpdoctor.model.processes import Holder, Relation
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
 
@@ -37,7 +37,7 @@ class LockWait:
     path: str = ""
     #: the lock as the source names it, "" where it was not seen
     expression: str = ""
-    #: processes that hold it (KERNEL) or have its file open (POLLED)
+    #: processes that hold it, or have its file open
     owners: tuple[Holder, ...] = ()
     #: why there may be more of them
     unseen: str = ""
@@ -48,6 +48,12 @@ class LockWait:
     #: THREAD: the thread that is inside, and where
     thread: str = ""
     inside: Site | None = None
+
+    @property
+    def held(self) -> bool:
+        """The owners surely hold the lock; otherwise they only have its file open."""
+        living = [owner for owner in self.owners if owner.name]
+        return bool(living) and all(owner.relation is Relation.OWNER for owner in living)
 
     @property
     def name(self) -> str:
@@ -131,6 +137,8 @@ def owner_sentence(facts: Facts, wait: LockWait) -> str:
         return _thread_owner(facts, wait)
     if wait.kind is LockKind.KERNEL:
         return _kernel_owner(facts, wait)
+    if wait.held:
+        return f"The lock is held by {holders.listed(facts, wait.owners)}."
     if wait.exists is False:
         return "The file is not there any more: it may go on."
     held = holders.listed(facts, wait.owners)

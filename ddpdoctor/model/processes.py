@@ -81,7 +81,7 @@ class LockFile:
     exists: bool | None
     #: seconds since the epoch, None where it is not there or not known
     modified: float | None = None
-    #: who has it open
+    #: who holds a lock of the kernel's for it, or else who has it open
     holders: tuple[Holder, ...] = ()
     #: why there may be more of them, "" where everybody was looked at
     unseen: str = ""

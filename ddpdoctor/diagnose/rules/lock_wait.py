@@ -35,7 +35,6 @@ from ddpdoctor.diagnose.locks import LockKind, LockWait, lock_wait, owner_senten
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
-from ddpdoctor.model.processes import Holder
 from ddpdoctor.model.ranks import RankSet
 
 RULE = Rule(
@@ -103,12 +102,8 @@ def _held_by(facts: Facts, wait: LockWait) -> str:
     alive = tuple(owner for owner in wait.owners if owner.name)
     if not alive:
         return ""
-    return f", {'which' if wait.kind is not LockKind.POLLED else 'open in'} {_names(facts, wait, alive)}"
-
-
-def _names(facts: Facts, wait: LockWait, alive: tuple[Holder, ...]) -> str:
     named = holders.listed(facts, alive[:1])
-    return named if wait.kind is LockKind.POLLED else f"{named} holds"
+    return f", which {named} holds" if wait.held else f", open in {named}"
 
 
 def _doing(facts: Facts, owners: RankSet) -> str:

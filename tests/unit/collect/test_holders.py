@@ -127,6 +127,11 @@ def test_a_lock_file_that_is_polled_for(start: Start, tmp_path: Path) -> None:
     assert (found.exists, who(found.holders)) == (True, [(owner.pid, Relation.OPENER)])
     assert found.modified == path.stat().st_mtime
     assert (absent.exists, absent.modified, absent.holders) == (False, None, ())
+    locked = start(FLOCK + READY, str(path))
+    (owned,) = seen(waiter.pid, str(path)).lock_files
+    assert who(owned.holders) == [(locked.pid, Relation.OWNER)]
+    locked.kill()
+    locked.wait()
     owner.kill()
     owner.wait()
     (left,) = seen(waiter.pid, str(path)).lock_files

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ddpdoctor.collect import procfs, pyspy
 from ddpdoctor.model.evidence import Gap, Source
+from ddpdoctor.model.ranks import Role
 from ddpdoctor.model.stacks import Rung
 from tests.unit.collect.conftest import Start, comes, worker
 
@@ -55,6 +58,20 @@ def test_a_process_that_is_gone(start: Start) -> None:
     assert isinstance(gap, Gap)
     assert (gap.source, gap.rank) == (Source.STACKS, 2)
     assert gap.reason.startswith("py-spy failed")
+
+
+def test_a_child_that_is_another_program() -> None:
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        assert comes(lambda: procfs.state(process.pid) == "S")
+        rank = worker(process.pid)
+        gap = pyspy.fetch(rank)
+        assert isinstance(gap, Gap)
+        assert gap.reason == "py-spy failed: Error: Failed to find python version from target process"
+        assert pyspy.fetch(replace(rank, role=Role.CHILD)) is None
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_process_that_is_not_python() -> None:

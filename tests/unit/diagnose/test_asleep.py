@@ -128,6 +128,7 @@ def polled(exists: bool | None, *holders: Holder, modified: float = 50.0) -> Evi
         (polled(True), "an earlier run left it"),
         (polled(True, modified=150.0), "made in the course of this job"),
         (polled(True, replace(OUTSIDER, relation=Relation.OPENER)), "open in process 99 (python build.py)"),
+        (polled(True, OUTSIDER), "held by process 99 (python build.py)"),
         (polled(False), "not there any more"),
         (polled(None), "was not seen"),
     ],
