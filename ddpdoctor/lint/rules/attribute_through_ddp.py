@@ -97,7 +97,8 @@ def _present(facts: ModuleFacts, name: str) -> bool:
     if name in _OWN or name.startswith("_") or facts.mentions("setattr", "__getattr__"):
         return True
     modules = (facts.module, *facts.analysis.reached.values())
-    return any(stored == name for m in modules for _, stored in m.attribute_stores)
+    # what a class stores in itself is the network's own
+    return any(stored == name and owner not in ("self", "cls") for m in modules for owner, stored in m.attribute_stores)
 
 
 def _asked(context: Context) -> bool:

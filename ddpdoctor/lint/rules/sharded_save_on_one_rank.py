@@ -53,6 +53,10 @@ _MAYBE = {
     "accelerate.Accelerator": ("save_state", "save_model", "get_state_dict"),
     "transformers.Trainer": ("save_model",),
 }
+_STATES = tuple(
+    f"torch.distributed.checkpoint.state_dict.{name}"
+    for name in ("get_model_state_dict", "get_optimizer_state_dict", "get_state_dict")
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -65,6 +69,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
         yield facts.finding(RULE, place(item, facts.module.path), message, related=tuple(related))
+    # without full_state_dict, and without FSDP, each rank takes what it has
+    if facts.mentions("full_state_dict") and facts.mentions("fully_shard", "FullyShardedDataParallel"):
+        for call in facts.named(*_STATES):
+            if call.context.some_ranks_only and not _complement(facts, call):
+                message = f"{call.path.rpartition('.')[2]} gathers sharded parameters: call it on all ranks"
+                yield facts.finding(RULE, facts.place(call), message, severity=Severity.WARNING)
     for path, names in _MAYBE.items():
         for call in facts.methods(*names):
             if _of(call, path) and call.context.some_ranks_only and not _complement(facts, call):
@@ -81,5 +91,5 @@ def _complement(facts: ModuleFacts, call: Call) -> bool:
     """The other ranks call it too, elsewhere in the function."""
     return any(
         other.context.function is call.context.function and other.context.mask & ~call.context.mask
-        for other in facts.methods(call.method)
+        for other in (facts.methods(call.method) if call.method else facts.named(call.path))
     )
