@@ -15,6 +15,7 @@ help:
 	@echo "make format     let ruff format and mend what it can"
 	@echo "make docs       write the pages that are made from the program"
 	@echo "make bench      what watching costs"
+	@echo "make bench-dumps  what diagnosing up to 16,384 recorder dumps costs (4 GB of disk)"
 	@echo "make accuracy   how often the verdict is right (an hour; goes on where it was broken off)"
 
 env: $(INSTALLED)
@@ -55,6 +56,9 @@ docs: env
 
 bench: env
 	$(BIN)/python -m benchmarks
+
+bench-dumps: env
+	$(BIN)/python -m benchmarks.dump_scale
 
 accuracy: env
 	$(BIN)/python -m benchmarks.accuracy
