@@ -38,6 +38,7 @@ RULES = (
     "collective_result_lost",
     "collective_argument_error",
     "async_not_waited",
+    "collective_without_initialised_guard",
     "rank0_side_effect_without_barrier",
     "rank_divergent_shared_value",
     "polling_instead_of_barrier",

@@ -1,0 +1,63 @@
+"""What stands around a line and before it in its function: conditions, early exits, decorators."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.modules import Module
+from ddpdoctor.lint.facts.things import Site
+
+_Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def module_of(facts: ModuleFacts, site: Site) -> Module | None:
+    """The file of a site, among those that were looked into."""
+    return next((m for m in (facts.module, *facts.analysis.reached.values()) if m.path == site.file), None)
+
+
+def function_at(module: Module, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The innermost function around a line."""
+    best: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+    for node in ast.walk(module.tree):
+        if isinstance(node, _Function) and node.lineno <= line <= (node.end_lineno or 0):
+            best = node if best is None or node.lineno >= best.lineno else best
+    return best
+
+
+def around(module: Module, site: Site) -> list[ast.If | ast.IfExp | ast.BoolOp | ast.Try]:
+    """Conditions and `try` blocks around a place in its function; the test of an `if` itself is not under it."""
+    scope: ast.AST = function_at(module, site.line) or module.tree
+    found: list[ast.If | ast.IfExp | ast.BoolOp | ast.Try] = []
+    for node in ast.walk(scope):
+        if isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try)) and _holds(node, site):
+            tested = isinstance(node, (ast.If, ast.IfExp)) and _holds(node.test, site)
+            if not tested:
+                found.append(node)
+    return found
+
+
+def before(module: Module, site: Site) -> list[tuple[ast.If, ast.stmt]]:
+    """Branches in front of a place in its function that leave it, each with the statement that leaves."""
+    scope: ast.AST = function_at(module, site.line) or module.tree
+    found: list[tuple[ast.If, ast.stmt]] = []
+    for node in ast.walk(scope):
+        if isinstance(node, ast.If) and (node.end_lineno or 0) < site.line:
+            for side in (node.body, node.orelse):
+                if side and leaves(side[-1]):
+                    found.append((node, side[-1]))
+    return found
+
+
+def leaves(statement: ast.stmt) -> bool:
+    """`return`, `raise`, `continue`, `break`, or a call that ends the process."""
+    if isinstance(statement, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
+        return True
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
+    return name in ("exit", "_exit", "quit", "abort")
+
+
+def _holds(node: ast.expr | ast.stmt, site: Site) -> bool:
+    start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+    return start <= (site.line, site.column - 1) <= end

@@ -1,0 +1,146 @@
+"""A collective that also runs where no process group was made
+
+## What it does
+Finds scripts that make a process group under a condition (several GPUs, a flag, a launcher's variables), and call a
+collective or wrap a model in DDP later under no condition at all.
+
+## Why it harms
+Started as one process the script raises "Default process group has not been initialized" at that line, often only at
+the end of the first epoch. Who tests on one GPU before the launch cannot.
+
+## Example
+```python
+if args.distributed:
+    dist.init_process_group("nccl")
+train(model)
+dist.barrier()
+```
+
+## Use instead
+```python
+if args.distributed:
+    dist.init_process_group("nccl")
+train(model)
+if dist.is_initialized():
+    dist.barrier()
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the condition is always true where the script is used. A collective under any condition, behind an early return,
+or in a function with a decorator is not reported, nor is one in a script whose other branch makes a group too or ends
+the program.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.is_initialized
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import blocks, vocabulary
+from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule("DD123", "collective-without-initialised-guard", Severity.WARNING)
+
+_INIT = "torch.distributed.init_process_group"
+_C10D = "torch.distributed."
+#: tests that say nothing of whether there are several processes
+_ALWAYS = ("is_initialized", "__name__", "is_available()")
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Unconditional collectives of a script whose process group is conditional."""
+    groups = [c for c in facts.named(_INIT) if c.context.from_script]
+    if not groups or _starts_others(facts):
+        return
+    conditions = [_condition(facts, call) for call in groups]
+    if any(c is None for c in conditions):
+        return
+    reported: set[Site] = set()
+    for call in facts.calls:
+        if call.index < groups[0].index or not call.context.from_script or not _needs_group(call):
+            continue
+        place = facts.place(call)
+        if place in reported or any(_guarded(facts, site) for site in (*call.context.chain, call.site)):
+            continue
+        reported.add(place)
+        op = call.path.rpartition(".")[2]
+        made = conditions[0]
+        message = (
+            f"{op} runs on one process too, where the condition at line {made.line if made else 0} makes no process "
+            "group, and raises: ask is_initialized() first"
+        )
+        related = ((groups[0].site, "the process group is made here, under a condition"),)
+        yield facts.finding(RULE, place, message, related=related)
+        return
+
+
+def _starts_others(facts: ModuleFacts) -> bool:
+    """Processes are started from here: each of them comes to the group."""
+    return facts.mentions("spawn", "Process", "start_processes", "elastic_launch")
+
+
+def _needs_group(call: Call) -> bool:
+    if call.path in vocabulary.WRAPPERS:
+        return True
+    spec = vocabulary.COLLECTIVES.get(call.path)
+    mine = call.path.startswith(_C10D) and call.path.count(".") == 2
+    return mine and spec is not None and spec.op not in ("init_process_group", "send", "recv", "isend", "irecv")
+
+
+def _condition(facts: ModuleFacts, call: Call) -> Site | None:
+    """Where the condition stands under which the group is made; None where it is made on every path that goes on."""
+    for depth, site in enumerate((*call.context.chain, call.site)):
+        module = blocks.module_of(facts, site)
+        if module is None:
+            return None
+        for node in blocks.around(module, site):
+            if isinstance(node, ast.If) and not _always(node.test) and not _other_side_copes(node, site):
+                return site
+        for node, exit_ in blocks.before(module, site):
+            if depth and isinstance(exit_, ast.Return) and not _always(node.test):
+                return site
+    return None
+
+
+def _always(test: ast.expr) -> bool:
+    text = ast.unparse(test)
+    return any(word in text for word in _ALWAYS)
+
+
+def _other_side_copes(node: ast.If, site: Site) -> bool:
+    """The other side makes a group as well, or leaves."""
+    first, last = node.body[0].lineno, node.body[-1].end_lineno or 0
+    other = node.orelse if first <= site.line <= last else node.body
+    if any(blocks.leaves(s) for s in other[-1:]):
+        return True
+    return any(
+        isinstance(n, (ast.Attribute, ast.Name)) and "init" in (n.attr if isinstance(n, ast.Attribute) else n.id)
+        for s in other
+        for n in ast.walk(s)
+    )
+
+
+def _guarded(facts: ModuleFacts, site: Site) -> bool:
+    """Any condition at all, an early exit before it, or a decorator."""
+    module = blocks.module_of(facts, site)
+    if module is None:
+        return True
+    function = blocks.function_at(module, site.line)
+    if function is not None and function.decorator_list:
+        return True
+    tests = [node for node in blocks.around(module, site) if not (isinstance(node, ast.If) and _is_main(node.test))]
+    return bool(tests) or bool(blocks.before(module, site))
+
+
+def _is_main(test: ast.expr) -> bool:
+    return "__name__" in ast.unparse(test)
