@@ -50,7 +50,7 @@ def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:
 def _defaults(module: Module, option: str) -> set[str]:
     """What `parser.add_argument("--backend", default="nccl")` gives where nobody says otherwise."""
     found: set[str] = set()
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "add_argument":
             continue
         names = {text.lstrip("-").replace("-", "_") for text in map(_text, node.args)}

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
+from ddpdoctor.lint.facts.nodes import walk
+
 
 class Rename(NamedTuple):
     """An old name; `new` takes its place. `same` where only the last part changes and arguments do not."""
@@ -69,8 +71,8 @@ def asks_version(node: ast.AST) -> bool:
     if isinstance(node, ast.Try):
         return any(_catches_absence(handler) for handler in node.handlers)
     if isinstance(node, (ast.If, ast.IfExp)):
-        words = {n.id for n in ast.walk(node.test) if isinstance(n, ast.Name)}
-        words |= {n.attr for n in ast.walk(node.test) if isinstance(n, ast.Attribute)}
+        words = {n.id for n in walk(node.test) if isinstance(n, ast.Name)}
+        words |= {n.attr for n in walk(node.test) if isinstance(n, ast.Attribute)}
         return any("version" in w.lower() or w in ("hasattr", "parse") or "torch_" in w.lower() for w in words)
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
 
@@ -78,5 +80,5 @@ def asks_version(node: ast.AST) -> bool:
 def _catches_absence(handler: ast.ExceptHandler) -> bool:
     if handler.type is None:
         return True
-    names = {n.id for n in ast.walk(handler.type) if isinstance(n, ast.Name)}
+    names = {n.id for n in walk(handler.type) if isinstance(n, ast.Name)}
     return bool(names & {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})

@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterable
 
+from ddpdoctor.lint.facts.nodes import walk
+
 #: what one rank may meet while the others do not: memory, files, data. Not an API that is missing everywhere.
 LOCAL_EXCEPTIONS = frozenset({
     "Exception", "BaseException", "RuntimeError", "OSError", "IOError", "FileNotFoundError", "MemoryError",
@@ -44,7 +46,7 @@ def _last_name(node: ast.expr) -> str:
 
 def acts(handler: ast.ExceptHandler) -> bool:
     """Something in it may end the process or reach the other ranks."""
-    names = (_last_name(n.func) for n in ast.walk(handler) if isinstance(n, ast.Call))
+    names = (_last_name(n.func) for n in walk(handler) if isinstance(n, ast.Call))
     return any(_ACTS.search(name) for name in names)
 
 
@@ -78,13 +80,13 @@ def _outcomes(body: list[ast.stmt], *, after_return: bool) -> tuple[bool, bool]:
 
 def trains(body: list[ast.stmt]) -> bool:
     """A call in it has the name of something that trains or evaluates."""
-    names = (_last_name(n.func) for s in body for n in ast.walk(s) if isinstance(n, ast.Call))
+    names = (_last_name(n.func) for s in body for n in walk(s) if isinstance(n, ast.Call))
     return any(_TRAINS.search(name) for name in names)
 
 
 def remembered(handler: ast.ExceptHandler, after: list[ast.stmt]) -> bool:
     """The handler assigns a name that statements behind the `try` read: they may tell the other ranks."""
-    stored = {n.id for n in ast.walk(handler) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = {n.id for n in walk(handler) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return any(stored & names_in(s) for s in after)
 
 
@@ -93,7 +95,7 @@ def bound_in(node: ast.Try) -> set[str]:
     blocks = [*node.body, *node.orelse, *(s for h in node.handlers for s in h.body)]
     names = {h.name for h in node.handlers if h.name}
     for block in blocks:
-        for inner in ast.walk(block):
+        for inner in walk(block):
             if isinstance(inner, (ast.Name, ast.Attribute)) and isinstance(inner.ctx, ast.Store):
                 names.add(inner.id if isinstance(inner, ast.Name) else inner.attr)
     return names
@@ -101,5 +103,5 @@ def bound_in(node: ast.Try) -> set[str]:
 
 def names_in(node: ast.AST) -> set[str]:
     """Names and attributes that occur in an expression."""
-    found = (n for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute)))
+    found = (n for n in walk(node) if isinstance(n, (ast.Name, ast.Attribute)))
     return {n.id if isinstance(n, ast.Name) else n.attr for n in found}

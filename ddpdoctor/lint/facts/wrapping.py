@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ddpdoctor.lint.facts import vocabulary
 from ddpdoctor.lint.facts.events import Access, Guard
 from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import External, Instance, Items, Made, Method, Site
 from ddpdoctor.lint.facts.values import FALSE, TRUE, Value, unknown
 
@@ -64,7 +65,7 @@ def _unique(frame: Frame, network: Value) -> bool:
 def _function_at(tree: ast.AST, line: int) -> ast.AST | None:
     """The innermost function around a line."""
     best: ast.AST | None = None
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or 0):
             best = node
     return best

@@ -8,6 +8,7 @@ import re
 from ddpdoctor.lint.facts.events import Call, Guard
 from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.modules import Module
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.values import Value
 
 #: calls that write a file, with the position and name of the path
@@ -81,7 +82,7 @@ def one_path(call: Call, path: Value, node: ast.expr | None) -> bool:
 
 def _assignments(module: Module) -> list[tuple[str, ast.expr]]:
     return [
-        (target.id, node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Assign)
+        (target.id, node.value) for node in module.nodes if isinstance(node, ast.Assign)
         for target in node.targets if isinstance(target, ast.Name)
     ]  # fmt: skip
 
@@ -90,7 +91,7 @@ def _spelled_out(assigned: list[tuple[str, ast.expr]], node: ast.expr, depth: in
     """The expression's source, with that of the variables in it."""
     parts = [ast.unparse(node)]
     if depth:
-        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        names = {n.id for n in walk(node) if isinstance(n, ast.Name)}
         parts += [_spelled_out(assigned, value, depth - 1) for name, value in assigned if name in names]
     return " ".join(parts)
 
@@ -117,7 +118,7 @@ def _harmless(guard: Guard) -> bool:
     except SyntaxError:
         return False
     return all(
-        isinstance(n.func, ast.Name) and n.func.id in _PLAIN_CALLS for n in ast.walk(tree) if isinstance(n, ast.Call)
+        isinstance(n.func, ast.Name) and n.func.id in _PLAIN_CALLS for n in walk(tree) if isinstance(n, ast.Call)
     )
 
 

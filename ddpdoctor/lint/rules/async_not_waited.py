@@ -39,6 +39,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -92,9 +93,9 @@ def _lost(facts: ModuleFacts, call: Call) -> str:
     target = statement.targets[0]
     if not isinstance(target, ast.Name):
         return ""
-    reads = [n for n in ast.walk(scope) if isinstance(n, ast.Name) and n.id == target.id and _is_read(n)]
+    reads = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == target.id and _is_read(n)]
     if not reads:
-        shared = any(isinstance(n, (ast.Global, ast.Nonlocal)) and target.id in n.names for n in ast.walk(scope))
+        shared = any(isinstance(n, (ast.Global, ast.Nonlocal)) and target.id in n.names for n in walk(scope))
         if shared or isinstance(scope, ast.Module) or _something_waits(scope):
             return ""
         return f"`{target.id}` is never waited for"
@@ -113,7 +114,7 @@ def _scope(facts: ModuleFacts, node: ast.AST) -> ast.AST:
 
 
 def _something_waits(scope: ast.AST) -> bool:
-    return any(isinstance(n, ast.Attribute) and n.attr in _WAITS for n in ast.walk(scope))
+    return any(isinstance(n, ast.Attribute) and n.attr in _WAITS for n in walk(scope))
 
 
 def _overwritten(facts: ModuleFacts, statement: ast.Assign, name: str, reads: list[ast.Name]) -> str:
@@ -131,4 +132,4 @@ def _overwritten(facts: ModuleFacts, statement: ast.Assign, name: str, reads: li
 
 def _leaves(loop: ast.AST) -> bool:
     """The loop may well run once."""
-    return any(isinstance(n, (ast.Break, ast.Return)) for n in ast.walk(loop))
+    return any(isinstance(n, (ast.Break, ast.Return)) for n in walk(loop))

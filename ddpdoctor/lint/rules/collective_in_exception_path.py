@@ -46,6 +46,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import tries
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.reach import Reached
 from ddpdoctor.lint.facts.residual import rank_decided
 from ddpdoctor.lint.facts.things import Site
@@ -63,7 +64,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Every `try` of the file: its `finally`, its handlers, and what they swallow."""
     if not facts.reached and not facts.named(_DESTROY):
         return
-    for node in ast.walk(facts.module.tree):
+    for node in facts.module.nodes:
         if not isinstance(node, ast.Try):
             continue
         if node.finalbody:
@@ -112,14 +113,14 @@ def _meets_others(facts: ModuleFacts, block: list[ast.stmt]) -> bool:
 
 def _blocks_of(facts: ModuleFacts, node: ast.Try) -> Iterator[list[ast.stmt]]:
     """The `with` blocks that run at the `yield` in this `try`."""
-    if not any(isinstance(n, ast.Yield) for s in node.body for n in ast.walk(s)):
+    if not any(isinstance(n, ast.Yield) for s in node.body for n in walk(s)):
         return
     owner: ast.AST | None = node
     while owner is not None and not isinstance(owner, ast.FunctionDef):
         owner = facts.parents.get(owner)
     if owner is None:
         return
-    for user in ast.walk(facts.module.tree):
+    for user in facts.module.nodes:
         if isinstance(user, ast.With) and any(owner.name in tries.names_in(i.context_expr) for i in user.items):
             yield user.body
 
@@ -183,7 +184,7 @@ def _may_fail_alone(facts: ModuleFacts, node: ast.Try, before: Site | None, op: 
     """A backward fails by itself; another collective's block must hold a call that can fail on one rank."""
     if op.startswith("backward"):
         return True
-    for call in (n for statement in node.body for n in ast.walk(statement) if isinstance(n, ast.Call)):
+    for call in (n for statement in node.body for n in walk(statement) if isinstance(n, ast.Call)):
         earlier = before is None or (call.lineno, call.col_offset) < (before.line, before.column - 1)
         if earlier and not _harmless(facts, call):
             return True
@@ -203,7 +204,7 @@ def _harmless(facts: ModuleFacts, call: ast.Call) -> bool:
 
 def _leaves_at_once(handler: ast.ExceptHandler) -> bool:
     """`os._exit` does not run `finally`."""
-    return any(isinstance(n, ast.Attribute) and n.attr in ("_exit", "abort", "kill") for n in ast.walk(handler))
+    return any(isinstance(n, ast.Attribute) and n.attr in ("_exit", "abort", "kill") for n in walk(handler))
 
 
 def _on_all_ranks(item: Reached) -> bool:
@@ -213,7 +214,7 @@ def _on_all_ranks(item: Reached) -> bool:
 def _tells_outcome(body: list[ast.stmt], here: Site, outcome: set[str]) -> bool:
     """The call stands under a condition on what the guarded block left behind, or on the exception itself."""
     for statement in body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             inside = isinstance(node, ast.If) and node.lineno <= here.line <= (node.end_lineno or 0)
             if inside and isinstance(node, ast.If):
                 names = tries.names_in(node.test)

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.renames import asks_version
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
@@ -68,7 +69,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _prose(tree: ast.Module) -> set[int]:
     """Strings that stand alone as statements: docstrings, and code switched off by quotes."""
-    return {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)}
+    return {id(n.value) for n in walk(tree) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)}
 
 
 def _imports(node: ast.AST) -> bool:

@@ -44,6 +44,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.events import Iteration
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.reach import Reached
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
@@ -95,5 +96,5 @@ def _cut(iteration: Iteration) -> bool:
     tree: ast.AST = function.node if function is not None else iteration.context.module.tree
     return any(
         isinstance(node, ast.Slice) and node.lower is None and node.upper is not None and node.step is None
-        for node in ast.walk(tree)
+        for node in walk(tree)
     )

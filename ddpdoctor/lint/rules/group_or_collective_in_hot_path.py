@@ -45,6 +45,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.events import Call, Turn
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -102,7 +103,7 @@ def _under_test(body: list[ast.stmt], line: int) -> bool:
     return any(
         isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try)) and node.lineno <= line <= (node.end_lineno or 0)
         for statement in body
-        for node in ast.walk(statement)
+        for node in walk(statement)
     )
 
 
@@ -121,11 +122,9 @@ def _is_over_batches(turn: Turn) -> bool:
     """Not a loop over epochs: a barrier in each of them is harmless."""
     if loaders.loader_of(turn.over) is not None or (turn.over is not None and "prepared" in turn.over.tags):
         return True
-    inner = [n for n in ast.walk(turn.node) if isinstance(n, (ast.For, ast.While)) and n is not turn.node]
-    own = any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in ast.walk(turn.node))
-    return own and not any(
-        isinstance(n, ast.Attribute) and n.attr == "backward" for loop in inner for n in ast.walk(loop)
-    )
+    inner = [n for n in walk(turn.node) if isinstance(n, (ast.For, ast.While)) and n is not turn.node]
+    own = any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(turn.node))
+    return own and not any(isinstance(n, ast.Attribute) and n.attr == "backward" for loop in inner for n in walk(loop))
 
 
 def _conditional(call: Call, loop: Turn) -> bool:

@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 
@@ -73,7 +74,7 @@ def _asks_environment(test: ast.expr) -> bool:
     return any(
         (isinstance(n, ast.Attribute) and n.attr in ("environ", "getenv"))
         or (isinstance(n, ast.Constant) and n.value in ("MASTER_PORT", "MASTER_ADDR", "RANK", "WORLD_SIZE"))
-        for n in ast.walk(test)
+        for n in walk(test)
     )
 
 

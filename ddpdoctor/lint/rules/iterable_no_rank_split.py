@@ -46,6 +46,7 @@ from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
 from ddpdoctor.lint.facts.names import external_bases, find_method, mro
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Instance
 from ddpdoctor.lint.facts.values import Value
 from ddpdoctor.lint.rule import LintRule
@@ -116,7 +117,7 @@ def _of_functions(module: Module, words: set[str]) -> set[str]:
 
 def _identifiers(node: ast.AST) -> set[str]:
     words: set[str] = set()
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Name):
             words.add(inner.id)
         elif isinstance(inner, ast.Attribute):

@@ -118,7 +118,7 @@ def _trains_on(facts: ModuleFacts, made: Made, index: int) -> bool:
 
 def _thaws(facts: ModuleFacts) -> bool:
     """Somewhere gradients are switched on again: that is a game of two networks, or a schedule."""
-    for node in ast.walk(facts.module.tree):
+    for node in facts.module.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
             if node.targets[0].attr == "requires_grad" and not _is_false(node.value):
                 return True

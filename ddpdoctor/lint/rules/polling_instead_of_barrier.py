@@ -39,6 +39,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -56,7 +57,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`while not exists(path): sleep()` in a file that takes part in a process group."""
     if not facts.distributed:
         return
-    for node in ast.walk(facts.module.tree):
+    for node in facts.module.nodes:
         if isinstance(node, ast.While) and _polls(node) and not _behind_barrier(facts, node):
             message = (
                 "this waits for a file, which is there before it is whole and may be an old one: use a barrier after "
@@ -72,23 +73,23 @@ def _polls(loop: ast.While) -> bool:
         tested = {n for s in loop.body if isinstance(s, ast.If) for n in _calls(s.test) & _ASKS if _breaks(s)}
     if not tested or "sleep" not in {n for s in loop.body for n in _calls(s)}:
         return False
-    deadline = any(isinstance(n, (ast.Raise, ast.Compare)) for n in ast.walk(loop)) or _words(loop) & _DEADLINE
+    deadline = any(isinstance(n, (ast.Raise, ast.Compare)) for n in walk(loop)) or _words(loop) & _DEADLINE
     return not deadline
 
 
 def _breaks(statement: ast.If) -> bool:
-    return any(isinstance(n, (ast.Break, ast.Return)) for n in ast.walk(statement))
+    return any(isinstance(n, (ast.Break, ast.Return)) for n in walk(statement))
 
 
 def _calls(node: ast.AST) -> set[str]:
     """Names of what is called in it."""
-    found = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
+    found = (n.func for n in walk(node) if isinstance(n, ast.Call))
     return {f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else "" for f in found}
 
 
 def _words(node: ast.AST) -> set[str]:
     names = _calls(node) - {"sleep"}
-    return names | {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - {"time", "os"}
+    return names | {n.id for n in walk(node) if isinstance(n, ast.Name)} - {"time", "os"}
 
 
 def _behind_barrier(facts: ModuleFacts, loop: ast.While) -> bool:
@@ -100,5 +101,5 @@ def _behind_barrier(facts: ModuleFacts, loop: ast.While) -> bool:
     met = (item for item in facts.reached if item.op.op != "init_process_group")
     if any(item.within(facts.module.path, first, loop.lineno - 1) is not None for item in met):
         return True
-    before = (n for n in ast.walk(scope) if getattr(n, "lineno", loop.lineno) < loop.lineno)
+    before = (n for n in walk(scope) if getattr(n, "lineno", loop.lineno) < loop.lineno)
     return any(isinstance(n, ast.Attribute) and n.attr in _BARRIERS for n in before)

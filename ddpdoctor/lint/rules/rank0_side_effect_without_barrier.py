@@ -131,7 +131,7 @@ def _waits(facts: ModuleFacts, done: Site, used: Site) -> bool:
     here = facts.module.path
     if any(item.within(here, done.line, used.end_line) is not None for item in facts.reached):
         return True
-    for node in ast.walk(facts.module.tree):
+    for node in facts.module.nodes:
         line = getattr(node, "lineno", 0)
         if not done.line <= line <= used.end_line:
             continue

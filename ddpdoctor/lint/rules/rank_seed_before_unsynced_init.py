@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import seeds, vocabulary
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.order import surely_before
 from ddpdoctor.lint.facts.things import External
 from ddpdoctor.lint.rule import LintRule
@@ -95,9 +96,7 @@ def _all_reduces(facts: ModuleFacts) -> list[Call]:
 def _of_gradient(call: Call) -> bool:
     """`all_reduce(p.grad)` or `all_reduce(p.grad.data)`."""
     tensor = call.node.args[0] if call.node.args else None
-    return isinstance(tensor, ast.expr) and any(
-        isinstance(n, ast.Attribute) and n.attr == "grad" for n in ast.walk(tensor)
-    )
+    return isinstance(tensor, ast.expr) and any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in walk(tensor))
 
 
 def _of_parameter(call: Call) -> bool:

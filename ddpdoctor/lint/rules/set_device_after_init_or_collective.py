@@ -88,7 +88,7 @@ def _fix(facts: ModuleFacts, early: Call, setter: Call) -> Fix | None:
     """Swap two neighbouring one-line statements, unless the device is computed from the group."""
     if "rank" in setter.args[0].tags if setter.args else True:
         return None
-    for node in ast.walk(facts.module.tree):
+    for node in facts.module.nodes:
         body = getattr(node, "body", None)
         for first, second in itertools.pairwise(body) if isinstance(body, list) else ():
             if _is(first, early) and _is(second, setter) and first.lineno == first.end_lineno:

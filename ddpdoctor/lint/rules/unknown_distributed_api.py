@@ -62,7 +62,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         elif _is_reduction(facts, node.value, aliases) and node.attr not in torch_api.REDUCTIONS:
             meant = "AVG" if node.attr in ("MEAN", "AVERAGE") else _close(node.attr, torch_api.REDUCTIONS)
             yield facts.finding(RULE, node, f"ReduceOp has no {node.attr}{_hint(meant)}")
-    for statement in ast.walk(facts.module.tree):
+    for statement in facts.module.nodes:
         if isinstance(statement, ast.ImportFrom) and statement.module == _PACKAGE and not statement.level:
             for alias in statement.names:
                 if alias.name != "*" and not _guarded(facts, statement):
@@ -72,13 +72,13 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _attributes(facts: ModuleFacts) -> Iterator[ast.Attribute]:
-    return (n for n in ast.walk(facts.module.tree) if isinstance(n, ast.Attribute))
+    return (n for n in facts.module.nodes if isinstance(n, ast.Attribute))
 
 
 def _aliases(facts: ModuleFacts) -> set[str]:
     """Names that mean torch.distributed everywhere in the file."""
     meant: dict[str, set[str]] = {}
-    for node in ast.walk(facts.module.tree):
+    for node in facts.module.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 meant.setdefault(alias.asname or alias.name.partition(".")[0], set()).add(
@@ -183,7 +183,7 @@ def _asked_for(facts: ModuleFacts) -> set[str]:
     """Names that the file asks for as text: `hasattr(dist, "name")`."""
     return {
         a.value
-        for n in ast.walk(facts.module.tree)
+        for n in facts.module.nodes
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in ("hasattr", "getattr", "setattr")
         for a in n.args[1:2]
         if isinstance(a, ast.Constant) and isinstance(a.value, str)

@@ -42,6 +42,7 @@ from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.modules import ClassInfo
 from ddpdoctor.lint.facts.names import find_method
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Instance, Made
 from ddpdoctor.lint.facts.values import Value
 from ddpdoctor.lint.rule import LintRule
@@ -86,9 +87,9 @@ def _class_of(value: Value | None) -> ClassInfo | None:
 def _draw(facts: ModuleFacts, data: ClassInfo) -> str:
     """The numpy function that the data set draws with; "" where it draws none, or looks after its generator."""
     getter = find_method(facts.analysis, data, "__getitem__")
-    if getter is None or any(isinstance(n, ast.Attribute) and n.attr in _OWN for n in ast.walk(data.node)):
+    if getter is None or any(isinstance(n, ast.Attribute) and n.attr in _OWN for n in walk(data.node)):
         return ""
-    for node in ast.walk(getter.node):
+    for node in walk(getter.node):
         func = node.func if isinstance(node, ast.Call) else None
         inner = func.value if isinstance(func, ast.Attribute) else None
         if isinstance(func, ast.Attribute) and isinstance(inner, ast.Attribute) and inner.attr == "random":
