@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from ddpdoctor.repro import runner
 from ddpdoctor.repro.case import Case
@@ -18,6 +19,13 @@ CASES = [case for case in load_all(root()) if forms.has_forms(case)]
 #: one that hangs by its data and one that dies
 FEW = [("uneven-inputs", SPAWNED), ("rank-conditional-collective", PACKAGED), ("dtype-mismatch", PACKAGED)]
 ALL = [(case.name, form) for form in (PACKAGED, SPAWNED) for case in CASES]
+#: what is not the same yet, and why
+OPEN = {("rank-missing-at-init", SPAWNED): "before a rank has joined, only a launcher's environment tells which it is"}
+
+
+def _param(name: str, form: str) -> ParameterSet:
+    known = [pytest.mark.xfail(reason=OPEN[name, form], strict=True)] if (name, form) in OPEN else []
+    return pytest.param(name, form, marks=known)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -54,7 +62,7 @@ def test_the_verdict_is_the_same(name: str, form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "form"), [entry for entry in ALL if entry not in FEW])
+@pytest.mark.parametrize(("name", "form"), [_param(*entry) for entry in ALL if entry not in FEW])
 def test_the_verdict_is_the_same_for_all_others(name: str, form: str, tmp_path: Path) -> None:
     _check(name, form, tmp_path)
 
