@@ -13,7 +13,18 @@ from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.facts.things import Function, Instance, Site
 from ddpdoctor.lint.facts.trace import Trace, prune
-from ddpdoctor.lint.facts.values import EVERY_RANK, NONE, Atom, Symbol, Value, of_thing, per_rank, unknown
+from ddpdoctor.lint.facts.values import (
+    EVERY_RANK,
+    NO_TAGS,
+    NONE,
+    Atom,
+    Symbol,
+    Taint,
+    Value,
+    of_thing,
+    per_rank,
+    unknown,
+)
 from ddpdoctor.lint.facts.wrapping import Wrap
 
 #: how deep calls are followed
@@ -182,7 +193,7 @@ class Analysis:
         inner = Frame(
             info.module, info, env, function.closure, frame.mask, loops=frame.loops, guards=frame.guards,
             no_grad=frame.no_grad, handler=frame.handler, calls=(*frame.calls, info.qualname),
-            chain=(*frame.chain, site), withs=frame.withs,
+            chain=(*frame.chain, site), withs=frame.withs, entered=len(frame.guards),
         )  # fmt: skip
         if not self.silent:
             self.ran.add(info)
@@ -216,9 +227,11 @@ class Analysis:
         if len(returns) == 1:
             return returns[0][1]
         mask, value = returns[0]
+        truths = () if frame.apart is None else (Symbol(hash(("apart", id(frame.function))), Taint.RANK_LOCAL),)
         for more_mask, more in returns[1:]:
             if more != value:
-                value = choose((), value, mask, more, more_mask, ("return", id(frame.function), len(returns)))
+                value = choose(truths, value, mask, more, more_mask, ("return", id(frame.function), len(returns)))
+                value = value._replace(tags=value.tags | (frame.apart or NO_TAGS))
             mask |= more_mask
         return value
 

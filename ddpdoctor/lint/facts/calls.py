@@ -12,7 +12,7 @@ from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.names import find_method
 from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Method, Site, Table
 from ddpdoctor.lint.facts.trace import Scope
-from ddpdoctor.lint.facts.values import ORIGIN, Taint, Value, join_tags, of_thing, unknown
+from ddpdoctor.lint.facts.values import ORIGIN, Symbol, Taint, Value, join_tags, of_thing, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -110,7 +110,12 @@ def follow(
         return unknown("not followed", site)
     if outcome.trace:
         frame.out.append(Scope(function.info.name, outcome.trace, site))
-    for key, value in outcome.stores.items():
+    from ddpdoctor.lint.facts.statements import chosen_here
+
+    own = function.receiver.atoms[0] if function.receiver is not None else None
+    for key, stored in outcome.stores.items():
+        mine = isinstance(own, Symbol) and key[0] == own.key and node is not None
+        value = chosen_here(frame, node, stored) if mine and node is not None else stored
         frame.stores[key] = value
         analysis.heap[key] = value
     if node is not None and outcome.resets:

@@ -182,8 +182,11 @@ class _Comparison:
     ) -> None:
         first = next((c for c in walk_one(cell) if isinstance(c.step, Op)), None)
         if first is None or not isinstance(first.step, Op):
-            if isinstance(cell.step, Exit) and cell.step.kind == "break" and looped and cell.guard is not None:
-                self._report_break(cell.step, cell.guard, lacks, runs, found, whole)
+            if looped and isinstance(cell.step, Exit):
+                own = self.left_exits if exits_of_other is self.right_exits else self.right_exits
+                guard, step = _left_through(cell.step, cell.guard, own)
+                if guard is not None:
+                    self._report_break(step, guard, lacks, runs, found, whole)
             return
         left: Exit | None = None
         branch = first.guard
@@ -210,7 +213,7 @@ class _Comparison:
         whole: tuple[list[Cell], list[Cell]],
     ) -> None:
         """`lacks` leaves the loop at its end; `runs` goes round again."""
-        again = next((c for c in whole[1] if isinstance(c.step, Op)), None)
+        again = next((c for c in _surely(whole[1]) if isinstance(c.step, Op)), None)
         if again is not None and isinstance(again.step, Op):
             found.append(
                 Divergence(
@@ -218,6 +221,23 @@ class _Comparison:
                     names(whole[1]), names(whole[0]), True, self.local is not None,
                 )
             )  # fmt: skip
+
+
+def _surely(cells: list[Cell]) -> list[Cell]:
+    """Cells that a turn comes to whatever its unknown conditions say, loops opened."""
+    found: list[Cell] = []
+    for cell in cells:
+        found.append(cell)
+        if isinstance(cell.step, Loop):
+            found.extend(_surely(_flat(cell.sides[0])))
+    return found
+
+
+def _left_through(step: Exit, guard: Alt | None, own: list[tuple[Alt, Exit]]) -> tuple[Alt | None, Exit]:
+    """The branch through which a rank left a loop, and how: `break`, or the `return` that ends the loop with it."""
+    if step.kind == "break":
+        return guard, step
+    return next(((a, e) for a, e in own if e.kind == "return" == step.kind), (None, step))
 
 
 def _flat(cell: Cell | None) -> list[Cell]:

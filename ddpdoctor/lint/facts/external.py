@@ -18,6 +18,7 @@ from ddpdoctor.lint.facts.values import (
     TRUE,
     WORLD,
     WORLD_NUMBER,
+    Symbol,
     Taint,
     Value,
     const,
@@ -147,6 +148,8 @@ def _made(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, no
     for value in values:
         tags |= value.tags
     pure = path.startswith(vocabulary.PURE_PREFIXES)
+    # what kind of thing data is, is the same on all ranks
+    pure = pure and path not in ("builtins.isinstance", "builtins.hasattr", "builtins.type", "builtins.callable")
     taint = Taint.RANK_LOCAL if pure and any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
     kept = tags & _DATA if pure else tags & ORIGIN
     if path in ("torch.initial_seed", "torch.seed"):
@@ -238,6 +241,11 @@ def overwrite(frame: Frame, argument: ast.expr) -> None:
     if isinstance(argument, (ast.List, ast.Tuple)):
         for element in argument.elts:
             overwrite(frame, element)
+    if isinstance(argument, ast.Attribute) and isinstance(argument.value, ast.Name):
+        owner = frame.env.get(argument.value.id)
+        atom = owner.atoms[0] if owner is not None and len(owner.atoms) == 1 else None
+        if isinstance(atom, Symbol):
+            frame.stores[(atom.key, argument.attr)] = unknown("reduced", id(argument), taint=Taint.UNIFORM)
     if isinstance(argument, ast.Name):
         symbol = unknown("reduced", id(argument), taint=Taint.UNIFORM)
         before = frame.env.get(argument.id)

@@ -40,10 +40,27 @@ class Frame:
     dropped: ast.expr | None = None
     #: nested functions defined here
     nested: list[FunctionInfo] = field(default_factory=list)
+    #: guards that callers brought along
+    entered: int = 0
+    #: tags of the data of each rank that decided which `return` it took; None where no such data did
+    apart: frozenset[str] | None = None
 
     @property
     def alive(self) -> bool:
         return self.mask != 0
+
+
+def decided_by(frame: Frame, node: ast.AST) -> frozenset[str] | None:
+    """Tags of the data of each rank on which it depends, in this function, whether the node runs; None without such."""
+    tags: frozenset[str] | None = None
+    line = getattr(node, "lineno", 0)
+    for guard in frame.guards[frame.entered :]:
+        # a guard stays behind a branch that has left: what follows is no choice of this rank's data alone
+        if guard.site.file == frame.module.path and guard.site.line <= line <= guard.site.end_line:
+            atom = guard.truth[0]
+            if len(guard.truth) == 1 and isinstance(atom, Symbol) and atom.taint is Taint.RANK_LOCAL:
+                tags = (tags or frozenset()) | guard.value.tags
+    return tags
 
 
 #: what a program that is not distributed uses instead of a rank, a sampler, a group

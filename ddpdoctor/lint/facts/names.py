@@ -332,11 +332,13 @@ def _stored(analysis: Analysis, owner: Value, thing: Instance, name: str) -> Val
     from ddpdoctor.lint.facts.expressions import evaluate
 
     values: list[Value] = []
+    running = False
     for info in mro(analysis, thing.info):
         for method in info.stores.get(name, ()):
             value = _stores_of(analysis, owner, thing, method).get(name)
             if value is not None:
                 values.append(value)
+            running = running or (value is None and method.name != "__init__" and method in analysis.stack)
         if not values and name in info.constants:
             analysis.silent += 1
             values.append(evaluate(analysis, Frame(info.module), info.constants[name]))
@@ -346,6 +348,8 @@ def _stored(analysis: Analysis, owner: Value, thing: Instance, name: str) -> Val
     if not values:
         return None
     first = values[0]
+    if running and all(v.known for v in values):
+        return unknown("attribute", id(thing.info), name)
     if all(v == first for v in values[1:]):
         return first
     informative = [v for v in values if v.thing is not None or len(v.atoms) > 1]

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddpdoctor.lint.facts import frameworks, modules, vocabulary
+from ddpdoctor.lint.facts import batches, frameworks, modules, vocabulary
 from ddpdoctor.lint.facts.events import Branch, Guard, Iteration, Turn
 from ddpdoctor.lint.facts.expressions import evaluate, text_of
-from ddpdoctor.lint.facts.frame import Frame, merge
+from ddpdoctor.lint.facts.frame import Frame, decided_by, merge
 from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.things import Class, Function, Items, Made
+from ddpdoctor.lint.facts.things import Class, Function, Instance, Items, Made
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node, Op
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
@@ -198,6 +198,8 @@ def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
 def _for(analysis: Analysis, frame: Frame, node: Any) -> None:
     over = evaluate(analysis, frame, node.iter)
     iterated, element = iterated_of(over)
+    if frame.no_grad and element is not None and batches.same_everywhere(iterated):
+        element = batches.alike(element)
     turn = Turn(node, analysis.site(frame, node), iterated, text_of(node.target))
     if not analysis.silent:
         index = len(analysis.calls)
@@ -270,6 +272,9 @@ def _leave(kind: str) -> Callable[[Analysis, Frame, Any], None]:
 def _return(analysis: Analysis, frame: Frame, node: Any) -> None:
     value = evaluate(analysis, frame, node.value) if node.value is not None else Value((None,), Taint.UNIFORM)
     frame.returns.append((frame.mask, value))
+    apart = decided_by(frame, node)
+    if apart is not None:
+        frame.apart = apart | (frame.apart or NO_TAGS)
     if frameworks.steps_by_itself(analysis, frame.function) and not (value.known and value.constant is None):
         frame.out.append(Op("backward (Lightning)", None, analysis.site(frame, node)))
     frame.out.append(Exit("return", analysis.site(frame, node)))
@@ -305,6 +310,8 @@ def _aug_assign(analysis: Analysis, frame: Frame, node: Any) -> None:
     load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target) if isinstance(
         node.target, ast.Name) else None  # fmt: skip
     left = evaluate(analysis, frame, load) if load is not None else unknown("augmented", id(node))
+    if isinstance(node.target, ast.Attribute):
+        left = evaluate(analysis, frame, node.target)
     right = evaluate(analysis, frame, node.value)
     assign(analysis, frame, node.target, binary(type(node.op).__name__, left, right))
 
@@ -322,7 +329,8 @@ def assign(analysis: Analysis, frame: Frame, target: ast.expr, value: Value) -> 
         _unpack(analysis, frame, target.elts, value)
     elif isinstance(target, ast.Attribute):
         owner = evaluate(analysis, frame, target.value)
-        _store_attribute(analysis, frame, owner, target.attr, value)
+        kept = chosen_here(frame, target, value) if isinstance(owner.thing, Instance) else value
+        _store_attribute(analysis, frame, owner, target.attr, kept)
     elif isinstance(target, ast.Subscript):
         evaluate(analysis, frame, target.value)
         evaluate(analysis, frame, target.slice)
@@ -342,6 +350,14 @@ def _unpack(analysis: Analysis, frame: Frame, targets: list[ast.expr], value: Va
 
 def _element_taint(value: Value) -> Taint:
     return Taint.RANK_LOCAL if value.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+
+
+def chosen_here(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """What an attribute holds behind a branch on data of each rank: something else on another rank."""
+    apart = decided_by(frame, node)
+    if apart is None or value.thing is not None:
+        return value
+    return unknown("chosen", value.atoms, id(node), taint=Taint.RANK_LOCAL, tags=value.tags | apart)
 
 
 def _store_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, value: Value) -> None:

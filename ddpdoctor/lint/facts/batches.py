@@ -1,0 +1,42 @@
+"""What a loader's batches are on each rank: a share of the data, or all of it in the same order."""
+
+from __future__ import annotations
+
+from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts.things import Instance, Items, Made
+from ddpdoctor.lint.facts.values import Taint, Value, unknown
+
+_BY_RANK = frozenset({"rank", "local_rank", "world", "shard", "block", "prepared"})
+
+
+def same_everywhere(over: Value) -> bool:
+    """Every rank goes through all of the data in one order: evaluation that each rank repeats for itself."""
+    made = over.thing
+    if not isinstance(made, Made) or made.path != vocabulary.LOADER or made.opaque or over.tags & _BY_RANK:
+        return False
+    shuffle = made.argument(2, "shuffle")
+    chosen = (made.argument(3, "sampler"), made.argument(4, "batch_sampler"))
+    if any(v is not None and not (v.known and v.constant is None) for v in chosen):
+        return False
+    plain = shuffle is None or (shuffle.known and shuffle.constant is False)
+    dataset = made.argument(0, "dataset")
+    return plain and dataset is not None and not _differs(dataset)
+
+
+def _differs(value: Value, depth: int = 0) -> bool:
+    """The data, or something that it is made from, depends on the rank."""
+    if value.tags & _BY_RANK or len(value.atoms) > 1:
+        return True
+    thing = value.thing
+    if isinstance(thing, (Instance, Made)) and depth < 3:
+        return any(_differs(v, depth + 1) for v in (*thing.args, *(v for _, v in thing.keywords)))
+    return False
+
+
+def alike(element: Value) -> Value:
+    """A batch that is the same on all ranks, so no rank decides something else by it."""
+    if isinstance(element.thing, Items):
+        return element._replace(thing=Items(tuple(alike(i) for i in element.thing.items)))
+    if "batch" not in element.tags:
+        return element
+    return unknown("same batch", element.atoms, taint=Taint.UNKNOWN, tags=element.tags - {"batch"})
