@@ -38,6 +38,8 @@ MOST_MEMORY = 3 << 29
 MOST_SECONDS = 20.0
 #: files that may end a reading process before the rest of its share is given up
 MOST_DEATHS = 16
+#: nanoseconds between newest operations of ranks that cannot be of one run
+OTHER_RUN_NS = 3_600_000_000_000
 #: exit status of a reading process that ran out of its memory
 _OUT_OF_MEMORY = 77
 #: fewer files than this are not worth another process
@@ -72,6 +74,8 @@ class _Share:
 
 def read_all(files: Sequence[File], rank_of: Callable[[str], int | None], *, processes: int | None = None) -> Dumps:
     """Read all dumps. `rank_of` tells the rank from a file's name where the dump itself does not; never raises."""
+    if not files:
+        return Dumps({}, {}, (), RankSet(), RankSet())
     count = max(1, min(processes or _processors(), len(files) // _SHARE))
     bounds = [len(files) * n // count for n in range(count + 1)]
     return _joined(files, _shares([files[a:b] for a, b in itertools.pairwise(bounds)]), rank_of)
@@ -212,8 +216,22 @@ def _joined(files: Sequence[File], shares: Iterable[_Share], rank_of: Callable[[
                 members[Rank(rank)] = table.member(Rank(rank), found, numbers, groups)
                 names[Rank(rank)] = file.name
                 sources[found.rank is None].append(Rank(rank))
-    by_content, by_name = (RankSet.of(ranks) for ranks in sources)
+    for rank in _stale(members):
+        gaps.append(
+            _gap(rank, f"{plain(names[rank])}: over an hour older than the others, of an earlier run: not used")
+        )
+        del members[rank], names[rank]
+    by_content, by_name = (RankSet.of(rank for rank in ranks if rank in members) for ranks in sources)
     return Dumps(members, names, tuple(gaps), by_content, by_name)
+
+
+def _stale(members: Mapping[Rank, Member]) -> list[Rank]:
+    """Ranks whose newest operation is far older than most ranks': a job that hangs stops everywhere within minutes."""
+    times = sorted(member.newest_ns for member in members.values() if member.newest_ns > 0)
+    if not times:
+        return []
+    limit = times[len(times) // 2] - OTHER_RUN_NS
+    return [rank for rank, member in members.items() if 0 < member.newest_ns < limit]
 
 
 def _gap(rank: int | None, reason: str) -> Gap:

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     report = cited(verdict.examine(found, dumps))
     if args.json and args.json != "-":
         _save_json(report, args.json)
-    if args.matrix and args.json != "-":
+    if args.matrix and args.json != "-" and args.format == "terminal":
         sys.stdout.write(_matrix(verdict.crowd(found, dumps)))
     sys.stdout.write(_rendered(report, "json" if args.json == "-" else args.format, args.paths))
     return ExitCode.OK if report.outcome is Outcome.HEALTHY else ExitCode.FOUND

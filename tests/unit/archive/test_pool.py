@@ -92,3 +92,17 @@ def test_of_two_dumps_of_a_rank_the_younger_counts(folder: Path) -> None:
     dumps = pool.read_all(files(folder), rank_of)
     assert len(dumps.members[3].ring.steps) == 30  # type: ignore[index]
     assert [gap.rank for gap in dumps.gaps] == [3]
+
+
+def test_a_dump_that_an_earlier_run_left_is_not_used(folder: Path) -> None:
+    older = pickle.loads((folder / "nccl_trace_rank_3").read_bytes())
+    for entry in older["entries"]:
+        entry["time_created_ns"] -= 2 * pool.OTHER_RUN_NS
+    (folder / "nccl_trace_rank_3").write_bytes(pickle.dumps(older, 2))
+    dumps = pool.read_all(files(folder), rank_of)
+    assert 3 not in dumps.members
+    assert [(gap.rank, "earlier run" in gap.reason) for gap in dumps.gaps] == [(3, True)]
+
+
+def test_no_files_need_no_process() -> None:
+    assert pool.read_all([], rank_of).members == {}
