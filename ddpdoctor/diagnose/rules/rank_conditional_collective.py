@@ -27,20 +27,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, source, whereabouts, wording
+from ddpdoctor.diagnose import shapes, source, stood, whereabouts, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.diagnose.special import special
-from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.stacks import Site
 
 RULE = Rule(
     code="DD203",
     name="rank-conditional-collective",
-    requires=frozenset({Source.PAGES}),
+    requires=frozenset({Source.CODE}),
     excludes=("DD204", "DD206", "DD210", "DD212", "DD213", "DD219"),
     lint=("DD111", "DD112", "DD114", "DD117"),
     fixture="rank-conditional-collective",
@@ -53,6 +53,34 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         extra = story.shape is Shape.EXTRA_CALL and not shapes.decided_alone(facts, story)
         if extra and story.act and story.act.site and special(facts, story) is None:
             yield _diagnosis(facts, story, story.act.site)
+    alone = stood.extra_call(facts) if facts.outcome is Outcome.HANG else None
+    if alone is not None:
+        yield _by_standing(facts, alone)
+
+
+def _by_standing(facts: Facts, extra: stood.Extra) -> Diagnosis:
+    """From stacks and source alone: what the ranks did before is not known, so it is at most likely."""
+    actors, others = wording.ranks(extra.actors), wording.ranks(extra.others)
+    blamed = Confidence.POSSIBLE if len(extra.actors) == len(extra.others) else Confidence.LIKELY
+    condition = (extra.where, extra.condition)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        blamed,
+        extra.culprits,
+        facts.waiting - extra.culprits,
+        f"only {actors} can come to {extra.op} at {wording.place(extra.site)}; "
+        f"{others} {wording.now(facts, extra.others)}",
+        f"Every rank of a group must enter the same collectives in the same order. {actors.capitalize()} "
+        f"{wording.verb(extra.actors, 'stands', 'stand')} in one that is reached only past a condition on the rank.",
+        _fix(extra.op, condition),
+        (facts.location(extra.actors, extra.site), *facts.standing_locations(extra.others)),
+        (
+            f"{wording.place(extra.where)} is reached only past `{extra.condition.text}`",
+            f"{others} {wording.verb(extra.others, 'stands', 'stand')} past no such condition",
+        ),
+    )
 
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
