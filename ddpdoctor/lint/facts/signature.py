@@ -88,7 +88,8 @@ def rank_parameters(analysis: Analysis, info: FunctionInfo) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name in _ranks_of(analysis, info, 0):
         if name in mine:
-            found[name] = RANK_NUMBERS
+            # it may be a local rank as well: a worker of one node, spawned in another file
+            found[name] = RANK_NUMBERS.tagged("spawned")
     return found
 
 
