@@ -2,7 +2,7 @@
 
 ## What it does
 Finds `break`, `continue` and `return` in a loop with collectives (a DDP backward is one) whose condition is data of
-one rank: its batch, its loss, its clock.
+one rank: its batch, its loss, its clock, or what an object (an early stopper) was told of them.
 
 ## Why it hangs
 Another rank's data says otherwise: that rank goes round again and waits in the next collective.
@@ -32,7 +32,8 @@ No automatic fix: which decision all ranks should take together is the author's.
 
 ## When it is wrong
 Only data that provably differs counts. A flag that went through a collective is the same everywhere and is not
-reported; nor is one computed by a function that could not be seen.
+reported; nor is one computed by a function that could not be seen, nor the loss of an evaluation that every rank
+repeats over all of the data in one order.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html
