@@ -10,6 +10,7 @@ from ddpdoctor.lint.facts.analysis import Analysis, site_of
 from ddpdoctor.lint.facts.compare import Divergence, divergences
 from ddpdoctor.lint.facts.events import Call, Iteration
 from ddpdoctor.lint.facts.modules import Module
+from ddpdoctor.lint.facts.nodes import parents
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.facts.reach import Reached, reached
 from ddpdoctor.lint.facts.things import Site
@@ -85,7 +86,7 @@ class ModuleFacts:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The syntax node that each node of this file stands in."""
-        return {child: node for node in self.module.nodes for child in ast.iter_child_nodes(node)}
+        return parents(self.module.nodes)
 
     @cached_property
     def assignments(self) -> list[tuple[str, ast.expr]]:

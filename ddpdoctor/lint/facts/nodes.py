@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import Any
 
 #: fields that hold no node, or one that says nothing by itself
@@ -37,4 +38,19 @@ def walk(root: ast.AST) -> list[ast.AST]:
                 found += [item for item in value if item is not None] if None in value else value
             elif value.__class__ not in _PLAIN:
                 append(value)
+    return found
+
+
+def parents(nodes: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
+    """For everything below the nodes that `walk` gave: the node that it stands in."""
+    found: dict[ast.AST, ast.AST] = {}
+    for node in nodes:
+        for name in _FIELDS[node.__class__]:
+            value: Any = getattr(node, name, None)
+            if value.__class__ is list:
+                for item in value:
+                    if item is not None:
+                        found[item] = node
+            elif value.__class__ not in _PLAIN:
+                found[value] = node
     return found

@@ -53,47 +53,47 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.torch_version > torch_api.NEWEST or "distributed" not in facts.module.text:
         return
     aliases = _aliases(facts)
-    patched = {n.attr for n in _attributes(facts) if not isinstance(n.ctx, ast.Load)} | _asked_for(facts)
-    for node in _attributes(facts):
-        if not isinstance(node.ctx, ast.Load) or node.attr in patched or _guarded(facts, node):
+    attributes = facts.module.of(ast.Attribute)
+    patched = {n.attr for n in attributes if not isinstance(n.ctx, ast.Load)} | _asked_for(facts)
+    for node in attributes:
+        if not isinstance(node.ctx, ast.Load) or node.attr in patched:
             continue
-        if _is_package(facts, node.value, aliases):
+        of_package = _is_package(facts, node.value, aliases)
+        if not (of_package or _is_reduction(facts, node.value, aliases)) or _guarded(facts, node):
+            continue
+        if of_package:
             yield from _name(facts, node, node.attr, fixable=True)
-        elif _is_reduction(facts, node.value, aliases) and node.attr not in torch_api.REDUCTIONS:
+        elif node.attr not in torch_api.REDUCTIONS:
             meant = "AVG" if node.attr in ("MEAN", "AVERAGE") else _close(node.attr, torch_api.REDUCTIONS)
             yield facts.finding(RULE, node, f"ReduceOp has no {node.attr}{_hint(meant)}")
-    for statement in facts.module.nodes:
-        if isinstance(statement, ast.ImportFrom) and statement.module == _PACKAGE and not statement.level:
+    for statement in facts.module.of(ast.ImportFrom):
+        if statement.module == _PACKAGE and not statement.level:
             for alias in statement.names:
                 if alias.name != "*" and not _guarded(facts, statement):
                     yield from _name(facts, alias, alias.name, fixable=False)
-        elif isinstance(statement, ast.Call):
-            yield from _keywords(facts, statement, aliases)
-
-
-def _attributes(facts: ModuleFacts) -> Iterator[ast.Attribute]:
-    return (n for n in facts.module.nodes if isinstance(n, ast.Attribute))
+    for call in facts.module.of(ast.Call):
+        yield from _keywords(facts, call, aliases)
 
 
 def _aliases(facts: ModuleFacts) -> set[str]:
     """Names that mean torch.distributed everywhere in the file."""
     meant: dict[str, set[str]] = {}
-    for node in facts.module.nodes:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                meant.setdefault(alias.asname or alias.name.partition(".")[0], set()).add(
-                    alias.name if alias.asname else alias.name.partition(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                full = f"{node.module}.{alias.name}" if not node.level else "."
-                meant.setdefault(alias.asname or alias.name, set()).add(full)
-        elif isinstance(node, ast.arg):
-            meant.setdefault(node.arg, set()).add("")
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            meant.setdefault(node.id, set()).add("")
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            meant.setdefault(node.name, set()).add("")
+    module = facts.module
+    for plain in module.of(ast.Import):
+        for alias in plain.names:
+            meant.setdefault(alias.asname or alias.name.partition(".")[0], set()).add(
+                alias.name if alias.asname else alias.name.partition(".")[0]
+            )
+    for source in module.of(ast.ImportFrom):
+        for alias in source.names:
+            full = f"{source.module}.{alias.name}" if not source.level else "."
+            meant.setdefault(alias.asname or alias.name, set()).add(full)
+    bound = {a.arg for a in module.of(ast.arg)}
+    bound.update(n.id for n in module.of(ast.Name) if not isinstance(n.ctx, ast.Load))
+    bound.update(d.name for d in (*module.of(ast.FunctionDef), *module.of(ast.AsyncFunctionDef)))
+    bound.update(c.name for c in module.of(ast.ClassDef))
+    for name in bound:
+        meant.setdefault(name, set()).add("")
     found = {name for name, targets in meant.items() if targets == {_PACKAGE}}
     return found | {f"{name}.distributed" for name, targets in meant.items() if targets == {"torch"}}
 
@@ -183,8 +183,8 @@ def _asked_for(facts: ModuleFacts) -> set[str]:
     """Names that the file asks for as text: `hasattr(dist, "name")`."""
     return {
         a.value
-        for n in facts.module.nodes
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in ("hasattr", "getattr", "setattr")
+        for n in facts.module.of(ast.Call)
+        if isinstance(n.func, ast.Name) and n.func.id in ("hasattr", "getattr", "setattr")
         for a in n.args[1:2]
         if isinstance(a, ast.Constant) and isinstance(a.value, str)
     }
