@@ -44,6 +44,8 @@ class Failure:
     status: int | None
     #: the rank only lost a peer, or was ended by the launcher
     victim: bool
+    #: what was raised last says that a peer has gone: this stands behind it, and may have been handled well
+    hidden: bool = False
 
     @property
     def died_by_signal(self) -> bool:
@@ -57,12 +59,11 @@ def find_masked(evidence: Evidence) -> tuple[Failure, ...]:
         if rank.exit is not None or rank.page is None or not _lives(rank):
             continue
         raised = _raised(rank) if is_masked(rank, evidence.timing.collected) else None
-        reasons = map(reason, rank.page.pending)
-        handled = [one for one in reasons if not is_peer_loss(one) and one.type not in _SIGNALS]
-        left = raised or _left_by_exit(rank)
-        if left or handled:
-            first = left or min(handled, key=lambda one: one.time)
-            found.append(Failure(rank.rank, first.time, first, None, is_peer_loss(first)))
+        own = [one for one in rank.page.pending if not is_peer_loss(reason(one)) and reason(one).type not in _SIGNALS]
+        last = raised or _left_by_exit(rank) or min(own, key=lambda one: reason(one).time, default=None)
+        if last is not None:
+            first = reason(last)
+            found.append(Failure(rank.rank, first.time, first, None, is_peer_loss(first), first is not last))
     return tuple(sorted(found, key=lambda failure: (failure.victim, failure.time, failure.rank)))
 
 
@@ -106,6 +107,8 @@ def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
     found = [failure for rank in dying if (failure := _failure(rank))]
     judged = [replace(failure, victim=failure.victim or _ended_by_launcher(failure, found)) for failure in found]
     if judged and all(failure.victim for failure in judged):
+        judged = [_uncovered(failure) for failure in judged]
+    if judged and all(failure.victim for failure in judged):
         known = {failure.rank for failure in judged}
         judged += [hidden for rank in evidence.ranks if rank.rank not in known and (hidden := _hidden(rank))]
     if judged and all(failure.victim for failure in judged) and not _somebody_left(evidence):
@@ -113,6 +116,14 @@ def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
         first = min((f for f in judged if f.raised), key=lambda failure: failure.time, default=None)
         judged = [replace(failure, victim=failure is not first) for failure in judged]
     return tuple(sorted(judged, key=lambda failure: (failure.victim, failure.time, failure.rank)))
+
+
+def _uncovered(failure: Failure) -> Failure:
+    """With what the rank was handling when it lost its peer, where that is a reason of its own."""
+    first = reason(failure.raised) if failure.raised else None
+    if first is None or first is failure.raised:
+        return failure
+    return replace(failure, time=first.time, raised=first, victim=False, hidden=True)
 
 
 def _somebody_left(evidence: Evidence) -> bool:
@@ -152,7 +163,7 @@ def _raised(rank: RankEvidence) -> Raised | None:
     if rank.page is None:
         return rank.raised
     ending = rank.page.ending
-    return reason(ending.raised) if ending and ending.kind is EndKind.EXCEPTION and ending.raised else None
+    return ending.raised if ending and ending.kind is EndKind.EXCEPTION else None
 
 
 def _ended_by_launcher(failure: Failure, failures: list[Failure]) -> bool:

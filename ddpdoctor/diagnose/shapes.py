@@ -106,6 +106,9 @@ def _stories(facts: Facts) -> Iterator[Story]:
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
             story = tell(facts, divergence)
             ways = controlflow.choices(facts, story.parting, story.actors, story.others)
+            # who has an exception under way took no condition's way, though one may lead to the same place
+            if any(one.rank in story.culprits and not one.victim for one in facts.masked):
+                cap = weaker(cap, Confidence.LIKELY)
             yield dataclasses.replace(story, cap=cap, choices=ways)
 
 

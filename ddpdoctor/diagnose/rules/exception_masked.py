@@ -118,6 +118,8 @@ def _confidence(facts: Facts, first: Failure) -> Confidence:
     outside = blamed and not any(first.rank in culprits for culprits in blamed)
     if outside and not over and not _failed_together(facts, told):
         return Confidence.POSSIBLE
+    if first.hidden:
+        return Confidence.LIKELY
     stuck = first.rank in facts.graph.waits and first.rank in facts.graph.stuck
     parted = stuck and bool(blamed) and all(culprits == own for culprits in blamed) and _went_no_further(facts, first)
     return Confidence.CERTAIN if len(facts.masked) == 1 and (over or parted) else Confidence.LIKELY

@@ -94,7 +94,7 @@ def _has_its_own_reason(first: Failure) -> bool:
     how a mismatch shows. SIGTERM and SIGINT come from launchers and people.
     """
     if first.raised is not None:
-        return not failures.is_peer_loss(first.raised)
+        return not failures.is_peer_loss(first.raised) and not first.hidden
     status = first.status or 0
     return status < 0 and -status not in (signal.SIGABRT, signal.SIGTERM, signal.SIGINT)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -96,6 +97,9 @@ def test_an_exception_that_nobody_has_seen() -> None:
     assert (found.code, found.culprits.members) == ("DD253", (1,))
     assert found.locations[0].line == 11
     assert "FileNotFoundError: no such file" in found.traceback
+    # THEN the condition that leads to the same place is not called certain beside it
+    others = examine(masked("FileNotFoundError")).diagnoses[1:]
+    assert all(one.confidence is not Confidence.CERTAIN for one in others)
 
 
 def handling(evidence: Evidence, rank: int, failure: Raised) -> Evidence:
@@ -147,9 +151,30 @@ def test_a_failure_behind_the_failure_of_a_finally() -> None:
     first = raised("KeyError", "x", 60.0, AT.line(11))
     second = raised("RuntimeError", "Connection closed by peer", 70.0, AT.line(12))
     evidence = handling(stories.among(3, 1, stories.left_early), 1, replace(second, before=(first,)))
-    found = examine(evidence).diagnoses[0]
-    assert (found.code, found.locations[0].line) == ("DD253", 11)
+    found = next(one for one in examine(evidence).diagnoses if one.code == "DD253")
+    assert (found.locations[0].line, found.confidence) == (11, Confidence.LIKELY)
     assert "KeyError: x" in found.traceback
+
+
+def lost_in_a_handler(**others: Any) -> Evidence:
+    """Rank 1 lost a peer while it handled an exception of its own; the rest ends as told."""
+    first = raised("KeyError", "x", 60.0, AT.line(11))
+    second = replace(raised("RuntimeError", "Connection closed by peer", 70.0, AT.line(12)), before=(first,))
+    lost = Doing(stories.in_backward(4).acts, exit_status=1, raised=second)
+    return job([lost if rank == 1 else Doing(stories.epoch(3), **others) for rank in range(2)], code=stories.CODE)
+
+
+def test_a_failure_behind_a_lost_peer_counts_where_nobody_else_has_a_reason() -> None:
+    peer = raised("RuntimeError", "Connection closed by peer", 80.0, AT.line(9))
+    found = examine(lost_in_a_handler(exit_status=1, raised=peer)).diagnoses[0]
+    assert (found.code, found.culprits.members, found.confidence) == ("DD251", (1,), Confidence.LIKELY)
+    assert "KeyError: x" in found.summary
+
+
+def test_a_handler_that_lost_its_peer_is_a_victim_of_whoever_died() -> None:
+    found = examine(lost_in_a_handler(exit_status=-9)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD251", (0,))
+    assert "SIGKILL" in found.summary
 
 
 def leaving(*frames: Site, time: float = 60.0) -> Evidence:
