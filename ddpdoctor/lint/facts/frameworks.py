@@ -211,6 +211,10 @@ def thing_of(path: str, *key: object) -> Value:
 
 def annotated(imports: dict[str, str], annotation: ast.expr | None) -> str:
     """The framework's class that a parameter is annotated with, "" for anything else."""
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.right, ast.Constant):
+        annotation = annotation.left  # Fabric | None
+    elif isinstance(annotation, ast.Subscript) and getattr(annotation.value, "id", "") == "Optional":
+        annotation = annotation.slice
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         parts = annotation.value.split(".")
     else:
