@@ -11,7 +11,7 @@ from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, Part, PartKind, Sample
 from ddpdoctor.model.codec import encode
 from ddpdoctor.model.evidence import Evidence, Gap, Source, Timing
-from ddpdoctor.model.processes import ProcessState
+from ddpdoctor.model.processes import ProcessState, ThreadState
 from ddpdoctor.model.ranks import Rank, Role, Worker
 from ddpdoctor.probe.writer import PageWriter
 
@@ -27,6 +27,18 @@ def taken(folder: Path, launched: list[int], paged: dict[int, int], dead: tuple[
         parts.append(Part(PartKind.PAGE, pid, Path(page.path).read_bytes()))
     gaps = tuple(Gap(Source.PAGES, w.rank, "no page") for w in workers if w.pid not in paged)
     return assemble(Capture((Sample(1.0, workers, tuple(parts), gaps),), Timing(0.0, 0.0, 0.0, 1.0)))
+
+
+def test_holders_that_may_not_be_looked_at_are_a_gap() -> None:
+    rank = Worker(100, 1.0, Role.RANK, Rank(0), 0, 1)
+    hidden = "the open files of 9 processes are not ours to see"
+    thread = ThreadState(100, "python", "S", "pipe_write", 1.0, "write", 1, unseen=hidden)
+    state = json.dumps(encode(ProcessState(1.0, "S", 1.0, 0, (thread,)))).encode()
+    sample = Sample(1.0, (rank,), (Part(PartKind.PROCESS, 100, state),))
+    found = assemble(Capture((sample,), Timing(0.0, 0.0, 0.0, 1.0)))
+    (gap,) = found.gaps
+    assert (gap.source, gap.rank, gap.remedy) == (Source.PROCESSES, 0, "run ddpdoctor as root")
+    assert gap.reason == f"who holds what it waits on: {hidden}"
 
 
 def pids(evidence: Evidence) -> dict[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -183,6 +184,25 @@ def test_pythons_own_lock_names_nobody(start: Start) -> None:
         "import threading\nlock = threading.Lock()\nlock.acquire()\nprint('up', flush=True)\nlock.acquire()"
     )
     assert waits(process.pid, lambda t: t.call == "futex").holders == ()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_processes_of_other_users_are_not_ours_to_see() -> None:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            os.write(writer, Holders().of_file("/x", but=1)[1].encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        said = stream.read()
+    os.waitpid(child, 0)
+    assert re.fullmatch(r"the open files of \d+ processes are not ours to see", said)
 
 
 def test_what_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
