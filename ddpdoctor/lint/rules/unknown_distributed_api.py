@@ -90,7 +90,8 @@ def _aliases(facts: ModuleFacts) -> set[str]:
             meant.setdefault(alias.asname or alias.name, set()).add(full)
     bound = {a.arg for a in module.of(ast.arg)}
     bound.update(n.id for n in module.of(ast.Name) if not isinstance(n.ctx, ast.Load))
-    bound.update(d.name for d in (*module.of(ast.FunctionDef), *module.of(ast.AsyncFunctionDef)))
+    bound.update(f.name for f in module.of(ast.FunctionDef))
+    bound.update(f.name for f in module.of(ast.AsyncFunctionDef))
     bound.update(c.name for c in module.of(ast.ClassDef))
     for name in bound:
         meant.setdefault(name, set()).add("")
