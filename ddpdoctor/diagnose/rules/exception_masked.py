@@ -141,10 +141,10 @@ def _went_no_further(facts: Facts, first: Failure) -> bool:
 
 def _why(facts: Facts, first: Failure, waiting: RankSet) -> str:
     own = f"Rank {first.rank} is {holders.doing(facts, first.rank)} on its way out, so nobody has seen its traceback"
-    if not waiting:
-        return f"{own}."
+    others = [text[0].upper() + text[1:] + "." for text in _in_time(facts, first)][1:]
     verb = wording.verb(waiting, "waits", "wait")
-    return f"{own}; {wording.ranks(waiting)} {verb} for it in {wording.waiting(facts, waiting)}."
+    held = f"; {wording.ranks(waiting)} {verb} for it in {wording.waiting(facts, waiting)}" if waiting else ""
+    return " ".join((f"{own}{held}.", *others))
 
 
 def _ended(facts: Facts, first: Failure) -> bool:

@@ -144,6 +144,7 @@ def test_exceptions_are_told_in_the_order_of_their_times() -> None:
     assert (masked.culprits.members, masked.confidence) == ((2,), Confidence.LIKELY)
     assert masked.evidence[0].startswith("rank 2 raised KeyError")
     assert masked.evidence[1] == "rank 1 raised KeyError 1.0 s later"
+    assert "Rank 1 raised KeyError 1.0 s later." in masked.why
 
 
 def test_a_failure_behind_the_failure_of_a_finally() -> None:
