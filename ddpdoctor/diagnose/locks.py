@@ -151,8 +151,8 @@ def owner_sentence(facts: Facts, wait: LockWait) -> str:
     if wait.unseen:
         return f"Who has it open was not seen: {wait.unseen}.{_age(facts, wait)}"
     return (
-        f"No process of this machine has it open: whoever made it has ended without removing it, or is on another "
-        f"machine.{_age(facts, wait)}"
+        "No process that can be seen from here has it open: whoever made it has ended without removing it, or is on "
+        f"another machine or in another container.{_age(facts, wait)}"
     )
 
 
@@ -162,7 +162,10 @@ def _kernel_owner(facts: Facts, wait: LockWait) -> str:
         return f"The lock is held by {holders.listed(facts, living)}."
     if wait.unseen:
         return f"Who holds the lock was not seen: {wait.unseen}."
-    return "No process of this machine holds the lock: its owner is on another machine that shares the file."
+    return (
+        "No process that can be seen from here holds the lock: its owner is on another machine that shares the file, "
+        "or in another container."
+    )
 
 
 def _thread_owner(facts: Facts, wait: LockWait) -> str:

@@ -77,6 +77,14 @@ def test_who_waits_for_which_key() -> None:
     assert "on rank 2, which is in barrier" in found.why
 
 
+def test_a_key_while_the_rank_that_owes_it_stands_still() -> None:
+    evidence = waiting('store.set(f"result/{dist.get_rank()}", x)')
+    seen = job([Doing([]), Doing([]), Doing([AT.all("barrier", 3)], blocked=False, stands=AT.line(9))]).ranks[2]
+    found = examine(replace(evidence, ranks=(*evidence.ranks[:2], seen))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD299", (2,))
+    assert f"waits for the store's key '{KEY}'" in found.why
+
+
 def test_a_key_that_no_line_sets() -> None:
     found = examine(waiting("pass")).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD299", ())
