@@ -19,6 +19,7 @@ from typing import Any
 from ddpdoctor.archive import unpickle
 from ddpdoctor.archive.values import HUGE, DumpError, Sites, as_number, as_text, count_extents
 from ddpdoctor.collect.redact import plain
+from ddpdoctor.diagnose import operations
 from ddpdoctor.model.crowd import Step
 from ddpdoctor.model.stacks import Site
 
@@ -26,6 +27,8 @@ from ddpdoctor.model.stacks import Site
 _FEW_EXTENTS = 48
 _MOST_ENTRIES = 1_000_000
 _MOST_RANKS = 1 << 20
+#: raw operations that are remembered, so that equal ones need not be read again
+_MOST_SEEN = 200_000
 _STATES = frozenset({"scheduled", "started", "completed"})
 
 #: (role, seq, op, backend, sizes, dtypes, site or None, finished, timed out, p2p, peer or None), as in model.crowd.Step
@@ -138,6 +141,8 @@ class Reader:
             key = (roles[where], name, tuple(map(tuple, sizes)), tuple(dtypes), site, rest_of(entry))
             number = seen.get(key)
             if number is None:
+                if len(seen) >= _MOST_SEEN:
+                    seen.clear()
                 number = seen[key] = self._intern(_row(dict(zip(fields[1:], key[5], strict=True)), key))
             steps.append(number)
         batches = any(self.rows[number][2] == "coalesced" for number in set(steps))
@@ -233,6 +238,8 @@ def _row(fields: Mapping[str, Any], key: tuple[Any, ...]) -> StepRow:
             as_number(extent)
     kinds = tuple(as_text(dtype) for dtype in dtypes)
     op = op.partition(" ")[0]
+    if not p2p and not operations.equal_sizes(op):
+        sizes = ()  # each rank has its own: kept, every operation of an uneven all_to_all would be a kind by itself
     return (
         role,
         seq,

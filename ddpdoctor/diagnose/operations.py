@@ -24,6 +24,7 @@ _KINDS = {"broadcast": Kind.FROM_ROOT, "scatter": Kind.FROM_ROOT, "reduce": Kind
 
 #: Collective calls that issue nothing that a recorder holds: told apart by counting them.
 UNRECORDED = frozenset({"new_group", "split_group", "init_process_group", "monitored_barrier", "destroy_process_group"})
+_EQUAL_SIZES = frozenset({"all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter"})
 
 
 def family(op: str) -> str:
@@ -34,6 +35,11 @@ def family(op: str) -> str:
         if plain.startswith(known):
             return known
     return plain
+
+
+def equal_sizes(op: str) -> bool:
+    """Its tensors have one size on all ranks; of all others, `all_gather_v` among them, unequal sizes say nothing."""
+    return family(op) in _EQUAL_SIZES and not op.endswith("_v")
 
 
 def recorded_as(op: str) -> frozenset[str]:

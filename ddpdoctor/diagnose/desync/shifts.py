@@ -20,9 +20,6 @@ from ddpdoctor.model.ranks import Rank, RankSet
 _FARTHEST = 8
 #: operations that must agree again after the place, so that it is no chance
 _FEWEST = 3
-#: operations whose tensors have one size on all ranks; of the others unequal sizes say nothing
-EQUAL_SIZES = frozenset({"all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter"})
-
 #: what one operation must have in common with its partners, and where it was issued
 _Mark = tuple[object, ...]
 
@@ -95,7 +92,7 @@ def _line(ring: Ring, role: int, ranks: Sequence[Rank]) -> _Line | None:
 def mark(step: Step) -> _Mark:
     """What partners must have in common, with the place of the call."""
     family = operations.family(step.op)
-    return (family, step.sizes if family in EQUAL_SIZES else (), step.dtypes, step.site)
+    return (family, step.sizes if operations.equal_sizes(step.op) else (), step.dtypes, step.site)
 
 
 def _compared(lines: list[_Line]) -> list[_Line]:

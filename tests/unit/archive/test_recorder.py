@@ -171,3 +171,13 @@ def test_shared_lists_are_counted_and_not_walked() -> None:
     dump["entries"][5]["input_sizes"] = [[8] * 4000] * 4000
     with pytest.raises(DumpError, match="tensor sizes"):
         Reader().read(pickle.dumps(dump, 2))
+
+
+def test_sizes_that_are_each_ranks_own_do_not_make_kinds() -> None:
+    reader = Reader()
+    for rank in range(4):
+        dump = synthetic()
+        for entry in dump["entries"]:
+            entry.update(profiling_name="nccl:all_to_all", input_sizes=[[rank, entry["record_id"]]])
+        reader.read(pickle.dumps(dump, 2))
+    assert len(reader.rows) == 60

@@ -128,7 +128,7 @@ def test_two_that_do_not_fit_have_no_majority() -> None:
     assert (first.code, first.culprits, first.culprit_confidence) == ("DD213", RankSet(), Confidence.POSSIBLE)
 
 
-@pytest.mark.parametrize("op", ["all_to_all", "gather", "scatter"])
+@pytest.mark.parametrize("op", ["all_to_all", "gather", "scatter", "all_gather_v"])
 def test_sizes_that_may_differ_are_no_mismatch(op: str) -> None:
     rings = {rank: [waits(1, op=op, input_sizes=((rank + 1,),))] for rank in range(4)}
     assert verdict(rings, 4).diagnoses[0].code == "DD271"
