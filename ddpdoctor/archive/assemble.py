@@ -46,7 +46,7 @@ def assemble(pieces: Sequence[Piece], gaps: Sequence[Gap] = ()) -> Evidence:
         ranks=ranks,
         timing=timing,
         gaps=(*gaps, *_gaps(placed, ranks)),
-        notes=tuple(_notes(placed, by_rank)),
+        notes=(*_notes(placed, by_rank), *_of_groups(timeouts)),
         alleged=not any(seen.page for seen in ranks),
     )
 
@@ -194,6 +194,12 @@ def _notes(placed: Placed, by_rank: Mapping[Rank, tuple[Piece, ...]]) -> Iterabl
     yield from waiting.notes(placed.by_rank)
     if by_rank != placed.by_rank:
         yield "a wait was given up: judged as of then; exits and lost connections after it are consequences"
+
+
+def _of_groups(timeouts: Mapping[Rank, Sequence[Timeout]]) -> Iterable[str]:
+    unknown = collectives.unknown_groups(timeouts)
+    if unknown:
+        yield f"who is in the groups that {_ranks(unknown)} waited in, the log does not say: numbers are not compared"
 
 
 def _ranks(ranks: RankSet) -> str:

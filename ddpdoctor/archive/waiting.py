@@ -29,8 +29,8 @@ def reported(by_rank: ByRank, world: int) -> dict[Rank, tuple[Reported, ...]]:
         for missing in _of(pieces):
             if not missing.key:
                 found.setdefault(rank, []).append(Reported(missing.op, Kind.ALL, missing.named))
-        ops = dict.fromkeys(p.payload.op for p in pieces if isinstance(p.payload, Timeout) and p.payload.op)
-        found.setdefault(rank, []).extend(Reported(op, Kind.ALL) for op in ops)
+        timeouts = [p.payload for p in pieces if isinstance(p.payload, Timeout) and p.payload.op]
+        found.setdefault(rank, []).extend(Reported(timeout.op, Kind.ALL, seq=timeout.seq) for timeout in timeouts)
     return {rank: tuple(dict.fromkeys(waits)) for rank, waits in found.items() if waits}
 
 

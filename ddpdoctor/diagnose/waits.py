@@ -89,6 +89,7 @@ def _waits_in_log(rank: RankEvidence) -> tuple[Wait, ...]:
             said.kind,
             None,
             None,
+            seq=said.seq,
             needs=RankSet.of(said.missing),
             doubt="only a log says so",
         )

@@ -50,7 +50,8 @@ def waiting(facts: Facts, members: RankSet) -> str:
     wait = next((w for rank in members if (w := facts.wait(rank))), None)
     if wait is None:
         return "no wait that we know"
-    return f"{wait_label(wait)} at {place(facts.standing(wait.rank).site or wait.site)}"
+    site = facts.standing(wait.rank).site or wait.site
+    return f"{wait_label(wait)} at {place(site)}" if site else wait_label(wait)
 
 
 def now(facts: Facts, members: RankSet) -> str:

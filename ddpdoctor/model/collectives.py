@@ -128,3 +128,5 @@ class Reported:
     kind: Kind
     #: ranks that the log says it waits for; empty where it does not know
     missing: tuple[Rank, ...] = ()
+    #: number in a group whose members the log does not name
+    seq: int | None = None

@@ -190,7 +190,8 @@ def _by_waits(facts: Facts) -> Diagnosis:
         return keyed
     classes = _classes(facts)
     smallest = classes[-1]
-    odd = len(classes) == 2 and len(smallest) < len(classes[0])
+    placed = all(facts.stack(rank) or facts.rank(rank).recorder or facts.rank(rank).page for rank in facts.waiting)
+    odd = placed and len(classes) == 2 and len(smallest) < len(classes[0])
     rest = facts.waiting - smallest if odd else facts.waiting
     places = [f"{wording.ranks(members)} in {wording.waiting(facts, members)}" for members in classes]
     shown = ", ".join(places[:3]) + (", and others elsewhere" if len(places) > 3 else "")
@@ -203,7 +204,7 @@ def _by_waits(facts: Facts) -> Diagnosis:
         smallest if odd else RankSet(),
         rest,
         f"{shown}: the evidence does not say why",
-        _why(classes, waits),
+        _why(classes, waits) if placed else "Logs alone do not tell whether these wait for each other or for others.",
         "Compare the places below; the sources that could not be read are listed with the report.",
         (*facts.standing_locations(smallest if odd else ()), *facts.standing_locations(rest)),
         tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),

@@ -272,3 +272,18 @@ def test_processes_are_numbered_beside_a_log_that_knows_ranks_but_no_processes(t
     report = diagnose(tmp_path)
     assert all(diagnosis.culprits.members == (1,) for diagnosis in report.diagnoses)
     assert [status.location.line for status in report.ranks if status.location] == [20, 11, 20]
+
+
+def test_numbers_of_groups_that_the_log_does_not_name_are_not_compared() -> None:
+    line = (
+        watchdog(4, 610, "COALESCED", 56320) + watchdog(6, 610, "COALESCED", 76800) + watchdog(5, 310, "ALLREDUCE", 8)
+    )
+    log = line.replace("PG ID 0 PG GUID 0(default_pg) Rank 4", "PG ID 2 PG GUID 9 Rank 0")
+    log = log.replace("PG ID 0 PG GUID 0(default_pg) Rank 6", "PG ID 2 PG GUID 9 Rank 2")
+    log = log.replace("PG ID 0 PG GUID 0(default_pg) Rank 5", "PG ID 3 PG GUID 11 Rank 0")
+    for rank in (4, 5, 6):
+        log = log.replace(f"[Rank {rank}]", "[Rank 0]")
+    report = diagnose("-", stdin=log.encode())
+    assert report.outcome is Outcome.HANG
+    assert all(not diagnosis.culprits for diagnosis in report.diagnoses)
+    assert any("numbers are not compared" in note for note in report.notes)
