@@ -25,10 +25,11 @@ _MADE = "<!-- made by `make docs`; change the program instead -->\n\n"
 def pages() -> dict[Path, str]:
     """Every generated file with its text."""
     made = {DOCS / "commands.md": _commands(), DOCS / "report.schema.json": _schema()}
-    diagnoses = [page for page in explain.pages() if page.code.startswith("DD2")]
-    for page in diagnoses:
-        made[DOCS / "diagnoses" / f"{page.code}.md"] = _MADE + explain.text_of(page)
-    made[DOCS / "diagnoses" / "README.md"] = _index(diagnoses)
+    for prefix, folder, title in (("DD1", "rules", "Lint rules"), ("DD2", "diagnoses", "Diagnoses")):
+        found = [page for page in explain.pages() if page.code.startswith(prefix)]
+        for page in found:
+            made[DOCS / folder / f"{page.code}.md"] = _MADE + explain.text_of(page)
+        made[DOCS / folder / "README.md"] = _index(title, found)
     return made
 
 
@@ -58,13 +59,14 @@ def _commands() -> str:
     return _MADE + "# Commands\n\n" + "\n".join(blocks)
 
 
-def _index(diagnoses: list[explain.Page]) -> str:
-    rows = [f"| [{page.code}]({page.code}.md) | {page.name} | {_first_sentence(page)} |" for page in diagnoses]
-    return "\n".join((f"{_MADE}# Diagnoses\n", "| code | name | what |", "|---|---|---|", *rows)) + "\n"
+def _index(title: str, found: list[explain.Page]) -> str:
+    rows = [f"| [{page.code}]({page.code}.md) | {page.name} | {_first_sentence(page)} |" for page in found]
+    return "\n".join((f"{_MADE}# {title}\n", "| code | name | what |", "|---|---|---|", *rows)) + "\n"
 
 
 def _first_sentence(page: explain.Page) -> str:
-    paragraph = page.text.partition("## What\n")[2].partition("\n\n")[0]
+    told = page.text.partition("## What it does\n" if page.code < "DD2" else "## What\n")[2]
+    paragraph = told.partition("\n\n")[0]
     return " ".join(paragraph.split()).partition(". ")[0].rstrip(".") + "."
 
 
