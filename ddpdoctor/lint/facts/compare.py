@@ -163,7 +163,7 @@ class _Comparison:
                 for side_one, side_two in zip(cell.sides, partner.sides, strict=True):
                     if _number(side_one) != _number(side_two):
                         self._lists(side_one, side_two, found, looped=inner)
-        if _crashes(rest_one) or _crashes(rest_two):
+        if _crashes(rest_one) or _crashes(rest_two) or _serves(rest_one, rest_two) or _serves(rest_two, rest_one):
             return
         for cell in rest_one:
             self._report(cell, self.left, self.right, self.right_exits, found, whole, looped)
@@ -221,6 +221,20 @@ class _Comparison:
                     names(whole[1]), names(whole[0]), True, self.local is not None,
                 )
             )  # fmt: skip
+
+
+def _serves(server: list[Cell], client: list[Cell]) -> bool:
+    """A loop that ends when it is told to, and may go round as often as the other rank has operations for it."""
+    answered = {
+        c.step.op for cell in server if isinstance(cell.step, Loop) and _ends_itself(cell)
+        for c in walk_one(cell) if isinstance(c.step, Op)
+    }  # fmt: skip
+    asked = {c.step.op for cell in client for c in walk_one(cell) if isinstance(c.step, Op)}
+    return bool(asked) and asked <= answered
+
+
+def _ends_itself(loop: Cell) -> bool:
+    return any(isinstance(c.step, Exit) and c.step.kind in ("break", "return") for c in walk_one(loop))
 
 
 def _surely(cells: list[Cell]) -> list[Cell]:
