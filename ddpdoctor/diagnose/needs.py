@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import frames, holders, leaving, polling, storekeys, wording
 from ddpdoctor.diagnose.asleep import Sleep, sleep_of, waits_on
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Rank, RankSet
+
+#: what threads of one process wait for each other in
+_BETWEEN_THREADS = ("/threading.py", "/queue.py", "/concurrent/futures/")
+_MOST_THREADS = 3
 
 
 def what_for(facts: Facts, blockers: RankSet) -> str:
@@ -30,8 +35,35 @@ def _need(facts: Facts, rank: Rank) -> str:
     peers = holders.peers(facts, sleep.target, sleep.holders) if sleep.target else RankSet()
     if peers - RankSet.of([rank]):
         return f"It waits for {wording.ranks(peers)} over a connection of the program's own."
+    if sleep.within(*_BETWEEN_THREADS):
+        return _of_threads(facts, rank, sleep)
     what = waits_on(facts, sleep)
     return f"It is inside {what}.{_of_child(facts, rank, sleep)}" if what else ""
+
+
+def _of_threads(facts: Facts, rank: Rank, sleep: Sleep) -> str:
+    """Where the threads stand of which one has to wake it, as a sentence."""
+    what = f"It waits for another thread of its own process, in {sleep.inside[-1].function}"
+    seen = facts.rank(rank)
+    places = []
+    for thread in seen.stacks.threads if seen.stacks else ():
+        own = [frame for frame in thread.frames if not frames.is_library(frame.file)]
+        if own and thread.os_id != seen.worker.pid:
+            name = thread.name or thread.os_id
+            places.append(f"{name} at {wording.place(own[0])}{_call_of(seen, thread.os_id)}")
+    if not places:
+        return f"{what}; no other thread is in code of the program."
+    return f"{what}. Its other threads: {'; '.join(places[:_MOST_THREADS])}."
+
+
+def _call_of(seen: RankEvidence, os_id: int) -> str:
+    """` in read on pipe:[7]`: the system call of a thread; "" where the kernel does not say."""
+    process = seen.process
+    state = next((one for one in process.threads if one.os_id == os_id), None) if process else None
+    if process is None or state is None or not state.call:
+        return ""
+    about = next((d.target for d in process.descriptors if d.number == state.descriptor), state.path)
+    return f" in {state.call} on {about}" if about else ""
 
 
 def _of_child(facts: Facts, rank: Rank, sleep: Sleep) -> str:

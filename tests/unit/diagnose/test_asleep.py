@@ -243,6 +243,24 @@ def test_a_child_that_does_not_end_is_named_with_its_line() -> None:
     assert "stands at train.py:33" in found.why
 
 
+def test_a_thread_that_another_one_does_not_wake() -> None:
+    queue = Site("/usr/lib/python3.11/queue.py", 171, "get"), Site("/usr/lib/python3.11/threading.py", 320, "wait")
+    evidence = asleep(*reversed(queue), call="futex", wchan="futex_do_wait")
+    seen = evidence.ranks[1]
+    pid = seen.worker.pid
+    assert seen.process is not None
+    assert seen.stacks is not None
+    feeding = Thread(pid + 1, "prefetch", (AT.line(21, "read"),))
+    reading = ThreadState(pid + 1, "python", "S", "", 0.0, "read", DATA.number)
+    process = replace(seen.process, threads=(*seen.process.threads, reading))
+    changed = replace(seen, process=process, stacks=replace(seen.stacks, threads=(*seen.stacks.threads, feeding)))
+    found = examine(replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD299", (1,))
+    assert "in get. Its other threads: prefetch at train.py:21 in read on /data/part-3." in found.why
+    alone = examine(evidence).diagnoses[0]
+    assert "no other thread is in code of the program" in alone.why
+
+
 def test_a_server_of_this_machine_is_named() -> None:
     server = Holder(99, Relation.PEER, "python", ("python", "serve.py"))
     found = examine(held(asleep(call="recvfrom", on=SERVER), server)).diagnoses[0]
