@@ -89,7 +89,10 @@ def _attribute(analysis: Analysis, frame: Frame, node: Any) -> Value:
 def _binary(analysis: Analysis, frame: Frame, node: Any) -> Value:
     left = evaluate(analysis, frame, node.left)
     right = evaluate(analysis, frame, node.right)
-    return binary(type(node.op).__name__, left, right)
+    value = binary(type(node.op).__name__, left, right)
+    if isinstance(node.op, ast.Div) and isinstance(left.thing, Made) and left.thing.path == "pathlib.Path":
+        return value._replace(thing=Made("pathlib.Path", analysis.site(frame, node), (left, right)))
+    return value
 
 
 def _unary(analysis: Analysis, frame: Frame, node: Any) -> Value:

@@ -126,12 +126,15 @@ def _opened(call: Call) -> Use | None:
 
 def parts_of(value: Value) -> Parts | None:
     """The path in parts; None where it differs by rank or cannot be compared."""
-    if len(value.atoms) > 1 or value.tags & {"rank", "local_rank"}:
-        return None
     thing = value.thing
     if isinstance(thing, Made) and thing.path in _SAME and thing.args:
         given = [parts_of(a) for a in thing.args]
-        return None if any(g is None for g in given) else tuple(p for g in given if g is not None for p in g)
+        if given[0] is None:
+            return None
+        # a name in it that differs by rank, or that cannot be told, is like no other
+        return tuple(p for g in given for p in (g if g is not None else (object(),)))
+    if len(value.atoms) > 1 or value.tags & {"rank", "local_rank"}:
+        return None
     atom = value.atoms[0]
     if isinstance(atom, str):
         names = tuple(name for name in atom.split("/") if name not in ("", "."))

@@ -69,15 +69,16 @@ FUNCTIONS: dict[str, frozenset[str]] = {
         "split_group": "parent_pg split_ranks timeout pg_options group_desc backend",
     }.items()
 }
-#: lower-case names that are no function of the table: modules, and functions whose arguments are not judged
+#: lower-case names that are no function of the table: modules, functions whose arguments are not judged, and what only
+#: NVIDIA's own builds of torch have (ring_exchange)
 OTHERS = frozenset({
     "algorithms", "argparse_util", "autograd", "benchmarks", "c10d_logger", "checkpoint", "collective_utils",
     "config", "constants", "debug", "default_pg_timeout", "device_mesh", "distributed_c10d", "elastic", "examples",
     "flight_recorder", "fsdp", "get_debug_level", "group", "launch", "launcher", "log", "logging",
-    "logging_handlers", "nn", "optim", "pipelining", "record_comm", "reduce_op", "register_rendezvous_handler",
-    "remote_device", "rendezvous", "rpc", "run", "set_debug_level", "set_debug_level_from_env", "shrink_group",
-    "supports_complex", "sys", "tensor", "timedelta", "torch", "traceback", "typing", "utils", "pipeline", "types",
-    "warnings",
+    "logging_handlers", "nn", "optim", "pipeline", "pipelining", "record_comm", "reduce_op",
+    "register_rendezvous_handler", "remote_device", "rendezvous", "ring_exchange", "rpc", "run", "set_debug_level",
+    "set_debug_level_from_env", "shrink_group", "supports_complex", "sys", "tensor", "timedelta", "torch",
+    "traceback", "types", "typing", "utils", "warnings",
 })  # fmt: skip
 REDUCTIONS = frozenset({
     "SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "PREMUL_SUM", "RedOpType", "name", "value",
