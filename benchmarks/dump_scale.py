@@ -115,21 +115,26 @@ def culprits(folder: Path, sizes: Sequence[int]) -> int:
 
 def growth(folder: Path, sizes: Sequence[int], svg: Path | None) -> int:
     """Time and memory by size; the number of limits that were missed."""
+    start = min(diagnose(dumps_of(folder, Family.MISSING, 8, FEW))[0].processor for _ in range(3))
+    print(f"  the program's own start  {start:.2f} s of processor", flush=True)
     costs = []
     for size in sizes:
         cost, _ = diagnose(dumps_of(folder, Family.MISSING, size, ENTRIES))
         costs.append(cost)
-        print(f"  {size:6} ranks x {ENTRIES}  {cost}  {1e3 * cost.processor / size:5.2f} ms a rank", flush=True)
+        each = 1e3 * (cost.processor - start) / size
+        print(f"  {size:6} ranks x {ENTRIES}  {cost}  {each:5.2f} ms a rank behind the start", flush=True)
     if svg is not None:
-        series = (
-            Series(
-                "processor time", tuple(1e3 * cost.processor / size for cost, size in zip(costs, sizes, strict=True))
-            ),
-            Series("time, four cores", tuple(1e3 * cost.wall / size for cost, size in zip(costs, sizes, strict=True))),
-        )
-        svg.write_text(plot("Reading and judging recorder dumps of 500 operations", "ms a rank", sizes, series))
+        svg.write_text(picture(sizes, [cost.processor for cost in costs], start))
     large = [cost for cost, size in zip(costs, sizes, strict=True) if size >= SIZES[-1]]
     return sum((cost.wall > MOST_SECONDS) + (cost.memory > MOST_BYTES) for cost in large)
+
+
+def picture(sizes: Sequence[int], seconds: Sequence[float], start: float) -> str:
+    """Processor time for each rank, with the program's own start and without."""
+    whole = tuple(1e3 * spent / size for spent, size in zip(seconds, sizes, strict=True))
+    behind = tuple(1e3 * (spent - start) / size for spent, size in zip(seconds, sizes, strict=True))
+    series = (Series("with the program's start", whole), Series("reading and judging alone", behind))
+    return plot("diagnose: recorder dumps of 500 operations", "ms of processor time a rank", sizes, series)
 
 
 def beside_torch(folder: Path, python: str) -> int:
