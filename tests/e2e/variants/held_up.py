@@ -4,6 +4,7 @@ import argparse
 import fcntl
 import queue
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.distributed_c10d import _get_default_store
 from torch.nn.parallel import DistributedDataParallel
 
 
@@ -81,6 +83,21 @@ def output(rank: int, folder: Path) -> None:
         sys.stdout.flush()
 
 
+def child(rank: int, folder: Path) -> None:
+    if rank == 1:
+        subprocess.run([sys.executable, "-c", "import time\ntime.sleep(300)"])  # does not end
+
+
+def store_key(rank: int, folder: Path) -> None:
+    """Every rank but the last publishes its part; the first wants all of them."""
+    store, size = _get_default_store(), dist.get_world_size()
+    if rank < size - 1:
+        store.set(f"part/{rank}", "done")  # the last is left out
+    if rank == 0:
+        for peer in range(size):
+            store.get(f"part/{peer}")
+
+
 kept: list[socket.socket] = []
 WAYS: dict[str, Callable[[int, Path], None]] = {
     "thread-lock": thread_lock,
@@ -88,6 +105,8 @@ WAYS: dict[str, Callable[[int, Path], None]] = {
     "polled-lock": polled_lock,
     "connection": connection,
     "output": output,
+    "child": child,
+    "store-key": store_key,
 }
 
 

@@ -12,13 +12,13 @@ from tests.e2e.job import STARTUP, Run, torchrun, watch
 PROGRAM = Path(__file__).with_name("held_up.py")
 
 
-def _run(way: str, folder: Path, *, behind: str = "") -> Run:
+def _run(way: str, folder: Path, *, behind: str = "", culprit: int = 1) -> Run:
     command = torchrun(PROGRAM, 3, way, str(folder))
     if behind:
         command = ["sh", "-c", f"{shlex.join(command)} {behind}"]
     run = watch(command, folder, "--on-hang", "stop", "--stall-after", "10", timeout=STARTUP + 60)
     assert (run.report["outcome"], run.report["deadlock"]) == ("hang", "suspected"), run.explain()
-    assert run.first["culprits"] == [1], run.explain()
+    assert run.first["culprits"] == [culprit], run.explain()
     return run
 
 
@@ -61,3 +61,21 @@ def test_a_pipe_whose_reader_is_no_part_of_the_job(tmp_path: Path) -> None:
     run = _run("output", tmp_path, behind="| sleep 200")
     assert (run.first["code"], "flush" in _line(run) or "a pipe holds" in _line(run)) == ("DD239", True), run.explain()
     assert "(sleep 200), outside of the job" in run.first["why"], run.explain()
+
+
+@pytest.mark.slow
+def test_a_child_that_does_not_end(tmp_path: Path) -> None:
+    run = _run("child", tmp_path)
+    assert (run.first["code"], "does not end" in _line(run)) == ("DD299", True), run.explain()
+    assert "wait4, for the end of process" in run.first["why"], run.explain()
+    assert "a child of rank 1" in run.first["why"], run.explain()
+
+
+@pytest.mark.slow
+def test_a_key_that_nobody_sets(tmp_path: Path) -> None:
+    run = _run("store-key", tmp_path, culprit=2)
+    assert run.first["code"] == "DD299", run.explain()
+    assert "rank 0 waits in get for the store's key 'part/2'" in run.first["summary"], run.explain()
+    assert "under `if rank < size - 1`" in run.first["why"], run.explain()
+    lines = PROGRAM.read_text(encoding="utf-8").splitlines()
+    assert "the last is left out" in lines[run.first["locations"][1]["line"] - 1], run.explain()
