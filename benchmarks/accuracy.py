@@ -12,7 +12,10 @@ import argparse
 import concurrent.futures
 import dataclasses
 import hashlib
+import importlib.metadata
 import json
+import os
+import platform
 import shutil
 import sys
 import tempfile
@@ -59,7 +62,7 @@ def main() -> int:
     if not args.page:
         done += _run(todo, args.jobs)
     reasons = accuracy_page.read_reasons()
-    PAGE.write_text(accuracy_page.page(done, reasons), encoding="utf-8")
+    PAGE.write_text(accuracy_page.page(done, reasons, _machine()), encoding="utf-8")
     wrong = accuracy_page.gravely_wrong(done)
     print(f"{PAGE.relative_to(ROOT)}: {len(done)} runs, {len(wrong)} gravely wrong")
     return 1 if wrong else 0
@@ -214,6 +217,13 @@ def _wrongly_certain(case: Case, result: Result) -> bool:
         if one.culprit_confidence is Confidence.CERTAIN and one.culprits != case.culprits:
             return True
     return False
+
+
+def _machine() -> str:
+    load = os.getloadavg()[2]
+    busy = ", busy with other work at the same time" if load > 3 * (os.cpu_count() or 1) else ""
+    python, torch = platform.python_version(), importlib.metadata.version("torch")
+    return f"{os.cpu_count()} cores (load average {load:.0f}{busy}), Python {python}, torch {torch}"
 
 
 def _read(path: Path) -> list[Trial]:

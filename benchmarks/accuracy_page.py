@@ -83,12 +83,12 @@ def in_words(trial: Trial) -> str:
     return "; ".join(["MISS", *(["WRONGLY CERTAIN"] if trial.wrongly_certain else []), *faults])
 
 
-def page(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]]) -> str:
-    """The whole page, in Markdown."""
+def page(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]], machine: str = "") -> str:
+    """The whole page, in Markdown. `machine` is a line on where the runs were made."""
     hangs = [trial for trial in trials if trial.hangs]
     quiet = [trial for trial in trials if not trial.hangs]
     lines = [
-        *_head(trials),
+        *_head(trials, machine),
         *_summary(hangs, quiet),
         *_by_form(hangs),
         *_by_code(hangs),
@@ -99,7 +99,7 @@ def page(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(trials: list[Trial]) -> list[str]:
+def _head(trials: list[Trial], machine: str) -> list[str]:
     versions = len({trial.version for trial in trials})
     return [
         "# Accuracy",
@@ -115,6 +115,7 @@ def _head(trials: list[Trial]) -> list[str]:
         "The programs were written with the rules in view: this says that the tool does what it means to, and that it",
         "does not hang on a file's words; not how it fares on yours.",
         "",
+        *([f"Measured on {machine}.", ""] if machine else []),
         *([f"The runs are spread over {versions} states of the program.", ""] if versions > 1 else []),
     ]
 
