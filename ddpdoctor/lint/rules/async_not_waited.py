@@ -1,8 +1,8 @@
 """An asynchronous collective that nobody waits for
 
 ## What it does
-Finds collectives with `async_op=True`, `isend` and `irecv` whose handle is dropped, bound to a name that is never read,
-or overwritten by the next turn of a loop before anything waits for it.
+Finds collectives with `async_op=True`, `isend` and `irecv` whose handle is dropped or bound to a name that is never
+read, and messages whose handle the next turn of a loop overwrites before anything waits for it.
 
 ## Why it harms
 The call returns before the data is there. What is computed next reads the tensor half reduced, or before the message
@@ -99,7 +99,8 @@ def _lost(facts: ModuleFacts, call: Call) -> str:
         if shared or isinstance(scope, ast.Module) or _something_waits(scope):
             return ""
         return f"`{target.id}` is never waited for"
-    return _overwritten(facts, statement, target.id, reads)
+    # collectives of one group end in the order in which they were started; messages to several ranks do not
+    return _overwritten(facts, statement, target.id, reads) if call.path.removeprefix(_C10D) in _ALWAYS else ""
 
 
 def _is_read(node: ast.Name) -> bool:

@@ -132,7 +132,7 @@ def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Ite
     elif not known and (version >= torch_api.NEWEST or name in torch_api.TYPOS):
         meant = torch_api.TYPOS.get(name) or _close(name, torch_api.FUNCTIONS)
         fix = _fix(facts, node) if fixable and name in torch_api.TYPOS else None
-        yield facts.finding(RULE, node, f"torch.distributed has no {name}{_hint(meant)}", fix=fix)
+        yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name}{_hint(meant)}", fix=fix)
 
 
 def _fix(facts: ModuleFacts, node: ast.AST) -> Fix | None:
@@ -159,7 +159,8 @@ def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator
     version = facts.torch_version
     for keyword in call.keywords:
         since = torch_api.KEYWORDS_SINCE.get((name, keyword.arg or ""), (0, 0))
-        if keyword.arg is None or (keyword.arg in taken and version >= since):
+        private = keyword.arg is None or keyword.arg.startswith("_")
+        if keyword.arg is None or private or (keyword.arg in taken and version >= since):
             continue
         if keyword.arg in taken:
             came = ".".join(map(str, since))
