@@ -1,69 +1,179 @@
-"""How fast `ddpdoctor lint` is, side by side with other linters on the same tree, in one run.
+"""How fast `ddpdoctor lint` is, side by side with other linters on the same trees, in one run.
 
-    python benchmarks/lint_speed.py [FOLDER]        (default: this interpreter's site-packages)
+    python -m benchmarks.lint_speed [--tools FOLDER] [--runs N] [--limit SECONDS]
 
-Tools that are not installed are said to be missing and left out. Each is run three times; the best time counts.
+Two trees: this interpreter's site-packages, and those of its files that use torch.distributed, by themselves. flake8
+(with torchfix) and pylint are taken from FOLDER/bin, a virtual environment of their own; ruff is the one beside this
+interpreter. The tools run in turn, and the best of N counts, so that a machine that is busy is busy for all of them.
+A tool that is not there, or not done within SECONDS, is said to be so.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import resource
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
-RUNS = 3
-LIMIT = 600.0
+import psutil
 
+ROOT = Path(__file__).parents[1]
+JOBS = "4"
+#: as an installed console script does
 _PROGRAM = "import sys; from ddpdoctor.cli.main import main; sys.exit(main(sys.argv[1:]))"
+_TRAIN = "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    dist.barrier()\n"
+OURS = "ddpdoctor lint"
 
 
-def _commands(folder: str) -> dict[str, list[str]]:
-    return {
-        "ddpdoctor lint --jobs 4": [sys.executable, "-c", _PROGRAM, "lint", "--jobs", "4", "-o", "concise", folder],
-        "ruff check --select ALL": ["ruff", "check", "--no-cache", "--isolated", "--select", "ALL", "-q", folder],
-        "flake8 (with torchfix if installed)": ["flake8", "--jobs", "4", "--isolated", folder],
-        "pylint": ["pylint", "--jobs", "4", "--disable", "all", "--enable", "E", folder],
-    }
+@dataclass
+class Tool:
+    """One linter and what its runs took."""
 
-
-def _best(command: list[str]) -> float | None:
-    """Seconds of the fastest run; None where it did not end in time."""
-    times: list[float] = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        try:
-            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT, check=False)
-        except subprocess.TimeoutExpired:
-            return None
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def _single_file() -> float | None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "train.py"
-        path.write_text("import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    dist.barrier()\n")
-        return _best([sys.executable, "-c", _PROGRAM, "lint", str(path)])
+    name: str
+    command: list[str]
+    #: seconds from start to end, and of processor time with its children's
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    #: megabytes of all its processes together, at most
+    peak: float = 0.0
+    missing: str = ""
 
 
 def main() -> None:
-    """Print a line for each tool."""
-    folder = sys.argv[1] if len(sys.argv) > 1 else sysconfig.get_path("purelib")
-    single = _single_file()
-    print(f"one file, end to end: {single:.3f} s" if single is not None else "one file: did not end")
-    for name, command in _commands(folder).items():
-        if shutil.which(command[0]) is None:
-            print(f"{name:<40} not installed")
+    """Measure, and print one table a tree."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tools", type=Path, default=Path(sys.prefix), help="environment with flake8 and pylint")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=900.0)
+    parser.add_argument("--only", choices=("one", "packages", "distributed"), help="one of the three measurements")
+    args = parser.parse_args()
+    packages = Path(sysconfig.get_path("purelib"))
+    with tempfile.TemporaryDirectory() as folder:
+        installed = _installed(Path(folder) / "installed")
+        if args.only in (None, "one"):
+            _one_file(installed, Path(folder), max(args.runs, 10))
+        if args.only in (None, "packages"):
+            _compare("site-packages", packages, installed, args)
+        if args.only in (None, "distributed"):
+            _compare("its files that use torch.distributed", _distributed(packages, Path(folder)), installed, args)
+
+
+def _installed(folder: Path) -> dict[str, str]:
+    """The environment of our own runs: a copy of the package with its byte code, as pip would install it."""
+    shutil.copytree(ROOT / "ddpdoctor", folder / "ddpdoctor", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(folder)], check=True)
+    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
+
+
+def _one_file(environ: dict[str, str], folder: Path, runs: int) -> None:
+    (folder / "train.py").write_text(_TRAIN)
+    for name, target in (("a script of four lines", folder / "train.py"), ("a real one", _longest_fixture())):
+        tool = Tool(name, [sys.executable, "-c", _PROGRAM, "lint", str(target)])
+        for _ in range(runs):
+            _run(tool, environ, 60.0)
+        lines = target.read_text().count("\n")
+        print(f"{name} ({lines} lines), end to end: {min(tool.wall):.3f} s, {tool.peak:.0f} MB")
+
+
+def _longest_fixture() -> Path:
+    return max((ROOT / "fixtures").glob("*/broken.py"), key=lambda path: path.stat().st_size)
+
+
+def _distributed(packages: Path, folder: Path) -> Path:
+    """A copy of the files that use torch.distributed, and of nothing else."""
+    target = folder / "distributed"
+    for path in sorted(packages.rglob("*.py")):
+        raw = path.read_bytes()
+        if b"torch.distributed" in raw and not path.is_relative_to(packages / "ddpdoctor"):
+            copy = target / path.relative_to(packages)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(raw)
+    return target
+
+
+def _tools(folder: Path, tools: Path) -> list[Tool]:
+    def beside(name: str) -> str:
+        return str(tools / "bin" / name)
+
+    return [
+        Tool(OURS, [sys.executable, "-c", _PROGRAM, "lint", "--jobs", JOBS, "-o", "concise", str(folder)]),
+        Tool("ruff check --select ALL", [
+            str(Path(sys.executable).parent / "ruff"), "check", "--no-cache", "--isolated", "--select", "ALL", "-q",
+            str(folder),
+        ]),
+        Tool("flake8 with torchfix", [beside("flake8"), "--jobs", JOBS, "--isolated", str(folder)]),
+        Tool("pylint", [beside("pylint"), "--jobs", JOBS, "--recursive", "y", "--rcfile", os.devnull, str(folder)]),
+    ]  # fmt: skip
+
+
+def _compare(title: str, folder: Path, environ: dict[str, str], args: argparse.Namespace) -> None:
+    sources = [path.read_bytes() for path in folder.rglob("*.py")]
+    lines = sum(raw.count(b"\n") for raw in sources)
+    print(f"\n{title}: {len(sources)} files, {lines} lines, best of {args.runs}", flush=True)
+    tools = _tools(folder, args.tools)
+    for _ in range(args.runs):
+        for tool in tools:
+            if not tool.missing:
+                _run(tool, environ if tool.name == OURS else dict(os.environ), args.limit)
+    ours = tools[0]
+    for tool in tools:
+        if tool.missing or not tool.wall:
+            print(f"  {tool.name:<26} {tool.missing}", flush=True)
             continue
-        seconds = _best(command)
-        print(f"{name:<40} {'over ' + str(LIMIT) if seconds is None else f'{seconds:8.2f}'} s")
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"largest process of them all: {peak:.0f} MB")
+        print(
+            f"  {tool.name:<26} {min(tool.wall):8.2f} s  {min(tool.cpu):8.2f} s of processor  {tool.peak:5.0f} MB  "
+            f"{min(tool.wall) / min(ours.wall):6.1f} times ours ({min(tool.cpu) / min(ours.cpu):.1f} in processor)",
+            flush=True,
+        )
+
+
+def _run(tool: Tool, environ: dict[str, str], limit: float) -> None:
+    """One run; what it prints is dropped."""
+    if not Path(tool.command[0]).exists():
+        tool.missing = "not installed"
+        return
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with subprocess.Popen(
+        tool.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environ, start_new_session=True
+    ) as process:
+        watcher = threading.Thread(target=_watch, args=(process, tool))
+        watcher.start()
+        try:
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            tool.missing = f"not done within {limit:.0f} s"
+            _kill(process)
+        watcher.join()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    tool.wall.append(time.perf_counter() - began)
+    tool.cpu.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+
+
+def _watch(process: subprocess.Popen[bytes], tool: Tool) -> None:
+    """The memory of a process and its children: what forked children share is counted once."""
+    while process.poll() is None:
+        total = 0
+        try:
+            parent = psutil.Process(process.pid)
+            for one in (parent, *parent.children(recursive=True)):
+                total += one.memory_full_info().pss
+        except psutil.Error:
+            continue
+        tool.peak = max(tool.peak, total / 1e6)
+        time.sleep(0.05)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    for one in (*psutil.Process(process.pid).children(recursive=True), process):
+        one.kill()
 
 
 if __name__ == "__main__":

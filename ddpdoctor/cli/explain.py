@@ -53,7 +53,7 @@ def pages() -> tuple[Page, ...]:
     from ddpdoctor.diagnose import registry as diagnoses
     from ddpdoctor.lint import registry as lint
 
-    found = [Page(r.rule.code, r.rule.name, r.page, _diagnoses(r.rule.diagnoses)) for r in lint.registered()]
+    found = [Page(rule.code, rule.name, page, _diagnoses(rule.diagnoses)) for rule, page in lint.pages()]
     for registered in diagnoses.RULES:
         rule = registered.rule
         tried = (f"See it: ddpdoctor repro run {rule.fixture}",) if rule.fixture else ()

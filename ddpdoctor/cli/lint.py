@@ -153,7 +153,7 @@ def _rendered(args: argparse.Namespace, findings: Sequence[Finding], texts: Any)
         return _statistics(findings)
     renderer = import_module(f"ddpdoctor.report.findings.{args.output_format}")
     if args.output_format == "sarif":
-        pages = {r.rule.code: r.page for r in registry.registered()}
+        pages = {rule.code: page for rule, page in registry.pages()}
         return str(renderer.render(findings, texts, pages))
     return str(renderer.render(findings, texts))
 

@@ -90,6 +90,15 @@ def registered() -> tuple[Registered, ...]:
 
 
 @cache
+def pages() -> tuple[tuple[LintRule, str], ...]:
+    """Every rule with its documentation, sorted by code: also what the engine itself finds."""
+    from ddpdoctor.lint import own_pages
+
+    own = ((INEFFECTIVE, own_pages.INEFFECTIVE), (UNUSED, own_pages.UNUSED), (UNREADABLE, own_pages.UNREADABLE))
+    return tuple(sorted((*((r.rule, r.page) for r in registered()), *own), key=lambda item: item[0].code))
+
+
+@cache
 def names() -> dict[str, str]:
     """Code to name, with the findings that the engine itself makes."""
     return {rule.code: rule.name for rule in (*(r.rule for r in registered()), *OWN)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ddpdoctor.cli import explain
 from ddpdoctor.cli.main import COMMANDS
 from ddpdoctor.diagnose import registry as diagnoses
 from ddpdoctor.lint import registry as lint
@@ -18,6 +19,14 @@ def test_every_name_of_a_lint_rule_differs_from_every_name_of_a_diagnosis() -> N
     assert len({*mine.values(), *theirs.values()}) == len(mine) + len(theirs)
     assert all(re.fullmatch(r"DD1\d\d", code) for code in mine)
     assert all(re.fullmatch(r"DD2\d\d", code) for code in theirs)
+
+
+def test_every_code_that_lint_can_give_is_explained() -> None:
+    explained = {page.code: page for page in explain.pages()}
+    for code, name in lint.names().items():
+        assert explained[code].name == name
+        for section in ("## What it does", "## Why it h", "## Example", "## Use instead", "## When it is wrong"):
+            assert section in explained[code].text, (code, section)
 
 
 def test_a_diagnosis_names_lint_rules_that_exist() -> None:
