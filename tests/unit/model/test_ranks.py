@@ -48,3 +48,9 @@ def test_a_group_is_named_as_people_know_it() -> None:
     assert Group("0", four, "default_pg").label(4) == "the default group"
     assert Group("3", four[:2], "dp").label(4) == "group 'dp' of ranks 0-1"
     assert Group("3", four[:2], "undefined").label(4) == "group '3' of ranks 0-1"
+
+
+def test_a_set_knows_its_members_without_looking_at_each() -> None:
+    ranks = RankSet.of(range(0, 20_000, 2))
+    assert all(rank in ranks for rank in (0, 2, 19_998))
+    assert not any(rank in ranks for rank in (-1, 1, 19_999, 20_000, "2", None))
