@@ -85,8 +85,9 @@ def _through(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[tuple[Reached
 
 def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
     block = [*node.body, *node.orelse]
-    meets_others = _meets_others(facts, block) or any(_meets_others(facts, b) for b in _blocks_of(facts, node))
-    # where the block needs no other rank, all of them come to `finally`, after a failure too
+    # a rank that fails misses what stands behind its failure; where that is nothing, all ranks come to `finally` alike
+    missed = any(_may_fail_alone(facts, node, item.way[i], item.op.op) for item, i in _through(facts, block))
+    meets_others = missed or tries.trains(block) or any(_meets_others(facts, b) for b in _blocks_of(facts, node))
     if not meets_others or any(_leaves_at_once(h) for h in node.handlers):
         return
     outcome = tries.bound_in(node)
