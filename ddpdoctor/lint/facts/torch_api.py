@@ -80,6 +80,8 @@ OTHERS = frozenset({
     "set_debug_level_from_env", "shrink_group", "supports_complex", "sys", "tensor", "timedelta", "torch",
     "traceback", "types", "typing", "utils", "warnings",
 })  # fmt: skip
+#: names that a vendor's own torch adds
+VENDORS = frozenset({"is_hccl_available", "is_cncl_available", "is_mccl_available", "is_eccl_available"})
 REDUCTIONS = frozenset({
     "SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "PREMUL_SUM", "RedOpType", "name", "value",
     "names", "values", "UNUSED",

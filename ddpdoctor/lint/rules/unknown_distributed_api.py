@@ -118,7 +118,7 @@ def _is_reduction(facts: ModuleFacts, node: ast.expr, aliases: set[str]) -> bool
 
 def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Iterator[Finding | None]:
     """Judge one name; classes and private names are not in the table."""
-    if name.startswith("_") or not name.islower():
+    if name.startswith("_") or not name.islower() or name in torch_api.VENDORS:
         return
     version = facts.torch_version
     shown = ".".join(map(str, version))
