@@ -10,8 +10,8 @@ from ddpdoctor.lint import source
 from ddpdoctor.lint.facts import modules
 from ddpdoctor.lint.facts.modules import Module
 
-#: parsed files kept; an old one is parsed again when it is needed again
-KEPT = 250
+#: characters of source whose trees are kept, at about 40 bytes each; an old one is parsed again when it is needed again
+KEPT = 1_000_000
 
 
 class Project:
@@ -23,7 +23,8 @@ class Project:
         self._is_file = is_file or (lambda path: read(path) is not None)
         self._parsed: OrderedDict[str, Module | None] = OrderedDict()
         self._there: dict[str, bool] = {}
-        self._packages: dict[str, str] = {}
+        self._packages: dict[str, tuple[str, str]] = {}
+        self._kept = 0
 
     def file(self, path: str, name: str) -> Module | None:
         """The module at `path`; None where there is none or it cannot be parsed."""
@@ -46,9 +47,11 @@ class Project:
         self._keep(module.path, module)
 
     def _keep(self, path: str, module: Module | None) -> None:
+        earlier = self._parsed.pop(path, None)
         self._parsed[path] = module
-        if len(self._parsed) > KEPT:
-            self._parsed.popitem(last=False)
+        self._kept += _size(module) - _size(earlier)
+        while self._kept > KEPT and len(self._parsed) > 1:
+            self._kept -= _size(self._parsed.popitem(last=False)[1])
 
     def exists(self, path: str) -> bool:
         found = self._there.get(path)
@@ -58,6 +61,12 @@ class Project:
 
     def package(self, path: str) -> tuple[str, str]:
         """(folder that imports start from, dotted name of the file) for a file: packages are climbed out of."""
+        known = self._packages.get(path)
+        if known is None:
+            known = self._packages[path] = self._package(path)
+        return known
+
+    def _package(self, path: str) -> tuple[str, str]:
         folder = posixpath.dirname(path)
         stem = posixpath.basename(path).removesuffix(".py")
         parts = [] if stem == "__init__" else [stem]
@@ -87,3 +96,8 @@ class Project:
         folders = [posixpath.dirname(path), root, posixpath.dirname(root), posixpath.join(root, "src")]
         unique = list(dict.fromkeys(folders))
         return [f for f in unique if posixpath.basename(f) not in ("site-packages", "dist-packages")]
+
+
+def _size(module: Module | None) -> int:
+    """What a module counts; a file that is none is remembered for little."""
+    return len(module.text) if module is not None else 100
