@@ -229,7 +229,8 @@ def _machine() -> str:
 def _read(path: Path) -> list[Trial]:
     if not path.exists():
         return []
-    return [Trial(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line]
+    found = (Trial(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line)
+    return list({trial.key: trial for trial in found}.values())
 
 
 def _version() -> str:
