@@ -10,6 +10,8 @@ from ddpdoctor.model.ranks import Rank
 
 #: how far into a line a prefix may stand: time stamps, pod names and other tools' prefixes come before it
 _REACH = 96
+#: characters of a line that are read: patterns on one line may take the square of its length
+_MOST_LINE = 4096
 #: share of lines that must begin with a number and a colon before that is taken for `srun --label`
 _LABELLED = 0.9
 _LOOKED_AT = 200
@@ -37,7 +39,7 @@ class Stream:
 
 def split(text: str) -> tuple[Stream, ...]:
     """Streams in the order of their first lines; within a stream, lines stay in order."""
-    lines = text.splitlines()
+    lines = [line[:_MOST_LINE] for line in text.splitlines()]
     labelled = _is_labelled(lines)
     found: dict[tuple[Rank | None, int | None], list[str]] = {}
     for line in lines:

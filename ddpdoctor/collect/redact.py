@@ -7,14 +7,15 @@ import re
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
-_KEY = r"[\w-]*(?:api[_-]?key|token|secret|passw(?:or)?d|credential|private[_-]?key|access[_-]?key)[\w-]*"
+#: bounded on both sides: a line of twenty thousand dashes must not take its square in steps
+_KEY = r"[\w-]{0,48}(?:api[_-]?key|token|secret|passw(?:or)?d|credential|private[_-]?key|access[_-]?key)[\w-]{0,48}"
 _SECRETS = (
     #: --api-key=..., TOKEN=..., "password: ..."
     (re.compile(rf"(?i)\b({_KEY})([\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&]+)"), r"\1\2[redacted]"),
     #: --api-key VALUE
     (re.compile(rf"(?i)(--{_KEY})(\s+)(?!-)(\S+)"), r"\1\2[redacted]"),
     #: https://user:password@host
-    (re.compile(r"(\w+://[^/\s:@]+:)[^@\s/]+@"), r"\1[redacted]@"),
+    (re.compile(r"(\b\w{1,32}://[^/\s:@]{1,255}:)[^@\s/]{1,1024}@"), r"\1[redacted]@"),
     #: well-known token shapes: AWS access key, Hugging Face, GitHub, OpenAI, Slack, bearer
     (
         re.compile(r"\b(AKIA[0-9A-Z]{16}|hf_\w{20,}|gh[pousr]_\w{20,}|sk-[\w-]{20,}|xox[abpr]-[\w-]{10,})\b"),
