@@ -22,9 +22,9 @@ dist.all_reduce(loss, op=dist.ReduceOp.AVG)
 Safe for well-known slips of the pen: only the name changes.
 
 ## When it is wrong
-When the running torch is another one than was linted for: give `--torch-version`. Names that are tried in a `try`,
-asked for with `hasattr`, used under a test of the version or set by the program itself are not reported, nor is
-anything private.
+When the running torch is another one than was linted for: give `--torch-version`. A name that is no known slip may
+have come with a later torch, and is a warning. Names that are tried in a `try`, asked for with `hasattr`, used under a
+test of the version or set by the program itself are not reported, nor is anything private.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html
@@ -132,7 +132,10 @@ def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Ite
     elif not known and (version >= torch_api.NEWEST or name in torch_api.TYPOS):
         meant = torch_api.TYPOS.get(name) or _close(name, torch_api.FUNCTIONS)
         fix = _fix(facts, node) if fixable and name in torch_api.TYPOS else None
-        yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name}{_hint(meant)}", fix=fix)
+        # what is no known slip may have come with a later torch than the table knows
+        severity = Severity.ERROR if name in torch_api.TYPOS else Severity.WARNING
+        message = f"torch {shown} has no torch.distributed.{name}{_hint(meant)}"
+        yield facts.finding(RULE, node, message, fix=fix, severity=severity)
 
 
 def _fix(facts: ModuleFacts, node: ast.AST) -> Fix | None:
