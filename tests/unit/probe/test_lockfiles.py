@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,27 +15,33 @@ from ddpdoctor.probe import endings, lockfiles
 from ddpdoctor.probe.writer import PageWriter
 
 
-@pytest.fixture
-def lock(tmp_path: Path) -> Iterator[Path]:
-    """A lock file that is there until the test is over."""
-    path = tmp_path / "lock"
-    path.touch()
-    yield path
-    path.unlink()
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    """No test leaves a thread behind that sleeps for a lock file."""
+    yield
+    deadline = time.monotonic() + 20
+    while lockfiles.slept_for() and time.monotonic() < deadline:
+        time.sleep(0.02)
     endings.forget()
 
 
-def sleeps(wait: threading.Thread) -> tuple[str, ...]:
-    wait.start()
+def sleeps(wait: Callable[[], object]) -> tuple[str, ...]:
+    """What is found while a thread is in `wait`."""
+    threading.Thread(target=wait, daemon=True).start()
     deadline = time.monotonic() + 20
     while not (found := lockfiles.slept_for()) and time.monotonic() < deadline:
         time.sleep(0.02)
     return found
 
 
-def test_torchs_baton(lock: Path) -> None:
+def test_torchs_baton(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    lock.touch()
     baton = pytest.importorskip("torch.utils.file_baton").FileBaton(str(lock), wait_seconds=0.05)
-    assert sleeps(threading.Thread(target=baton.wait, daemon=True)) == (str(lock),)
+    try:
+        assert sleeps(baton.wait) == (str(lock),)
+    finally:
+        lock.unlink()
 
 
 @pytest.mark.parametrize("name", ["FileLock", "SoftFileLock"])
@@ -43,11 +49,7 @@ def test_filelock(tmp_path: Path, name: str) -> None:
     kind = getattr(pytest.importorskip("filelock"), name)
     path = tmp_path / "cache.lock"
     with kind(path):
-        waiter = kind(path)
-        thread = threading.Thread(target=lambda: waiter.acquire(poll_interval=0.05), daemon=True)
-        assert sleeps(thread) == (str(path),)
-    thread.join(20)
-    waiter.release()
+        assert sleeps(lambda: kind(path).acquire(poll_interval=0.05)) == (str(path),)
 
 
 def test_nobody_sleeps() -> None:
@@ -80,7 +82,6 @@ def test_what_the_page_says(tmp_path: Path) -> None:
     assert [raised.type for raised in decode_page(data).pending] == ["ValueError"]
     endings.review(page, [], still=True)
     assert decode_lock_files(path.read_bytes()) == ()
-    endings.forget()
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * PENDING_BYTES])
