@@ -44,6 +44,12 @@ _DIFFERENTIABLE = frozenset({"__call__", "forward", "module", "scale"})
 _OWN = frozenset({"time", "unique"})
 _FIRST = per_rank((True, False, False, False), frozenset({"rank"}))
 _SPAWNED = RANK_NUMBERS.tagged("spawned")
+#: one number, or one tensor, of a list of them
+_SUMMARIES = frozenset({
+    "builtins.sum", "builtins.min", "builtins.max", "numpy.mean", "numpy.average", "numpy.sum", "numpy.nanmean",
+    "numpy.median", "numpy.array", "statistics.mean", "statistics.fmean", "torch.stack", "torch.cat", "torch.tensor",
+    "torch.mean", "torch.sum",
+})  # fmt: skip
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 _CASTS: dict[str, Callable[..., object]] = {
     "builtins.int": int, "builtins.str": str, "builtins.bool": bool, "builtins.abs": abs,
@@ -152,6 +158,8 @@ def _made(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, no
     pure = pure and path not in ("builtins.isinstance", "builtins.hasattr", "builtins.type", "builtins.callable")
     taint = Taint.RANK_LOCAL if pure and any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
     kept = tags & _DATA if pure else tags & ORIGIN
+    if path in _SUMMARIES and "collected" in tags:
+        taint, kept = Taint.RANK_LOCAL, kept | {"batch"}
     if path in ("torch.initial_seed", "torch.seed"):
         kept |= {"seeded"}
     if path in ("math.ceil", "numpy.ceil"):
@@ -275,6 +283,8 @@ def _method(
         frame.out.append(Op("backward (DDP)", None, site))
         return NONE
     values = (receiver, *args)
+    if method == "append" and args and args[0].taint is Taint.RANK_LOCAL and "batch" in args[0].tags:
+        _collect(frame, node)
     if method in vocabulary.PURE_METHODS or (method == "__call__" and isinstance(thing, Made)):
         local = any(v.taint is Taint.RANK_LOCAL for v in values)
         tags: frozenset[str] = frozenset()
@@ -291,6 +301,14 @@ def _method(
     return unknown("method", site, tags=(origin & ORIGIN) | (receiver.tags & _OWN))._replace(
         thing=Made(f"?.{method}", site, (receiver, *args), keywords, node)
     )
+
+
+def _collect(frame: Frame, node: ast.Call) -> None:
+    """A list now holds data of each rank. How long it is says nothing, what is computed from it does."""
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    known = frame.env.get(owner.id) if isinstance(owner, ast.Name) else None
+    if known is not None and isinstance(owner, ast.Name):
+        frame.env[owner.id] = known.tagged("collected")
 
 
 def _made_method(
