@@ -34,7 +34,7 @@ from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import RankEvidence, Source
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 
 RULE = Rule(
     code="DD237",
@@ -51,8 +51,16 @@ _ENDING = frozenset({"_shutdown_workers", "_shutdown_worker", "_clean_up_worker"
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     idle = facts.doing(Activity.STILL, Activity.UNKNOWN)
     ending = RankSet.of(rank for rank in idle if _ends_workers(facts.rank(rank)))
+    # workers of a busy machine take their time to end: those that stand still are what it waits for
+    held = RankSet.of(rank for rank in ending if _may_be_held(facts, rank))
     if ending:
-        yield _diagnosis(facts, ending)
+        yield _diagnosis(facts, held or ending)
+
+
+def _may_be_held(facts: Facts, rank: Rank) -> bool:
+    """A worker stands still, or it could not be seen what it does."""
+    children = facts.rank(rank).children
+    return bool(stuck_workers(facts, rank)) or any(child.stacks is None for child in children)
 
 
 def _ends_workers(rank: RankEvidence) -> bool:

@@ -8,8 +8,10 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.processes import Child, Motion, ProcessState, ThreadState
+from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
-from tests.unit.diagnose.builders import TORCH, At, Doing, job
+from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job
 
 AT = At()
 LOADER = f"{TORCH}/utils/data/dataloader.py"
@@ -36,3 +38,34 @@ def test_an_iterator_that_was_given_up(odd: int) -> None:
 def test_a_wait_for_a_batch_is_another_cause() -> None:
     report = examine(_job("_MultiProcessingDataLoaderIter._try_get_data", 1))
     assert "DD237" not in [d.code for d in report.diagnoses]
+
+
+def _worker(pid: int, motion: Motion, stacks: bool = True) -> Child:
+    frames = (
+        Site("/job/data.py", 40, "__getitem__"),
+        Site(f"{TORCH}/utils/data/_utils/worker.py", 349, "_worker_loop"),
+    )
+    thread = Thread(pid, "MainThread", frames)
+    state = ProcessState(NOW, "S", 1.0, 0, (ThreadState(pid, "python", "S", "hrtimer_nanosleep", 1.0),))
+    seen = Stacks(Rung.PYSPY, (thread,)) if stacks else None
+    return Child(Worker(pid, 1.0, Role.CHILD), state, seen, motion)
+
+
+STILL, BUSY = Motion(1.0, 0.0, 0, False, False), Motion(1.0, 0.6, 0, True, False)
+
+
+@pytest.mark.parametrize(
+    ("second", "culprits"),
+    [
+        ((_worker(7002, BUSY),), (1,)),  # its workers end, slowly
+        ((), (1,)),  # they have ended
+        ((_worker(7002, STILL, stacks=False),), (1, 2)),  # nobody knows
+        ((_worker(7002, STILL),), (1, 2)),
+    ],
+)
+def test_workers_that_are_on_their_way_out_hold_nobody(second: tuple[Child, ...], culprits: tuple[int, ...]) -> None:
+    one, other = (_job("_MultiProcessingDataLoaderIter._shutdown_workers", odd).ranks[odd] for odd in (1, 2))
+    waits = _job("_shutdown_workers", 1)
+    ranks = (waits.ranks[0], replace(one, children=(_worker(7001, STILL),)), replace(other, children=second))
+    found = examine(replace(waits, ranks=ranks)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD237", culprits)
