@@ -27,6 +27,7 @@ from ddpdoctor.model.stacks import Site
 
 #: causes that do not depend on one another and are told in one report
 _MOST_CAUSES = 4
+_UNSEEN = " It can also be in a send, a recv or a monitored_barrier: gloo's recorder does not hold these."
 #: lines between two calls of which one can be meant for the other
 _NEAR = 3
 
@@ -150,7 +151,7 @@ def _missing(field: Field, meeting: Meeting, missing: RankSet, *, alone: bool) -
         f"{missed.capitalize()} stood in no operation that a recorder knows when the dump was written: "
         f"{verb(missing, 'it was', 'they were')} somewhere in the program, or had ended. What "
         f"{verb(missing, 'it', 'they')} did there, dumps cannot tell. Everybody else waits for it, directly or "
-        "through ranks that do.",
+        f"through ranks that do.{_UNSEEN if 'gloo' in meeting.step.backend else ''}",
         f"Look at what {missed} did after {_last(field, missing)}; a stack of {verb(missing, 'it', 'them')} "
         "(py-spy dump) or its log given beside the dumps says more.",
         locations(((RankSet.of([rank]), _last_site(field, rank)) for rank in missing), field, field.waiting),
