@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ddpdoctor.archive.piece import Ended, Missing, Piece, Timeout
+from ddpdoctor.archive.piece import Ended, Piece, Timeout
 from ddpdoctor.archive.text import gave_up, stood_in, timed_out
 from ddpdoctor.diagnose.failure import is_peer_loss
 from ddpdoctor.model.progress import Raised
@@ -64,8 +64,3 @@ def _follows(piece: Piece, pieces: tuple[Piece, ...], first: float | None) -> bo
     if ended.status in _OF_A_TIMEOUT:
         return not own_reason
     return first is not None and ended.time is not None and ended.time >= first
-
-
-def names_missing(by_rank: ByRank) -> bool:
-    """Some rank says itself whom it misses."""
-    return any(isinstance(piece.payload, Missing) for pieces in by_rank.values() for piece in pieces)

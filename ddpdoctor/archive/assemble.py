@@ -9,7 +9,7 @@ from typing import TypeVar
 from ddpdoctor.archive import collectives, waiting
 from ddpdoctor.archive.aftermath import before_the_timeout
 from ddpdoctor.archive.departure import departure
-from ddpdoctor.archive.piece import Ended, Fatal, Mention, Missing, Piece, RankFrom, Timeout
+from ddpdoctor.archive.piece import Ended, Fatal, Format, Mention, Missing, Piece, RankFrom, Timeout
 from ddpdoctor.archive.place import Placed, Who, place, who
 from ddpdoctor.collect.redact import redacted
 from ddpdoctor.model.collectives import Recorder
@@ -96,10 +96,17 @@ def _all(pieces: Iterable[Piece], kind: type[T]) -> list[T]:
 
 
 def _stacks(pieces: Iterable[Piece]) -> list[Stacks]:
-    """The rank's own stacks of the best source, oldest first."""
-    every = [stacks for stacks in _all(pieces, Stacks) if who(stacks) is Who.RANK]
-    best = min((_RUNGS.index(stacks.rung) for stacks in every), default=0)
-    return [stacks for stacks in every if _RUNGS.index(stacks.rung) == best]
+    """The rank's own stacks of the best source, oldest first.
+
+    Of one format only: two formats write the same path in two ways, which must not pass for movement.
+    """
+    every = [
+        (_RUNGS.index(piece.payload.rung), piece.format is Format.TEXT, piece.payload)
+        for piece in pieces
+        if isinstance(piece.payload, Stacks) and who(piece.payload) is Who.RANK
+    ]
+    best = min((one[:2] for one in every), default=None)
+    return [stacks for *kind, stacks in every if tuple(kind) == best]
 
 
 def _motion(pages: list[Page], processes: list[ProcessState], stacks: list[Stacks]) -> Motion | None:

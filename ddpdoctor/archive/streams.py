@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ddpdoctor.model.ranks import Rank
@@ -71,11 +70,3 @@ def _is_labelled(lines: list[str]) -> bool:
     return (
         len(set(numbers)) > 1 and len(numbers) >= _LABELLED * len(said) and all(int(n) < _MOST_RANKS for n in numbers)
     )
-
-
-def windows(lines: tuple[str, ...], first: re.Pattern[str], most: int) -> Iterator[tuple[str, ...]]:
-    """Each line that matches, with what follows it, until the next match: at most `most` lines."""
-    starts = [number for number, line in enumerate(lines) if first.search(line)]
-    for number, start in enumerate(starts):
-        end = starts[number + 1] if number + 1 < len(starts) else len(lines)
-        yield lines[start : min(end, start + most)]

@@ -287,3 +287,19 @@ def test_numbers_of_groups_that_the_log_does_not_name_are_not_compared() -> None
     assert report.outcome is Outcome.HANG
     assert all(not diagnosis.culprits for diagnosis in report.diagnoses)
     assert any("numbers are not compared" in note for note in report.notes)
+
+
+def test_the_same_stack_in_two_formats_is_no_movement(tmp_path: Path) -> None:
+    for rank, dump in enumerate((DATA / "pyspy.txt").read_text().split("Process ")[1:]):
+        (tmp_path / f"rank_{rank}.txt").write_text(f"Process {dump}")
+        lines = [line.strip() for line in dump.splitlines() if line.startswith("    ")]
+        frames = [
+            {"name": line.partition(" (")[0], "filename": f"/long/{line[line.index('(') + 1 : line.rindex(':')]}"}
+            | {"line": int(line[line.rindex(":") + 1 : -1])}
+            for line in lines
+        ]
+        thread = {"pid": 13675 + rank, "thread_name": "MainThread", "os_thread_id": 13675 + rank, "frames": frames}
+        (tmp_path / f"rank_{rank}.json").write_text(json.dumps([thread | {"active": False, "owns_gil": False}]))
+    report = diagnose(tmp_path)
+    assert report.outcome is Outcome.HANG
+    assert report.diagnoses[0].culprits.members == (1,)
