@@ -88,7 +88,7 @@ def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
     # a rank that fails misses what stands behind its failure; where that is nothing, all ranks come to `finally` alike
     missed = any(_may_fail_alone(facts, node, item.way[i], item.op.op) for item, i in _through(facts, block))
     meets_others = missed or tries.trains(block) or any(_meets_others(facts, b) for b in _blocks_of(facts, node))
-    if not meets_others or any(_leaves_at_once(h) for h in node.handlers):
+    if not meets_others or any(_leaves_at_once(h) for h in node.handlers) or _releases(node):
         return
     outcome = tries.bound_in(node)
     for item, index in _through(facts, node.finalbody):
@@ -106,6 +106,13 @@ def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
                 "ranks never join: call it after the block instead"
             )
             yield facts.finding(RULE, here, message)
+
+
+def _releases(node: ast.Try) -> bool:
+    """`if not first: barrier()` before, `if first: barrier()` in `finally`: the others are let go, whatever happens."""
+    waits = {ast.unparse(s.test) for s in node.body if isinstance(s, ast.If)}
+    frees = {ast.unparse(s.test) for s in node.finalbody if isinstance(s, ast.If)}
+    return any(f"not {test}" in waits for test in frees) or any(f"not {test}" in frees for test in waits)
 
 
 def _meets_others(facts: ModuleFacts, block: list[ast.stmt]) -> bool:
