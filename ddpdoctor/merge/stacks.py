@@ -8,10 +8,18 @@ from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import StackNode
 from ddpdoctor.model.stacks import Site
 
+#: frames of a stack that are merged: of a deeper one (a program that recurses) both ends
+MOST_DEPTH = 128
+
 
 def merge_stacks(stacks: Mapping[Rank, Sequence[Site]]) -> tuple[StackNode, ...]:
     """Build the tree from each rank's frames, outermost first. Ranks without frames are left out."""
-    return _level({rank: frames for rank, frames in stacks.items() if frames}, 0)
+    return _level({rank: _ends_of(frames) for rank, frames in stacks.items() if frames}, 0)
+
+
+def _ends_of(frames: Sequence[Site]) -> Sequence[Site]:
+    half = MOST_DEPTH // 2
+    return frames if len(frames) <= MOST_DEPTH else [*frames[:half], *frames[-half:]]
 
 
 def _level(stacks: Mapping[Rank, Sequence[Site]], depth: int) -> tuple[StackNode, ...]:
