@@ -69,6 +69,8 @@ def examine(found: Found, dumps: Dumps | None = None) -> Report:
     others = [file for file in found.files if not _is_dump(file)]
     if dumps.members and not others and not bundles:
         return _of_dumps(found, dumps)
+    if len(dumps.members) > recorded.MOST_RANKS and not bundles:
+        return at_most_likely(_of_very_many(found, dumps, others))
     pieces, gaps = read_all(others)
     pieces.extend(recorded.pieces(dumps))
     gaps = [*gaps, *dumps.gaps, *_not_read(found)]
@@ -96,6 +98,16 @@ def _of_dumps(found: Found, dumps: Dumps) -> Report:
     named = [location for diagnosis in report.diagnoses for location in diagnosis.locations]
     sites = [Site(location.file, location.line, location.function) for location in named]
     return replace(report, code=source.read(sites, written=_written(found)))
+
+
+def _of_very_many(found: Found, dumps: Dumps, others: list[File]) -> Report:
+    """The recorders say which ranks count; stacks and logs of these, and of some that wait for them, say why."""
+    report = _of_dumps(found, dumps)
+    only = recorded.chosen(report)
+    pieces, gaps = read_all(others)
+    loose = assemble([*pieces, *recorded.pieces(dumps, only)], gaps)
+    few = replace(loose, ranks=tuple(seen for seen in loose.ranks if seen.rank in only))
+    return recorded.refined(report, engine.examine(_with_source(few, found)))
 
 
 def _written(found: Found) -> float:
