@@ -20,6 +20,8 @@ from ddpdoctor.model.finding import Finding
 
 #: bytes of source that a worker process takes at a time
 BATCH = 100_000
+#: characters of source after which a process looks for garbage
+GARBAGE = 600_000
 #: files whose bytes a worker process looks at, at a time
 LOOKS = 256
 #: candidates below which starting processes costs more than it saves
@@ -116,6 +118,8 @@ class Linter:
         self._settings = settings
         self._root = root
         self._here = str(Path.cwd())
+        #: characters linted since the last look for garbage
+        self._since = 0
         self._project = Project(read) if read is not None else Project(read_file, is_file)
 
     def file(self, path: str, *, named: bool) -> Result:
@@ -143,6 +147,11 @@ class Linter:
         if suppress.whole_file(module.comments):
             return Result(path, ())
         self._project.adopt(module)
+        self._since += len(decoded.text)
+        if self._since > GARBAGE:
+            # functions, classes and their module point at one another: an old one goes only when it is looked for
+            self._since = 0
+            gc.collect()
         findings = [*self._check(module, path), *taught.findings(module.taught.faults, path)]
         if findings or module.comments:
             comments = module.comments or comments_of(decoded.text)
