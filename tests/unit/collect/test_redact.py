@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,3 +68,10 @@ def test_lines_and_tabs_stay_and_nothing_moves_the_cursor(text: str) -> None:
     shown = plain(text)
     assert not any(ord(c) < 32 and c not in "\t\n" for c in shown)
     assert plain(shown) == shown
+
+
+@pytest.mark.parametrize("text", ["-" * 50_000, "a" * 50_000, "token" * 10_000, "x://" + "a" * 50_000, "a:" * 25_000])
+def test_a_long_line_takes_no_square_of_steps(text: str) -> None:
+    begun = time.process_time()
+    redacted(text)
+    assert time.process_time() - begun < 5.0
