@@ -48,8 +48,8 @@ def plot(title: str, unit: str, sizes: Sequence[int], series: Sequence[Series]) 
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
-        x, y = points[-1]
-        parts.append(f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="end" fill="{colour}">{one.name}</text>')
+        x, y = points[0]
+        parts.append(f'<text x="{x + 8:.1f}" y="{y - 8:.1f}" fill="{colour}">{one.name}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
