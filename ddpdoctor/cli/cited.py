@@ -54,7 +54,7 @@ def _lint(wanted: list[str], code: Mapping[str, SourceFile], found: dict[str, tu
         return source.text.encode(errors="surrogateescape") if source is not None else None
 
     try:
-        linter = engine.Linter(Settings(registry.defaults()), read=read)
+        linter = engine.Linter(Settings(registry.defaults(), hints=frozenset()), read=read)
         for path in wanted:
             found[path] = linter.bytes(path, read(path) or b"", named=True).findings
     except Exception:  # noqa: BLE001 - boundary: a verdict is told whatever becomes of its citations

@@ -87,6 +87,7 @@ def _settings(args: argparse.Namespace) -> tuple[Settings, str]:
         {k: tuple(v) for k, v in table.get("per-file-ignores", {}).items()},
         (*settings.DEFAULT_EXCLUDES, *table.get("exclude", [])),
         settings.torch_version(str(version)) if version else (2, 13),
+        settings.asked_for(known, select, extend),
     ), root
 
 

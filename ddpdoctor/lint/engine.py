@@ -16,7 +16,7 @@ from ddpdoctor.lint.facts import modules
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.settings import Settings, ignored_here, matches
-from ddpdoctor.model.finding import Finding
+from ddpdoctor.model.finding import Finding, Severity
 
 #: bytes of source that a worker process takes at a time
 BATCH = 100_000
@@ -178,9 +178,15 @@ class Linter:
         known = registry.names()
         relative = os.path.relpath(path, self._root) if self._root else path
         silenced = ignored_here(self._settings, relative, known)
-        kept = [f for f in findings if f.code in self._settings.codes and f.code not in silenced]
+        kept = [f for f in findings if self._wanted(f) and f.code not in silenced]
         ordered = tuple(sorted(kept, key=_order))
         return Result(path, ordered, text if ordered else "", cells)
+
+    def _wanted(self, finding: Finding) -> bool:
+        hints = self._settings.hints
+        if finding.severity is Severity.HINT and hints is not None and finding.code not in hints:
+            return False
+        return finding.code in self._settings.codes
 
 
 def _order(finding: Finding) -> tuple[str, int, int, str]:

@@ -25,6 +25,8 @@ class Settings:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exclude: tuple[str, ...] = DEFAULT_EXCLUDES
     torch_version: tuple[int, ...] = (2, 13)
+    #: of `codes`, those whose hints are wanted as well; None for all. A rule of warnings may have a hint to give, too
+    hints: frozenset[str] | None = None
 
 
 def choose(
@@ -42,6 +44,11 @@ def choose(
     chosen = set(defaults) if not list(select) else _expand(known, select)
     chosen |= _expand(known, extend)
     return frozenset(chosen - _expand(known, ignore))
+
+
+def asked_for(known: Mapping[str, str], *selections: Iterable[str]) -> frozenset[str]:
+    """Codes that somebody selected, rather than had by default: their hints are wanted."""
+    return frozenset(code for selection in selections for code in _expand(known, selection))
 
 
 def _expand(known: Mapping[str, str], selectors: Iterable[str]) -> set[str]:

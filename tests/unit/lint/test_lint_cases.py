@@ -63,7 +63,7 @@ def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("case", _about_comments(), ids=lambda c: c.title)
 def test_case_about_comments(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _check(case, Settings(registry.defaults()), tmp_path, monkeypatch)
+    _check(case, Settings(registry.defaults(), hints=frozenset()), tmp_path, monkeypatch)
 
 
 def _check(case: Case, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

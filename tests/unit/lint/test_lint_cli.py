@@ -195,3 +195,14 @@ def test_the_same_order_whatever_the_number_of_jobs(tmp_path: Path) -> None:
     one = lint(tmp_path, "--jobs", "1", "-o", "concise", ".").stdout
     assert one == lint(tmp_path, "--jobs", "4", "-o", "concise", ".").stdout
     assert one.count("DD111") == 40
+
+
+def test_hints_come_from_rules_that_were_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel\n\n\n"
+        "def main(model, batches):\n    model = DistributedDataParallel(model)\n    for batch in batches:\n"
+        "        model(batch).sum().backward()\n        dist.barrier()\n"
+    )
+    assert "DD128" not in lint(tmp_path, "train.py").stdout
+    for selection in (("--extend-select", "DD128"), ("--select", "ALL"), ("--select", "DD12")):
+        assert "DD128 group-or-collective-in-hot-path (hint)" in lint(tmp_path, *selection, "train.py").stdout
