@@ -35,8 +35,10 @@ def _check(content: bytes, folder: Path, number: int) -> None:
     target.parent.mkdir(exist_ok=True)
     target.write_bytes(content)
     begun = time.process_time()
-    status, wrong = _diagnose(target if number % 2 else folder)
-    target.unlink()
+    try:
+        status, wrong = _diagnose(target if number % 2 else folder)
+    finally:
+        target.unlink()
     assert status in (0, 1, 2), f"{number}: {wrong}"
     assert wrong.count("\n") == (1 if status == 2 else 0), f"{number}: {wrong}"
     assert time.process_time() - begun < MOST_SECONDS, number
