@@ -72,7 +72,13 @@ def is_miss(trial: Trial) -> bool:
 
 def gravely_wrong(trials: Iterable[Trial]) -> list[Trial]:
     """What must never be: a wrong answer that is called certain, an alarm about a healthy job."""
-    return [trial for trial in trials if trial.wrongly_certain or (not trial.hangs and trial.missed)]
+    return [trial for trial in trials if trial.wrongly_certain or is_alarm(trial)]
+
+
+def is_alarm(trial: Trial) -> bool:
+    """A job that ends well was called anything but slow, which a rank on a busy machine is."""
+    called_slow = trial.outcome == "slow" and trial.deadlock == "no" and set(trial.missed) <= {"outcome", "code"}
+    return not trial.hangs and bool(trial.missed) and not called_slow
 
 
 def in_words(trial: Trial) -> str:
@@ -123,7 +129,8 @@ def _head(trials: list[Trial], machine: str) -> list[str]:
 def _summary(hangs: list[Trial], quiet: list[Trial]) -> list[str]:
     provable = [trial for trial in hangs if trial.provable]
     certain = [trial for trial in hangs if trial.confidence == "certain"]
-    alarms = [trial for trial in quiet if trial.missed]
+    alarms = [trial for trial in quiet if is_alarm(trial)]
+    slow = sum(trial.outcome == "slow" for trial in quiet)
     answered = [trial for trial in hangs if trial.silence is not None]
     late = [trial for trial in hangs if "time" in trial.missed]
     return [
@@ -134,7 +141,7 @@ def _summary(hangs: list[Trial], quiet: list[Trial]) -> list[str]:
         f"- called certain: {_share(certain, hangs)}; "
         f"runs in which anything was wrongly called certain or proven: {sum(t.wrongly_certain for t in hangs)}",
         f"- told in the promised time: {_share([t for t in answered if t not in late], answered)}",
-        f"- jobs that end well: {len(quiet)}; false alarms: {len(alarms)}",
+        f"- jobs that end well: {len(quiet)}; false alarms: {len(alarms)}; called slow: {slow}",
         "",
     ]
 

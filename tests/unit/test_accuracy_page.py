@@ -30,7 +30,7 @@ def test_the_figures_add_up() -> None:
     assert "- right code: 2 of 3 (66.7%)" in text
     assert "- right culprits: 3 of 3 (100.0%)" in text
     assert "- told in the promised time: 2 of 3 (66.7%)" in text
-    assert "- jobs that end well: 2; false alarms: 0" in text
+    assert "- jobs that end well: 2; false alarms: 0; called slow: 0" in text
     assert "| DD201 | 3 | DD201 2, DD299 1 | 3 | 2 | proven | certain 2, possible 1 | 4.0, 7.1 |" in text
     assert "| long_step | 1 | 2 | 0 | 0 |" in text
 
