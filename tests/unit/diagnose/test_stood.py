@@ -76,9 +76,7 @@ def test_of_two_ranks_neither_is_to_blame_for_sure() -> None:
     [
         pytest.param({0: (8, "all_reduce"), 1: (5, ""), 2: (8, "all_reduce")}, 3, id="no condition"),
         pytest.param({0: (10, "send"), 1: (8, "all_reduce"), 2: (8, "all_reduce")}, 3, id="point to point"),
-        pytest.param(
-            {0: (14, "broadcast"), 1: (8, "all_reduce"), 2: (8, "all_reduce")}, 3, id="the else does it too"
-        ),
+        pytest.param({0: (14, "broadcast"), 1: (8, "all_reduce"), 2: (8, "all_reduce")}, 3, id="the else does it too"),
         pytest.param({0: (14, "broadcast"), 1: (16, "broadcast"), 2: (16, "broadcast")}, 3, id="a way for each"),
         pytest.param({0: (18, "all_gather"), 1: (8, "all_reduce"), 2: (8, "all_reduce")}, 3, id="a group of some"),
         pytest.param({0: (7, "barrier"), 1: (8, "all_reduce")}, 3, id="a rank was not seen"),
