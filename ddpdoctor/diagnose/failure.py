@@ -183,12 +183,37 @@ def is_peer_loss(raised: Raised) -> bool:
 def failure_site(rank: RankEvidence, failure: Failure) -> Site | None:
     """The user's innermost frame where it went wrong: of the traceback, else of the faulthandler file."""
     if failure.raised is not None:
-        return frames.innermost_user_frame(failure.raised.frames)
+        return raised_site(failure.raised)
     found = [Site(m["file"], int(m["line"]), m["function"]) for m in _FATAL_FRAME.finditer(rank.fatal)]
     site = frames.innermost_user_frame(found)
     events = rank.page.events if rank.page else ()
     site = site or exit_site(rank)
     return site or next((event.site for event in reversed(events) if event.site), None)
+
+
+#: torch.utils.data and others raise a worker's exception once more, with its traceback as text (torch/_utils.py)
+_RETOLD = re.compile(r"\s*Caught (?P<type>[\w.]+) (?P<where>in [^\n]+?)\.?\nOriginal Traceback")
+_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)$', re.MULTILINE)
+
+
+def raised_site(raised: Raised) -> Site | None:
+    """The user's innermost frame of an exception; of one that a worker raised, the line in the worker."""
+    if _RETOLD.match(raised.message):
+        inner = [Site(m["file"], int(m["line"]), m["function"]) for m in _FRAME.finditer(raised.message)]
+        own = next((site for site in reversed(inner) if not frames.is_library(site.file)), None)
+        if own:
+            return own
+    return frames.innermost_user_frame(raised.frames)
+
+
+def said(raised: Raised) -> str:
+    """The exception's message in one line, "" where it has none; of one that a worker raised, its own words."""
+    lines = raised.message.strip().splitlines()
+    told = _RETOLD.match(raised.message)
+    if told and len(lines) > 2:
+        words = lines[-1].strip().removeprefix(f"{told['type']}: ")
+        return f"{words[:160]} ({told['where']})"
+    return lines[0][:160] if lines else ""
 
 
 #: torch's own words for a model that is not the same everywhere (DistributedDataParallel's constructor)

@@ -29,7 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import frames, holders, shapes, wording
+from ddpdoctor.diagnose import failure as failures
+from ddpdoctor.diagnose import holders, shapes, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import Failure
 from ddpdoctor.diagnose.rule import Rule
@@ -60,11 +61,11 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
     culprit = RankSet.of([first.rank])
     raised = first.raised
-    site = frames.innermost_user_frame(raised.frames) if raised else None
+    site = failures.raised_site(raised) if raised else None
     waiting = facts.waiting - culprit
     confidence = _confidence(facts, first)
     name = raised.type if raised else "an exception"
-    message = raised.message.strip().splitlines()[:1] if raised else []
+    message = failures.said(raised) if raised else ""
     where = f" at {wording.place(site)}" if site else ""
     return Diagnosis(
         RULE.code,
@@ -73,7 +74,7 @@ def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
         confidence,
         culprit,
         waiting,
-        f"rank {first.rank} raised {name}{': ' + message[0][:160] if message else ''}{where}, and has not ended",
+        f"rank {first.rank} raised {name}{': ' + message if message else ''}{where}, and has not ended",
         _why(facts, first, waiting),
         _fix(raised),
         (

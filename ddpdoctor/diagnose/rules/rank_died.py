@@ -124,8 +124,8 @@ def _summary(first: Failure, site: Site | None) -> str:
             f"operations of unequal size met on rank {first.rank}: {sizes[0]} bytes came where it expected {sizes[1]}"
         )
     if first.raised:
-        message = first.raised.message.strip().splitlines()
-        text = f": {message[0][:160]}" if message else ""
+        message = failures.said(first.raised)
+        text = f": {message}" if message else ""
         return f"rank {first.rank} raised {first.raised.type}{text}{where}"
     return f"rank {first.rank} {_ended(first)}{where}"
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from ddpdoctor.diagnose import failure as failures
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.stacks import Site
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import At, Doing, job, raised
 
@@ -215,3 +217,21 @@ def test_rules_without_their_sources_are_listed() -> None:
 def test_report_counts_seconds_from_the_start() -> None:
     timeline = examine(stories.among(2, 1, stories.ran_out)).timeline
     assert (timeline.last_progress, timeline.detected, timeline.reported) == (96.0, 99.0, 100.0)
+
+
+def test_an_exception_of_a_data_worker_is_told_in_its_own_words_and_at_its_own_line() -> None:
+    # GIVEN what torch makes of an exception in a DataLoader's worker: the traceback is only text
+    message = (
+        "Caught ValueError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):\n"
+        '  File "/env/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py", line 358, in _worker_loop\n'
+        "    data = fetcher.fetch(index)\n"
+        '  File "/job/train.py", line 14, in __getitem__\n    raise ValueError(text)\n'
+        "ValueError: record 57 has no label\n"
+    )
+    retold = raised("ValueError", message, 60.0, AT.line(20))
+    assert failures.raised_site(retold) == Site("/job/train.py", 14, "__getitem__")
+    assert failures.said(retold) == "record 57 has no label (in DataLoader worker process 0)"
+    # WHEN the text is cut off, or it is the program's own THEN nothing is made of it
+    assert failures.raised_site(raised("ValueError", message[:90], 60.0, AT.line(20))) == AT.line(20)
+    own = raised("KeyError", "Caught nothing in here.\nsecond line", 60.0, AT.line(20))
+    assert (failures.raised_site(own), failures.said(own)) == (AT.line(20), "Caught nothing in here.")
