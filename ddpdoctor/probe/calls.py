@@ -208,21 +208,13 @@ def _remember(handle: Any, operation: Operation) -> None:
         # A functional collective returns a tensor around the one that is waited for.
         handle = getattr(handle, "elem", handle)
         key = id(handle)
+        _handles.pop(key, None)
         while len(_handles) >= MOST_HANDLES:
             _handles.pop(next(iter(_handles)), None)
-        _handles[key] = (weakref.ref(handle, forgetter(key, _handles)), operation)
+        # No callback: the last reference to a tensor may go in a thread of the backend's, and none of our code runs there.
+        _handles[key] = (weakref.ref(handle), operation)
     except (TypeError, RuntimeError, StopIteration, KeyError):
         return
-
-
-def forgetter(key: int, *tables: dict[int, Any]) -> Callable[[object], None]:
-    """A weak reference's callback that drops a key. It looks no global up: at exit those go before the last objects."""
-
-    def forget(_: object) -> None:
-        for table in tables:
-            table.pop(key, None)
-
-    return forget
 
 
 def _global_rank(members: tuple[int, ...], rank: Any, group_rank: Any, otherwise: int) -> int:

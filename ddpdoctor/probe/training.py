@@ -145,7 +145,7 @@ def _first_rebuilds(function: Callable[..., Any]) -> Callable[..., Any]:
             if times == MOST_REBUILDS or state.page is None:
                 return function(self)
             if not times:
-                alive[key] = weakref.ref(self, calls.forgetter(key, asked, alive))
+                alive[key] = weakref.ref(self, _forgetter(key, asked, alive))
             asked[key] = times + 1
             return recorded(self)
         except BaseException as error:
@@ -153,6 +153,16 @@ def _first_rebuilds(function: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     return stand_in(_rebuild_buckets, function)
+
+
+def _forgetter(key: int, *tables: dict[int, Any]) -> Callable[[object], None]:
+    """A weak reference's callback that drops a key. It looks no global up: at exit those go before the last objects."""
+
+    def forget(_: object) -> None:
+        for table in tables:
+            table.pop(key, None)
+
+    return forget
 
 
 def _read_rebuild(page: PageWriter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation | None:

@@ -123,6 +123,8 @@ if child == 0:
     torch.ones(1, requires_grad=True).sum().backward()
     os._exit(0)
 os.waitpid(child, 0)
-print("threads", threading.active_count(), flush=True)
+# One write: with PYTHONUNBUFFERED, print writes every argument by itself, and two ranks share the pipe.
+sys.stdout.write(f"threads {threading.active_count()}\n")
+sys.stdout.flush()
 dist.barrier()
 dist.destroy_process_group()
