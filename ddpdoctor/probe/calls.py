@@ -211,7 +211,7 @@ def _remember(handle: Any, operation: Operation) -> None:
         _handles.pop(key, None)
         while len(_handles) >= MOST_HANDLES:
             _handles.pop(next(iter(_handles)), None)
-        # No callback: the last reference to a tensor may go in a thread of the backend's, and none of our code runs there.
+        # No callback: a thread of the backend's may drop a tensor last, and none of our code runs there.
         _handles[key] = (weakref.ref(handle), operation)
     except (TypeError, RuntimeError, StopIteration, KeyError):
         return

@@ -174,6 +174,6 @@ if __name__ == "__main__":
         with open(sys.argv[1], "w", encoding="utf-8") as file:
             json.dump(result, file)
     dist.barrier()
-    # Not through the interpreter's end. Compiled code keeps the group alive, so a thread of gloo's may still drop tensors
-    # then, take the GIL for it and abort (pytorch#179291): 15 of 48 runs of a program that only talks, without any probe.
+    # Not through the interpreter's end: while a reference keeps the group alive, a thread of gloo's may drop tensors
+    # then, take the GIL for it and abort (pytorch#179291). A program without any probe did so in 15 of 48 runs.
     os._exit(0)
