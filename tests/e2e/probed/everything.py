@@ -4,6 +4,7 @@ import os
 import pickle
 import sys
 import threading
+import time
 import warnings
 
 import torch
@@ -128,3 +129,4 @@ sys.stdout.write(f"threads {threading.active_count()}\n")
 sys.stdout.flush()
 dist.barrier()
 dist.destroy_process_group()
+time.sleep(0.2)  # a gloo worker must have let go of its last operation before the interpreter goes
