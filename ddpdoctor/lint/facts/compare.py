@@ -182,9 +182,10 @@ class _Comparison:
     ) -> None:
         first = next((c for c in walk_one(cell) if isinstance(c.step, Op)), None)
         if first is None or not isinstance(first.step, Op):
-            if looped and isinstance(cell.step, Exit):
+            leaving = _leaving(cell)
+            if looped and leaving is not None:
                 own = self.left_exits if exits_of_other is self.right_exits else self.right_exits
-                guard, step = _left_through(cell.step, cell.guard, own)
+                guard, step = _left_through(leaving[0], leaving[1], own)
                 if guard is not None:
                     self._report_break(step, guard, lacks, runs, found, whole)
             return
@@ -247,6 +248,14 @@ def _surely(cells: list[Cell]) -> list[Cell]:
     return found
 
 
+def _leaving(cell: Cell) -> tuple[Exit, Alt | None] | None:
+    """The way out that a rank takes here, or may take where it has a condition that the other rank has not."""
+    for inner in walk_one(cell):
+        if isinstance(inner.step, Exit) and (inner is cell or inner.step.kind in ("break", "return")):
+            return inner.step, inner.guard
+    return None
+
+
 def _left_through(step: Exit, guard: Alt | None, own: list[tuple[Alt, Exit]]) -> tuple[Alt | None, Exit]:
     """The branch through which a rank left a loop, and how: `break`, or the `return` that ends the loop with it."""
     if step.kind == "break":
@@ -293,7 +302,7 @@ def names(cells: list[Cell]) -> tuple[str, ...]:
         elif isinstance(cell.step, Alt):
             sides = [names(_flat(side)) for side in cell.sides]
             shown = " | ".join(", ".join(s) or "nothing" for s in sides)
-            if has_op(cell.sides[0]) or has_op(cell.sides[1]):
+            if has_op(cell.sides[0]) or has_op(cell.sides[1]) or _leaving(cell) is not None:
                 parts.append(f"({shown})")
         elif cell.step.kind in ("break", "continue", "raise"):
             parts.append(cell.step.kind)

@@ -14,6 +14,7 @@ from ddpdoctor.lint.facts.things import Function, Items, Listed, Made, Table
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop
 from ddpdoctor.lint.facts.values import (
     ORIGIN,
+    Atom,
     Symbol,
     Taint,
     Value,
@@ -27,6 +28,7 @@ from ddpdoctor.lint.facts.values import (
     mask_where,
     negate,
     of_thing,
+    per_rank,
     truth,
     unknown,
 )
@@ -122,6 +124,9 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
             # an object that surely exists is not None
             if is_solid(one) and two.known and two.constant is None:
                 return const(name in ("IsNot", "NotEq"))
+            if one.thing is not None and len(one.atoms) > 1 and two.known and two.constant is None:
+                present = per_rank([_exists(one, atom) for atom in one.atoms], one.tags)
+                return present if name in ("IsNot", "NotEq") else negate(present)
     if name in ("In", "NotIn"):
         right = _as_constant(right)
         table = right.thing
@@ -132,6 +137,13 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
         ):
             return const(name == "In")
     return binary(name, left, right)
+
+
+def _exists(value: Value, atom: Atom) -> Atom:
+    """Whether it is not None on a rank where it is this atom."""
+    if not isinstance(atom, Symbol):
+        return atom is not None
+    return bool(getattr(value.thing, "solid", False)) or atom
 
 
 def _as_constant(value: Value) -> Value:
@@ -202,7 +214,7 @@ def _conditional(analysis: Analysis, frame: Frame, node: Any) -> Value:
         frame.out.append(Alt(truths, traces[0], traces[1], analysis.site(frame, node), text_of(node.test), test.tags))
     if sides[0] == sides[1]:
         return sides[0]
-    return choose(truths, sides[0], yes, sides[1], no, ("if", id(node)))
+    return choose(truths, sides[0], yes, sides[1], no, ("if", id(node)), test.tags)
 
 
 def _call(analysis: Analysis, frame: Frame, node: Any) -> Value:

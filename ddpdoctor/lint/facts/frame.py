@@ -9,7 +9,20 @@ from ddpdoctor.lint.facts.events import Guard, Turn
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Node
-from ddpdoctor.lint.facts.values import EVERY_RANK, MODEL, ORIGIN, Atom, Symbol, Taint, Value, per_rank, unknown
+from ddpdoctor.lint.facts.values import (
+    EVERY_RANK,
+    MODEL,
+    NO_TAGS,
+    ORIGIN,
+    REASONS,
+    WORLD,
+    Atom,
+    Symbol,
+    Taint,
+    Value,
+    per_rank,
+    unknown,
+)
 
 
 @dataclass(eq=False, slots=True)
@@ -74,8 +87,9 @@ def merge(
     other: dict[str, Value],
     other_mask: int,
     key: object,
+    reasons: frozenset[str] = NO_TAGS,
 ) -> dict[str, Value]:
-    """Variables after a branch: rank by rank, from the side that the rank took."""
+    """Variables after a branch: rank by rank, from the side that the rank took; `reasons`: tags of its condition."""
     if not then_mask:
         return other
     if not other_mask:
@@ -90,15 +104,18 @@ def merge(
             assert present is not None
             merged[name] = present.tagged("maybe")
             continue
-        merged[name] = choose(truths, a, then_mask, b, other_mask, (name, key))
+        merged[name] = choose(truths, a, then_mask, b, other_mask, (name, key), reasons)
     return merged
 
 
-def choose(truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object) -> Value:
+def choose(
+    truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object,
+    reasons: frozenset[str] = NO_TAGS,
+) -> Value:  # fmt: skip
     """One value out of two, by which ranks can hold which."""
     local = any(isinstance(t, Symbol) and t.taint is Taint.RANK_LOCAL for t in truths)
     if a.thing is not None or b.thing is not None:
-        return _choose_thing(a, b, key)
+        return _on_some_ranks(a, a_mask, b, b_mask) or _choose_thing(a, b, key)
     if a_mask & b_mask and not local:
         stronger = _not_stand_in(a, b) or _not_stand_in(b, a)
         if stronger is not None:
@@ -115,7 +132,8 @@ def choose(truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: in
             taint = Taint.RANK_LOCAL if local else max(a.taint, b.taint, Taint.UNKNOWN)
             atoms.append(Symbol(hash((key, "join")), min(taint, Taint.RANK)))
     value = per_rank(atoms, a.tags | b.tags)
-    return value.tagged("local-choice") if local else value
+    # what decided says how the ranks differ
+    return value.tagged("local-choice", *(reasons & REASONS)) if local else value
 
 
 def _not_stand_in(value: Value, stand_in: Value) -> Value | None:
@@ -125,6 +143,18 @@ def _not_stand_in(value: Value, stand_in: Value) -> Value | None:
             return value
         if "world" in value.tags:
             return value
+    return None
+
+
+def _on_some_ranks(a: Value, a_mask: int, b: Value, b_mask: int) -> Value | None:
+    """What some ranks have in place of what the rest have: `SummaryWriter() if rank == 0 else None`."""
+    if a_mask & b_mask:
+        return None
+    for one, mask, two in ((a, a_mask, b), (b, b_mask, a)):
+        solid = bool(getattr(one.thing, "solid", False))
+        if one.thing is not None and two.thing is None and (two.known or not solid):
+            atoms = tuple((one if mask & 1 << rank else two).at(rank) for rank in range(WORLD))
+            return Value(atoms, Taint.RANK, one.thing if two.known else None, one.tags | {"maybe"})
     return None
 
 

@@ -188,8 +188,10 @@ def rank_decided(truth: tuple[Atom, ...]) -> bool:
 
 
 def rank_local(truth: tuple[Atom, ...]) -> bool:
-    """The condition is data of each rank."""
-    return len(truth) == 1 and isinstance(truth[0], Symbol) and truth[0].taint is Taint.RANK_LOCAL
+    """The condition is data of each rank, or something unknown that is another on each rank."""
+    if len(truth) > 1:
+        return all(isinstance(a, Symbol) for a in truth) and len({a.key for a in truth}) == len(truth)
+    return isinstance(truth[0], Symbol) and truth[0].taint is Taint.RANK_LOCAL
 
 
 def _raises(cell: Cell | None) -> bool:

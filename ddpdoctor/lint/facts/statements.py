@@ -11,6 +11,7 @@ from ddpdoctor.lint.facts.events import Branch, Guard, Iteration, Turn
 from ddpdoctor.lint.facts.expressions import evaluate, text_of
 from ddpdoctor.lint.facts.frame import Frame, decided_by, merge
 from ddpdoctor.lint.facts.nodes import walk
+from ddpdoctor.lint.facts.residual import rank_decided, rank_local
 from ddpdoctor.lint.facts.things import Class, Function, Instance, Items, Made
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node, Op
 from ddpdoctor.lint.facts.values import (
@@ -18,6 +19,8 @@ from ddpdoctor.lint.facts.values import (
     MODEL,
     NO_TAGS,
     ORIGIN,
+    REASONS,
+    WORLD,
     Atom,
     Symbol,
     Taint,
@@ -26,6 +29,7 @@ from ddpdoctor.lint.facts.values import (
     binary,
     mask_where,
     of_thing,
+    per_rank,
     truth,
     unknown,
 )
@@ -98,7 +102,7 @@ def _branch(
         action()
         sides.append((frame.env, frame.mask, tuple(frame.out)))
     (env, mask, out), (other_env, other_mask, other_out) = sides
-    frame.env = merge(truths, env, mask, other_env, other_mask, (site.line, site.column))
+    frame.env = merge(truths, env, mask, other_env, other_mask, (site.line, site.column), test.tags)
     frame.mask, frame.out, frame.guards = mask | other_mask, before_out, before_guards
     if out or other_out:
         frame.out.append(Alt(truths, out, other_out, site, text, test.tags))
@@ -185,14 +189,20 @@ def _loop(
 
 
 def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
-    """A variable at the start of any turn: itself if no turn changes it, else a symbol as tainted as both."""
+    """A variable at the start of any turn: itself where no turn changes it, else a symbol as tainted as both."""
     if after is not None and (after == before or (after.thing is not None and after.thing == before.thing)):
         return before
     tags = before.tags if after is None else before.tags | after.tags
     taint = Taint.UNKNOWN
     if after is not None and after.taint is Taint.RANK_LOCAL:
         taint = Taint.RANK_LOCAL
-    return unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | {"batch", "time", "maybe"}))
+    value = unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | REASONS | {"maybe"}))
+    if after is None or len(after.atoms) == 1 or before.thing is not None:
+        return value
+    # `if rank == 0: stop = ...` leaves it alone on the other ranks
+    start = value.atoms[0]
+    atoms = [before.at(r) if after.at(r) in (start, before.at(r)) else start for r in range(WORLD)]
+    return per_rank(atoms, value.tags)
 
 
 def _for(analysis: Analysis, frame: Frame, node: Any) -> None:
@@ -250,7 +260,7 @@ def _while(analysis: Analysis, frame: Frame, node: Any) -> None:
     def start() -> None:
         test = evaluate(analysis, frame, node.test)
         truths = truth(test)
-        if len(truths) == 1 and isinstance(truths[0], Symbol) and truths[0].taint is Taint.RANK_LOCAL:
+        if rank_decided(truths) or rank_local(truths):
             site = analysis.site(frame, node.test)
             leave: tuple[Node, ...] = (Exit("break", site),)
             frame.out.append(Alt(truths, (), leave, site, text_of(node.test), test.tags))

@@ -106,8 +106,10 @@ NONE = const(None)
 ORIGIN = frozenset({"ddp", "bypass"})
 #: what a model is: "wrapped", in a wrapper; "inner", the network behind one; with "maybe", on some paths only
 MODEL = frozenset({"wrapped", "inner"})
+#: why data differs between ranks
+REASONS = frozenset({"batch", "time", "shard", "own", "random", "file"})
 #: tags that outlive arithmetic
-STICKY = ORIGIN | {"rank", "local_rank", "batch", "time", "file", "shard", "block", "world", "ceil", "seeded", "unique"}
+STICKY = ORIGIN | REASONS | {"rank", "local_rank", "block", "world", "ceil", "seeded", "unique"}
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,
@@ -147,7 +149,8 @@ def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
     atoms: list[Atom] = []
     for rank in range(width):
         arguments = [v.at(rank) for v in values]
-        if any(v.thing is not None for v in values) or any(isinstance(a, Symbol) for a in arguments):
+        if any(isinstance(a, Symbol) or (v.thing is not None and len(v.atoms) == 1)
+               for a, v in zip(arguments, values, strict=True)):  # fmt: skip
             atoms.append(_symbol(name, values, arguments))
         else:
             atoms.append(_apply(name, fn, arguments))
@@ -201,7 +204,7 @@ def is_solid(value: Value) -> bool:
 
 
 #: tags that say how a value differs between ranks
-_BY_RANK = frozenset({"rank", "local_rank", "batch", "time", "unique", "file", "shard", "block", "local-choice"})
+_BY_RANK = REASONS | {"rank", "local_rank", "unique", "block", "local-choice"}
 
 
 def asserted(value: Value, taint: Taint) -> Value:
@@ -219,7 +222,11 @@ def truth(value: Value) -> tuple[Atom, ...]:
     if is_solid(value):
         return (True,)
     if value.thing is not None:
-        return value.atoms
+        if len(value.atoms) == 1:
+            return value.atoms
+        # the object on some ranks, a constant on the others
+        solid = bool(getattr(value.thing, "solid", False))
+        return tuple((solid or a) if isinstance(a, Symbol) else bool(a) for a in value.atoms)
     return tuple(a if isinstance(a, Symbol) else bool(a) for a in value.atoms)
 
 
