@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddpdoctor.cli import options
+from ddpdoctor.cli import backend, options
 from ddpdoctor.errors import ExitCode, UsageError
 from ddpdoctor.model import codec
 from ddpdoctor.model.diagnosis import Outcome
@@ -55,8 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     running.add_argument(
         "--backend",
         choices=("gloo", "nccl"),
-        default="gloo",
-        help="nccl: on the GPUs of this machine, with two ranks where it has one (default: gloo, on the CPU)",
+        help="nccl: on the GPUs of this machine, which ranks share where there are fewer (default: gloo, on the CPU)",
     )
     every.add_argument("--jobs", type=_positive, default=1, metavar="N", help="cases at a time (default: 1)")
     for action in (listing, running, every):
@@ -69,14 +68,18 @@ def run(args: argparse.Namespace) -> ExitCode:
         return _list(args.json)
     if args.action == "show":
         shown = _case(args.name)
+        _say(backend.told(shown))
         sys.stdout.write((shown.fixed if args.fixed else shown.broken).read_text(encoding="utf-8"))
         return ExitCode.OK
     case = _case(args.name) if args.action == "run" else None
     _require_torch()
     stop = threading.Event()
     signal.signal(signal.SIGTERM, _interrupt)
-    nccl = _nccl(case) if case and args.backend == "nccl" else None
-    results = [_run_one(case, args.ranks, args.fixed, stop, nccl)] if case else _run_all(args.jobs, stop)
+    if case is None:
+        results = _run_all(args.jobs, stop)
+    else:
+        ranks, nccl = backend.chosen(case, args.backend, args.ranks)
+        results = [_run_one(case, ranks, args.fixed, stop, nccl)]
     if args.json:
         print(json.dumps([_as_json(result) for result in results], indent=2))
     return ExitCode.OK if all(result.passed or result.skipped for result in results) else ExitCode.FOUND
@@ -91,7 +94,10 @@ def _list(as_json: bool) -> ExitCode:
         return ExitCode.OK
     widest = max((len(case.name) for case in cases), default=0)
     for case in cases:
-        print(f"{case.code}  {case.name:<{widest}}  {case.ranks} ranks  {case.ends_as:<5}  {case.summary}")
+        backends = "+".join(case.backends)
+        print(
+            f"{case.code}  {case.name:<{widest}}  {case.ranks} ranks  {backends:<9}  {case.ends_as:<5}  {case.summary}"
+        )
     return ExitCode.OK
 
 
@@ -113,33 +119,17 @@ def _require_torch() -> None:
         raise UsageError("the cases need torch, and it is not installed", hint="`pip install 'ddpdoctor[torch]'`")
 
 
-def _nccl(case: Case) -> Nccl:
-    """What the machine has to run a case on NCCL. Raises UsageError where the case or the machine cannot."""
-    from ddpdoctor.repro import nccl
-
-    instead = "without --backend it runs on gloo and the CPU"
-    if not case.nccl:
-        raise UsageError(f"{case.name} does not run on NCCL", hint="`ddpdoctor repro list --json` says which do")
-    found = nccl.find()
-    if refused := found.refuses(min(case.ranks, 2)):
-        raise UsageError(f"{case.name} cannot run on NCCL here: {refused}", hint=instead)
-    return found
-
-
 def _interrupt(_number: int, _frame: object) -> None:
     """SIGTERM ends us as Ctrl-C does, so that the job is ended too."""
     raise KeyboardInterrupt
 
 
-def _run_one(case: Case, ranks: int | None, fixed: bool, stop: threading.Event, nccl: Nccl | None) -> Result:
+def _run_one(case: Case, ranks: int, fixed: bool, stop: threading.Event, nccl: Nccl | None) -> Result:
     from ddpdoctor.repro import runner
 
-    ranks = ranks or (case.ranks if nccl is None or nccl.gpus >= case.ranks else 2)
-    if nccl and (refused := nccl.refuses(ranks)):
-        raise UsageError(f"{case.name} cannot run on NCCL here: {refused}", hint="give fewer --ranks")
     program = case.fixed if fixed else case.broken
     folder = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-")) / case.name
-    command = [*runner.launch_command(case.launcher, program, ranks), *runner.backend_arguments(nccl)]
+    command = [*runner.launch_command(case.launcher, program, ranks), *runner.backend_arguments(case, nccl)]
     _say(f"{case.name}: {case.summary}")
     watched = "" if case.harm else "ddpdoctor watch --on-hang stop -- "
     _say(f"starting {ranks} ranks: {watched}{' '.join(_short(word) for word in command)}")

@@ -58,8 +58,12 @@ class Case:
     harm: Harm | None = None
     #: other numbers of ranks at which it goes wrong in the same way, and who is to blame there
     elsewhere: Mapping[int, RankSet] = field(default_factory=dict)
-    #: the program takes `--backend nccl`
-    nccl: bool = False
+    #: what it runs on, "gloo" (the CPU) and "nccl" (GPUs); what is expected of it is what the first of them gives
+    backends: tuple[str, ...] = ("gloo",)
+    #: why it has one backend only, "" where it has both
+    only_because: str = ""
+    #: checks that may come out otherwise on NCCL, by their names; they are not made there
+    nccl_differs: tuple[str, ...] = ()
     #: the file with `line`, relative to the folder
     file: str = "broken.py"
 

@@ -22,11 +22,15 @@ else:
 
 T = TypeVar("T")
 
+BACKENDS = ("gloo", "nccl")
+#: what a check of a run can be of
+CHECKS = ("outcome", "deadlock", "code", "culprits", "line", "time", "status", "number", "lint")
 LAUNCHERS = ("torchrun", "torch.distributed.run", "accelerate", "spawn", "python")
 _KEYS = frozenset(
     {
         *("code", "name", "summary", "ranks", "culprits", "elsewhere", "locate", "deadlock", "outcome"),
-        *("launcher", "lint", "stall_after", "sometimes_proven", "needs", "nccl", "seconds"),
+        *("launcher", "lint", "stall_after", "sometimes_proven", "needs", "seconds"),
+        *("backends", "only_because", "nccl_differs"),
     }
 )
 #: `outcome` of a program that neither hangs nor dies of it, and the keys that say how the harm shows
@@ -74,6 +78,9 @@ def load(folder: Path) -> Case:
     if fields.get("name", str) != folder.name:
         raise fields.wrong("name", f"must be the folder's name, {folder.name!r}")
     ranks = fields.get("ranks", int)
+    backends = fields.some("backends", BACKENDS)
+    if bool(fields.get("only_because", str, "")) is not (len(backends) == 1):
+        raise fields.wrong("only_because", "says why there is one backend only, and nothing else")
     return Case(
         name=folder.name,
         code=fields.code("code"),
@@ -92,7 +99,9 @@ def load(folder: Path) -> Case:
         seconds=fields.get("seconds", int),
         harm=_harm(fields) if outcome == _HARM else None,
         elsewhere=fields.ranks_by_number("elsewhere"),
-        nccl=fields.flag("nccl"),
+        backends=backends,
+        only_because=fields.get("only_because", str, ""),
+        nccl_differs=fields.some("nccl_differs", CHECKS) if "nccl_differs" in values else (),
     )
 
 
@@ -132,6 +141,13 @@ class _Fields:
         if value not in choices:
             raise self.wrong(key, f"is {value!r}; it can be {', '.join(map(repr, choices))}")
         return value
+
+    def some(self, key: str, choices: tuple[str, ...]) -> tuple[str, ...]:
+        """One or more of the choices, each once."""
+        values = self.get(key, list)
+        if not values or not set(map(str, values)) <= set(choices) or len(set(map(str, values))) < len(values):
+            raise self.wrong(key, f"must be some of {', '.join(choices)}, found {values!r}")
+        return tuple(values)
 
     def code(self, key: str, default: str | None = None) -> str:
         value = self.get(key, str, default)

@@ -1,4 +1,4 @@
-"""Impure. Whether this machine can run a fixture on NCCL, and with what environment."""
+"""Impure. Whether this machine can run a fixture on NCCL, with how many ranks and with what environment."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from ddpdoctor.repro.case import Case
 
 #: the first version in which ranks can share a GPU (NCCL_MULTI_RANK_GPU_ENABLE)
 SHARING = (2, 30)
@@ -28,19 +30,28 @@ class Nccl:
     gpus: int
     #: (2, 30, 7); empty where this torch has no NCCL
     version: tuple[int, ...]
+    #: why it is not known what torch finds, "" where it is
+    unknown: str = ""
 
-    def refuses(self, ranks: int) -> str:
-        """Why so many ranks cannot run here, "" if they can."""
+    def ranks_for(self, case: Case) -> int:
+        """How many ranks a case gets here: its own number, or two where GPUs are short and two show the fault too."""
+        short = case.ranks > max(self.gpus, 1)
+        return 2 if short and (case.harm or case.blames(2) is not None) else case.ranks
+
+    def refuses(self, case: Case, ranks: int) -> str:
+        """Why so many ranks of a case cannot run here, "" if they can."""
+        if self.unknown:
+            return self.unknown
         if not self.version:
             return "this torch has no NCCL"
         if not self.gpus:
             return "torch finds no GPU"
+        found = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}"
+        if ranks > self.gpus and case.backends == ("nccl",):
+            return f"each of its {ranks} ranks needs a GPU of its own, and torch finds {found}"
         if ranks > self.gpus and self.version < SHARING:
-            wanted = ".".join(map(str, SHARING))
-            return (
-                f"{ranks} ranks on {self.gpus} GPU{'s' if self.gpus > 1 else ''} need NCCL {wanted} or newer, "
-                f"and torch has {'.'.join(map(str, self.version))}"
-            )
+            have = _dotted(self.version)
+            return f"{ranks} ranks on {found} need NCCL {_dotted(SHARING)} or newer, and torch has {have}"
         return ""
 
     def environment(self, ranks: int) -> Mapping[str, str]:
@@ -54,7 +65,17 @@ def find() -> Nccl:
     """Ask the torch that the fixtures will run with, in a process of its own: it takes seconds and memory."""
     try:
         done = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, timeout=_LONGEST)
+    except OSError as error:
+        return Nccl(0, (), f"torch could not be asked what it finds: {error.strerror}")
+    except subprocess.TimeoutExpired:
+        return Nccl(0, (), f"torch did not say within {_LONGEST:.0f} s what it finds")
+    try:
         gpus, version = json.loads(done.stdout.splitlines()[-1])
         return Nccl(int(gpus), tuple(int(part) for part in version))
-    except (OSError, subprocess.TimeoutExpired, ValueError, IndexError, TypeError):
-        return Nccl(0, ())
+    except (ValueError, IndexError, TypeError):
+        said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        return Nccl(0, (), f"torch could not be asked what it finds: {said}")
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -97,19 +97,20 @@ def run(
         return Result(case.name, case.code, program.name, ranks, (), 0.0, skipped=lacking)
     folder.mkdir(parents=True)
     began = time.monotonic()
-    plain = [*launch_command(case.launcher, program, ranks), *backend_arguments(nccl)]
+    plain = [*launch_command(case.launcher, program, ranks), *backend_arguments(case, nccl)]
     command = plain if case.harm else [*_watch_command(case, folder, nccl), *plain]
     with _started(command, folder / OUTPUT, nccl.environment(ranks) if nccl else {}) as process:
         for _ in _until_told(process, folder, case, fixed, began, stop):
             tick(time.monotonic() - began)
         report, status = report_in(folder), process.poll()
     result = Result(case.name, case.code, program.name, ranks, (), 0.0, report, folder=str(folder))
+    left_out = case.nccl_differs if nccl and "gloo" in case.backends else ()
     if case.harm:
         result = _with_numbers(result, case, case.harm, program, status)
     elif fixed:
         result = dataclasses.replace(result, checks=verdict.of_fixed(report, status))
     else:
-        result = dataclasses.replace(result, checks=verdict.of_broken(case, ranks, report, status, cpu=nccl is None))
+        result = dataclasses.replace(result, checks=verdict.of_broken(case, ranks, report, status, but=left_out))
     return dataclasses.replace(result, seconds=time.monotonic() - began)
 
 
@@ -148,9 +149,9 @@ def launch_command(launcher: str, program: Path, ranks: int) -> list[str]:
     return [sys.executable, str(program)]
 
 
-def backend_arguments(nccl: Nccl | None) -> list[str]:
+def backend_arguments(case: Case, nccl: Nccl | None) -> list[str]:
     """How a program that can run on either is told to run on NCCL."""
-    return ["--backend", "nccl"] if nccl else []
+    return ["--backend", "nccl"] if nccl and "gloo" in case.backends else []
 
 
 def _watch_command(case: Case, folder: Path, nccl: Nccl | None) -> list[str]:

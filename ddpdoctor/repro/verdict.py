@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ddpdoctor.errors import ExitCode
@@ -27,11 +28,11 @@ class Check:
 
 
 def of_broken(
-    case: Case, ranks: int, report: Report | None, status: int | None, *, cpu: bool = True
+    case: Case, ranks: int, report: Report | None, status: int | None, *, but: Collection[str] = ()
 ) -> tuple[Check, ...]:
-    """Compare the report on broken.py with what fixture.toml says. `status` is watch's, None where we ended it.
+    """Compare the report on broken.py with what fixture.toml says, `but` for some of its checks.
 
-    The line, the proof and the time are those of the CPU: on a GPU a rank may be told of it in a later call.
+    `status` is watch's, None where we ended it.
     """
     if report is None:
         return (Check("report", "a diagnosis", f"none, exit status {status}", False),)
@@ -51,7 +52,7 @@ def of_broken(
         checks.insert(3, _equal("culprits", str(blamed) or "none", str(culprits) or "none"))
     if case.outcome is Outcome.HANG and status is not None:
         checks.append(_equal("status", str(int(ExitCode.HANG_STOPPED)), str(status)))
-    return tuple(check for check in checks if cpu or check.what in ("outcome", "code", "culprits"))
+    return tuple(check for check in checks if check.what not in but)
 
 
 def of_fixed(report: Report | None, status: int | None) -> tuple[Check, ...]:

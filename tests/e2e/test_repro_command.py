@@ -108,14 +108,14 @@ def test_a_machine_without_a_gpu_says_so_in_one_line() -> None:
 
 def test_a_case_for_the_cpu_is_not_run_on_nccl() -> None:
     done = subprocess.run(
-        [*REPRO, "run", "output-pipe-full", "--backend", "nccl"],
+        [*REPRO, "run", "transport-stall", "--backend", "nccl"],
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "output-pipe-full does not run on NCCL" in done.stderr
+    assert "transport-stall does not run on NCCL: It drops the packets" in done.stderr
 
 
 def test_other_numbers_of_ranks_have_their_own_culprits() -> None:

@@ -26,6 +26,7 @@ locate = "wait()"
 deadlock = "proven"
 outcome = "hang"
 launcher = "torchrun"
+backends = ["gloo", "nccl"]
 seconds = 40
 """
 
@@ -40,6 +41,7 @@ harmed = [1, 7]
 cured = [8, 8]
 launcher = "torchrun"
 lint = "DD101"
+backends = ["gloo", "nccl"]
 seconds = 40
 """
 
@@ -132,6 +134,11 @@ def test_the_fault_of_a_fixture_of_harm_is_named(tmp_path: Path, old: str, new: 
         ),
         ("seconds = 40", "seconds = 40\nelsewhere = { 3 = 1 }", "'elsewhere' must give a list of ranks for a number"),
         ("seconds = 40", "secs = 40", "'secs' is not a key"),
+        ('["gloo", "nccl"]', '["mpi"]', "'backends' must be some of gloo, nccl, found ['mpi']"),
+        ('["gloo", "nccl"]', '["gloo", "gloo"]', "'backends' must be some of gloo, nccl, found ['gloo', 'gloo']"),
+        ('["gloo", "nccl"]', '["gloo"]', "'only_because' says why there is one backend only, and nothing else"),
+        ("seconds = 40", 'seconds = 40\nonly_because = "So."', "'only_because' says why there is one backend only"),
+        ("seconds = 40", 'seconds = 40\nnccl_differs = ["speed"]', "'nccl_differs' must be some of outcome, "),
         ("seconds = 40", "seconds =", "fixture.toml: "),
     ],
 )
