@@ -6,11 +6,14 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ddpdoctor.lint.facts import frameworks, statements
+from ddpdoctor.lint.facts import frameworks
 from ddpdoctor.lint.facts.events import Access, Branch, Call, Context, Iteration
+from ddpdoctor.lint.facts.expressions import EXPRESSIONS
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.project import Project
+from ddpdoctor.lint.facts.sites import site_of
+from ddpdoctor.lint.facts.statements import STATEMENTS, apply_decorators
 from ddpdoctor.lint.facts.things import Function, Instance, Site
 from ddpdoctor.lint.facts.trace import Trace, prune
 from ddpdoctor.lint.facts.values import (
@@ -21,6 +24,7 @@ from ddpdoctor.lint.facts.values import (
     Symbol,
     Taint,
     Value,
+    asserted,
     of_thing,
     per_rank,
     unknown,
@@ -128,7 +132,7 @@ class Analysis:
             self.stack.append(info)
         try:
             self._enter_decorators(info, frame)
-            statements.run(self, frame, body)
+            self.execute(frame, body)
             self._nested(frame)
         except RecursionError:
             self.too_deep = True
@@ -142,9 +146,26 @@ class Analysis:
             if info not in self.ran and not self.silent:
                 self.run_alone(info, frame.env)
 
+    def execute(self, frame: Frame, body: list[ast.stmt]) -> None:
+        """Simulate statements until the end or until no rank goes on."""
+        for statement in body:
+            if not frame.alive:
+                return
+            self.steps += 1
+            simulate = STATEMENTS.get(type(statement))
+            if simulate is not None:
+                simulate(self, frame, statement)
+
+    def evaluate(self, frame: Frame, node: ast.expr) -> Value:
+        """The value of an expression; calls in it are followed and recorded."""
+        evaluator = EXPRESSIONS.get(type(node))
+        value = evaluator(self, frame, node) if evaluator is not None else unknown("expression", id(node))
+        taints = frame.module.taught.taints
+        return asserted(value, taints[id(node)]) if taints and id(node) in taints else value
+
     def _enter_decorators(self, info: FunctionInfo | None, frame: Frame) -> None:
         if info is not None:
-            statements.apply_decorators(self, frame, info)
+            apply_decorators(self, frame, info)
 
     def parameters(self, info: FunctionInfo) -> dict[str, Value]:
         """Every parameter unknown, but for what its use in the function proves it to be."""
@@ -201,11 +222,11 @@ class Analysis:
         try:
             self._enter_decorators(info, inner)
             if isinstance(info.node, ast.Lambda):
-                value = statements.evaluate(self, inner, info.node.body)
+                value = self.evaluate(inner, info.node.body)
                 inner.returns.append((inner.mask, value))
                 inner.mask = 0
             else:
-                statements.run(self, inner, info.body)
+                self.execute(inner, info.body)
             self._nested(inner)
         except RecursionError:
             self.too_deep = True
@@ -243,31 +264,6 @@ class Analysis:
 
     def site(self, frame: Frame, node: ast.AST) -> Site:
         return site_of(frame.module, node)
-
-
-def site_of(module: Module, node: ast.AST) -> Site:
-    """Where a node stands. `ast` counts columns in UTF-8 bytes; sites count characters."""
-    known: Site | None = node.__dict__.get("_site")
-    if known is None:
-        known = node.__dict__["_site"] = _site(module, node)
-    return known
-
-
-def _site(module: Module, node: ast.AST) -> Site:
-    line = getattr(node, "lineno", 1)
-    end = getattr(node, "end_lineno", line) or line
-    return Site(
-        module.path, line, characters(module, line, getattr(node, "col_offset", 0)) + 1,
-        end, characters(module, end, getattr(node, "end_col_offset", 0) or 0) + 1,
-    )  # fmt: skip
-
-
-def characters(module: Module, line: int, offset: int) -> int:
-    """A byte offset in a line as a number of characters."""
-    if line > len(module.lines):
-        return offset
-    text = module.lines[line - 1]
-    return offset if text.isascii() else len(text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore"))
 
 
 def _is_static(info: FunctionInfo) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts import external, wrapping
 from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.expressions import evaluate
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.names import find_method
 from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Method, Site, Table
@@ -55,8 +54,8 @@ def call(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
 def _target(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
     func = node.func
     if not isinstance(func, ast.Attribute):
-        return evaluate(analysis, frame, func)
-    owner = evaluate(analysis, frame, func.value)
+        return analysis.evaluate(frame, func)
+    owner = analysis.evaluate(frame, func.value)
     if isinstance(owner.thing, (External, Instance, Class)) or type(owner.thing).__name__ == "LocalModule":
         from ddpdoctor.lint.facts.names import attribute
 
@@ -80,15 +79,15 @@ def _arguments(analysis: Analysis, frame: Frame, node: ast.Call) -> tuple[tuple[
     keywords: list[tuple[str, Value]] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            value = evaluate(analysis, frame, argument.value)
+            value = analysis.evaluate(frame, argument.value)
             if isinstance(value.thing, Items):
                 args.extend(value.thing.items)
             else:
                 keywords.append(("*", value))
         else:
-            args.append(evaluate(analysis, frame, argument))
+            args.append(analysis.evaluate(frame, argument))
     for keyword in node.keywords:
-        value = evaluate(analysis, frame, keyword.value)
+        value = analysis.evaluate(frame, keyword.value)
         if keyword.arg is not None:
             keywords.append((keyword.arg, value))
         elif isinstance(value.thing, Table):
@@ -110,7 +109,7 @@ def follow(
         return unknown("not followed", site)
     if outcome.trace:
         frame.out.append(Scope(function.info.name, outcome.trace, site))
-    from ddpdoctor.lint.facts.statements import chosen_here
+    from ddpdoctor.lint.facts.assignments import chosen_here
 
     own = function.receiver.atoms[0] if function.receiver is not None else None
     for key, stored in outcome.stores.items():

@@ -128,8 +128,6 @@ def _filled_in_elsewhere(analysis: Analysis, module: Module, bindings: list[Bind
 
 
 def _binding(analysis: Analysis, module: Module, binding: Binding) -> Value:
-    from ddpdoctor.lint.facts.expressions import evaluate
-
     value = binding.value
     if isinstance(value, FunctionInfo):
         return of_thing(Function(value), id(value))
@@ -139,7 +137,7 @@ def _binding(analysis: Analysis, module: Module, binding: Binding) -> Value:
         return unknown("binding", id(binding))
     analysis.silent += 1
     try:
-        return evaluate(analysis, Frame(module), value)
+        return analysis.evaluate(Frame(module), value)
     finally:
         analysis.silent -= 1
 
@@ -260,15 +258,13 @@ def _by_stores(analysis: Analysis, frame: Frame, owner: Value, name: str) -> Val
 
 
 def _ranked(analysis: Analysis, module: Module, expressions: list[ast.expr]) -> Value | None:
-    from ddpdoctor.lint.facts.expressions import evaluate
-
     if analysis.steps < 0:
         return None
     analysis.silent += 1
     try:
         for expression in expressions:
             if isinstance(expression, (ast.Call, ast.Compare)) and _mentions_rank(expression):
-                value = evaluate(analysis, Frame(module), expression)
+                value = analysis.evaluate(Frame(module), expression)
                 if value.known and len(value.atoms) > 1:
                     return value
     finally:
@@ -329,8 +325,6 @@ def instance_value(analysis: Analysis, frame: Frame, owner: Value, thing: Instan
 
 
 def _stored(analysis: Analysis, owner: Value, thing: Instance, name: str) -> Value | None:
-    from ddpdoctor.lint.facts.expressions import evaluate
-
     values: list[Value] = []
     running = False
     for info in mro(analysis, thing.info):
@@ -341,7 +335,7 @@ def _stored(analysis: Analysis, owner: Value, thing: Instance, name: str) -> Val
             running = running or (value is None and method.name != "__init__" and method in analysis.stack)
         if not values and name in info.constants:
             analysis.silent += 1
-            values.append(evaluate(analysis, Frame(info.module), info.constants[name]))
+            values.append(analysis.evaluate(Frame(info.module), info.constants[name]))
             analysis.silent -= 1
         if values:
             break

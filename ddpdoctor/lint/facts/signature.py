@@ -64,8 +64,6 @@ def _general(value: Value) -> Value:
 
 
 def _defaults(analysis: Analysis, info: FunctionInfo, env: dict[str, Value], *, spread: bool) -> None:
-    from ddpdoctor.lint.facts.expressions import evaluate
-
     arguments = info.node.args
     positional = info.parameters
     pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
@@ -73,7 +71,7 @@ def _defaults(analysis: Analysis, info: FunctionInfo, env: dict[str, Value], *, 
     for parameter, default in pairs:
         if parameter.arg not in env and not spread:
             analysis.silent += 1
-            env[parameter.arg] = _general(evaluate(analysis, Frame(info.module), default))
+            env[parameter.arg] = _general(analysis.evaluate(Frame(info.module), default))
             analysis.silent -= 1
     for parameter in (*positional, *arguments.kwonlyargs):
         if parameter.arg not in env:

@@ -1,0 +1,98 @@
+"""Binding targets: names, attributes of known objects, the parts of a tuple."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from ddpdoctor.lint.facts.frame import Frame, decided_by
+from ddpdoctor.lint.facts.things import Instance, Items
+from ddpdoctor.lint.facts.values import (
+    EVERY_RANK,
+    Taint,
+    Value,
+    asserted,
+    binary,
+    unknown,
+)
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+
+
+def plain(analysis: Analysis, frame: Frame, node: Any) -> None:
+    value = analysis.evaluate(frame, node.value)
+    for target in node.targets:
+        assign(analysis, frame, target, value)
+
+
+def annotated(analysis: Analysis, frame: Frame, node: Any) -> None:
+    if node.value is not None:
+        assign(analysis, frame, node.target, analysis.evaluate(frame, node.value))
+
+
+def augmented(analysis: Analysis, frame: Frame, node: Any) -> None:
+    load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target) if isinstance(
+        node.target, ast.Name) else None  # fmt: skip
+    left = analysis.evaluate(frame, load) if load is not None else unknown("augmented", id(node))
+    if isinstance(node.target, ast.Attribute):
+        left = analysis.evaluate(frame, node.target)
+    right = analysis.evaluate(frame, node.value)
+    assign(analysis, frame, node.target, binary(type(node.op).__name__, left, right))
+
+
+def assign(analysis: Analysis, frame: Frame, target: ast.expr, value: Value) -> None:
+    """Bind a target; unpacks known tuples and remembers attributes of known objects."""
+    taints = frame.module.taught.taints
+    if taints and id(target) in taints:
+        value = asserted(value, taints[id(target)])
+    if isinstance(target, ast.Name):
+        frame.env[target.id] = value
+    elif isinstance(target, ast.Starred):
+        assign(analysis, frame, target.value, unknown("starred", id(target)))
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(analysis, frame, target.elts, value)
+    elif isinstance(target, ast.Attribute):
+        owner = analysis.evaluate(frame, target.value)
+        kept = chosen_here(frame, target, value) if isinstance(owner.thing, Instance) else value
+        _store_attribute(analysis, frame, owner, target.attr, kept)
+    elif isinstance(target, ast.Subscript):
+        analysis.evaluate(frame, target.value)
+        analysis.evaluate(frame, target.slice)
+
+
+def _unpack(analysis: Analysis, frame: Frame, targets: list[ast.expr], value: Value) -> None:
+    items = value.thing.items if isinstance(value.thing, Items) else None
+    constant = value.constant
+    for index, target in enumerate(targets):
+        element = unknown("part", value.atoms, index, taint=_element_taint(value), tags=value.tags)
+        if items is not None and len(items) == len(targets):
+            element = items[index]
+        elif isinstance(constant, tuple) and len(constant) == len(targets):
+            element = Value((constant[index],), Taint.UNIFORM)
+        assign(analysis, frame, target, element)
+
+
+def _element_taint(value: Value) -> Taint:
+    return Taint.RANK_LOCAL if value.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+
+
+def chosen_here(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """What an attribute holds behind a branch on data of each rank: something else on another rank."""
+    apart = decided_by(frame, node)
+    if apart is None or value.thing is not None:
+        return value
+    return unknown("chosen", value.atoms, id(node), taint=Taint.RANK_LOCAL, tags=value.tags | apart)
+
+
+def _store_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, value: Value) -> None:
+    from ddpdoctor.lint.facts.analysis import symbol_key
+
+    key = symbol_key(owner)
+    if key is None:
+        return
+    known = frame.stores.get((key, name))
+    if known is not None and known != value and frame.mask != EVERY_RANK:
+        value = unknown("stored", key, name, tags=value.tags)
+    frame.stores[(key, name)] = value
+    analysis.heap[(key, name)] = value

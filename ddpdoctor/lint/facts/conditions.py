@@ -1,0 +1,139 @@
+"""Conditions on all simulated ranks at once: comparisons, `and` and `or`, choices between two values."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from ddpdoctor.lint.facts.events import Guard
+from ddpdoctor.lint.facts.frame import Frame, choose
+from ddpdoctor.lint.facts.text import text_of
+from ddpdoctor.lint.facts.things import Items, Made
+from ddpdoctor.lint.facts.trace import Alt
+from ddpdoctor.lint.facts.values import (
+    Atom,
+    Symbol,
+    Value,
+    binary,
+    both,
+    const,
+    is_solid,
+    mask_where,
+    negate,
+    per_rank,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+
+
+def comparison(analysis: Analysis, frame: Frame, node: Any) -> Value:
+    left = analysis.evaluate(frame, node.left)
+    result: Value | None = None
+    for op, operand in zip(node.ops, node.comparators, strict=True):
+        right = analysis.evaluate(frame, operand)
+        part = _one_comparison(type(op).__name__, left, right)
+        result = part if result is None else both(result, part, conjunction=True)
+        left = right
+    assert result is not None
+    return result
+
+
+def _one_comparison(name: str, left: Value, right: Value) -> Value:
+    if name in ("Is", "IsNot", "Eq", "NotEq"):
+        for one, two in ((left, right), (right, left)):
+            # an object that surely exists is not None
+            if is_solid(one) and two.known and two.constant is None:
+                return const(name in ("IsNot", "NotEq"))
+            if one.thing is not None and len(one.atoms) > 1 and two.known and two.constant is None:
+                present = per_rank([_exists(one, atom) for atom in one.atoms], one.tags)
+                return present if name in ("IsNot", "NotEq") else negate(present)
+    if name in ("In", "NotIn"):
+        right = as_constant(right)
+        table = right.thing
+        if (
+            isinstance(table, Made)
+            and table.path == "os.environ"
+            and left.constant in ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+        ):
+            return const(name == "In")
+    return binary(name, left, right)
+
+
+def _exists(value: Value, atom: Atom) -> Atom:
+    """Whether it is not None on a rank where it is this atom."""
+    if not isinstance(atom, Symbol):
+        return atom is not None
+    return bool(getattr(value.thing, "solid", False)) or atom
+
+
+def as_constant(value: Value) -> Value:
+    """A list of constants as one constant tuple."""
+    if isinstance(value.thing, Items) and all(i.known and len(i.atoms) == 1 for i in value.thing.items):
+        return const(tuple(i.constant for i in value.thing.items))
+    if isinstance(value.thing, Made) and value.thing.path == "builtins.range":
+        bounds = value.thing.args
+        if all(b.known and len(b.atoms) == 1 and isinstance(b.constant, int) for b in bounds) and 0 < len(bounds) < 4:
+            try:
+                return const(tuple(range(*(b.constant for b in bounds)))[:64])
+            except ValueError:
+                return value
+    return value
+
+
+def boolean(analysis: Analysis, frame: Frame, node: Any) -> Value:
+    """`and` / `or`: what stands behind runs only where what stands before lets it."""
+    conjunction = isinstance(node.op, ast.And)
+    result = analysis.evaluate(frame, node.values[0])
+    before_mask, before_guards = frame.mask, frame.guards
+    for operand in node.values[1:]:
+        truths = truth(result)
+        yes, no = mask_where(truths, frame.mask)
+        frame.mask = yes if conjunction else no
+        if not frame.mask:
+            break
+        out, frame.out = frame.out, []
+        if not result.known or len(result.atoms) > 1:
+            site = analysis.site(frame, node)
+            frame.guards = (*frame.guards, Guard(truths, conjunction, result, text_of(node.values[0]), site))
+        right = analysis.evaluate(frame, operand)
+        inner, frame.out = tuple(frame.out), out
+        if inner:
+            then, other = (inner, ()) if conjunction else ((), inner)
+            frame.out.append(Alt(truths, then, other, analysis.site(frame, node), text_of(node.values[0]), result.tags))
+        result = _short_circuit(result, right, conjunction=conjunction)
+    frame.mask, frame.guards = before_mask, before_guards
+    return result
+
+
+def _short_circuit(left: Value, right: Value, *, conjunction: bool) -> Value:
+    if left.known and len(left.atoms) == 1:
+        return right if bool(left.constant) is conjunction else left
+    if not conjunction and left.thing is None and right.thing is not None:
+        return right.tagged("maybe")
+    return both(left, right, conjunction=conjunction)
+
+
+def conditional(analysis: Analysis, frame: Frame, node: Any) -> Value:
+    test = analysis.evaluate(frame, node.test)
+    truths = truth(test)
+    yes, no = mask_where(truths, frame.mask)
+    if not no:
+        return analysis.evaluate(frame, node.body)
+    if not yes:
+        return analysis.evaluate(frame, node.orelse)
+    before_mask, before_out, before_guards = frame.mask, frame.out, frame.guards
+    sides: list[Value] = []
+    traces: list[Any] = []
+    for mask, side, expression in ((yes, True, node.body), (no, False, node.orelse)):
+        frame.mask, frame.out = mask, []
+        frame.guards = (*before_guards, Guard(truths, side, test, text_of(node.test), analysis.site(frame, node)))
+        sides.append(analysis.evaluate(frame, expression))
+        traces.append(tuple(frame.out))
+    frame.mask, frame.out, frame.guards = before_mask, before_out, before_guards
+    if traces[0] or traces[1]:
+        frame.out.append(Alt(truths, traces[0], traces[1], analysis.site(frame, node), text_of(node.test), test.tags))
+    if sides[0] == sides[1]:
+        return sides[0]
+    return choose(truths, sides[0], yes, sides[1], no, ("if", id(node)), test.tags)

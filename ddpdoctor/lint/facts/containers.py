@@ -1,0 +1,140 @@
+"""Lists, tables and what is taken out of them: displays, subscripts, slices, comprehensions."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from ddpdoctor.lint.facts.assignments import assign
+from ddpdoctor.lint.facts.events import Turn
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.loops import iterated_of
+from ddpdoctor.lint.facts.text import text_of
+from ddpdoctor.lint.facts.things import Items, Listed, Made, Table
+from ddpdoctor.lint.facts.trace import Loop
+from ddpdoctor.lint.facts.values import (
+    ORIGIN,
+    Symbol,
+    Taint,
+    Value,
+    const,
+    join_tags,
+    lift,
+    of_thing,
+    unknown,
+)
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+
+
+def sequence(analysis: Analysis, frame: Frame, node: Any) -> Value:
+    items: list[Value] = []
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            analysis.evaluate(frame, element.value)
+            return unknown("sequence", id(node))
+        items.append(analysis.evaluate(frame, element))
+    if len(items) > 64:
+        return unknown("sequence", id(node), tags=join_tags(items))
+    if items and all(i.known and len(i.atoms) == 1 for i in items):
+        return const(tuple(i.constant for i in items)) if isinstance(node, ast.Tuple) else _known_list(items, node)
+    return _tagged(of_thing(Items(tuple(items)), "items", id(node)), items)
+
+
+def _known_list(items: list[Value], node: ast.AST) -> Value:
+    return of_thing(Items(tuple(items)), "items", id(node))
+
+
+def _tagged(value: Value, items: list[Value]) -> Value:
+    tags = join_tags(items)
+    return value._replace(tags=value.tags | (tags - {"rank", "local_rank", "world"}))
+
+
+def dictionary(analysis: Analysis, frame: Frame, node: Any) -> Value:
+    entries: dict[str, Value] = {}
+    complete = True
+    for key, item in zip(node.keys, node.values, strict=True):
+        value = analysis.evaluate(frame, item)
+        if key is None:
+            if isinstance(value.thing, Table):
+                entries.update(value.thing.entries)
+                complete = complete and value.thing.complete
+            else:
+                complete = False
+            continue
+        name = analysis.evaluate(frame, key).constant
+        if isinstance(name, str):
+            entries[name] = value
+        else:
+            complete = False
+    return of_thing(Table(tuple(entries.items()), complete), "dict", id(node))
+
+
+def subscript(analysis: Analysis, frame: Frame, node: Any) -> Value:
+    owner = analysis.evaluate(frame, node.value)
+    if isinstance(node.slice, ast.Slice):
+        return _slice(analysis, frame, owner, node.slice)
+    index = analysis.evaluate(frame, node.slice)
+    key, thing = index.constant, owner.thing
+    if isinstance(thing, Made) and thing.path == "os.environ":
+        from ddpdoctor.lint.facts.names import environment
+
+        return environment(key) or unknown("environ", str(key))
+    if isinstance(thing, Items) and isinstance(key, int) and -len(thing.items) <= key < len(thing.items):
+        return thing.items[key]
+    if isinstance(thing, Table) and isinstance(key, str):
+        found = next((v for k, v in thing.entries if k == key), None)
+        if found is not None:
+            return found
+    if owner.known and index.known:
+        return lift("Index", lambda a, i: a[i], (owner, index))
+    taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=owner.tags & (ORIGIN | {"batch"}))
+
+
+def _slice(analysis: Analysis, frame: Frame, owner: Value, node: ast.Slice) -> Value:
+    bounds = [analysis.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
+    tags = owner.tags & (ORIGIN | {"batch", "shard"})
+    taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    lower, upper, step = bounds
+    sharded = _shard_tags(lower, upper, step)
+    if sharded:
+        return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
+    return unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
+
+
+def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) -> frozenset[str]:
+    """How a slice by rank can come out unequal: strided by the world size, or in blocks of a rounded-up length."""
+    if lower is None or "rank" not in lower.tags:
+        return frozenset()
+    # with an upper bound the length may have been made divisible before
+    if upper is None and step is not None and "world" in step.tags:
+        return frozenset({"shard"})
+    if upper is not None and "ceil" in upper.tags and "rank" in upper.tags:
+        return frozenset({"shard", "block"})
+    return frozenset()
+
+
+def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
+    before_env, before_out, before_loops = frame.env, frame.out, frame.loops
+    frame.env, frame.out = dict(before_env), []
+    for generator in node.generators:
+        over = analysis.evaluate(frame, generator.iter)
+        iterated, element = iterated_of(over)
+        turn = Turn(node, analysis.site(frame, node), iterated, text_of(generator.target))
+        frame.loops = (*frame.loops, turn)
+        assign(analysis, frame, generator.target, element or unknown("element", id(generator)))
+        for condition in generator.ifs:
+            analysis.evaluate(frame, condition)
+    parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    values = [analysis.evaluate(frame, part) for part in parts]
+    body = tuple(frame.out)
+    frame.env, frame.out, frame.loops = before_env, before_out, before_loops
+    if body:
+        site = analysis.site(frame, node)
+        frame.out.append(Loop((Symbol(hash(("comprehension", id(node))), Taint.UNKNOWN),), body, site))
+    taint = Taint.RANK_LOCAL if any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
+    tags = join_tags(values) & (ORIGIN | {"batch"})
+    result = unknown("comprehension", id(node), taint=taint, tags=tags)
+    return result._replace(thing=Listed(analysis.site(frame, node))) if isinstance(node, ast.ListComp) else result

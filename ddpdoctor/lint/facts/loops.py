@@ -1,0 +1,165 @@
+"""Simulating loops: what they go through, how often, and what one turn hands on to the next."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ddpdoctor.lint.facts import batches, vocabulary
+from ddpdoctor.lint.facts.assignments import assign
+from ddpdoctor.lint.facts.events import Iteration, Turn
+from ddpdoctor.lint.facts.frame import Frame, merge
+from ddpdoctor.lint.facts.nodes import walk
+from ddpdoctor.lint.facts.residual import rank_decided, rank_local
+from ddpdoctor.lint.facts.text import text_of
+from ddpdoctor.lint.facts.things import Items, Made
+from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node
+from ddpdoctor.lint.facts.values import (
+    MODEL,
+    ORIGIN,
+    REASONS,
+    WORLD,
+    Atom,
+    Symbol,
+    Taint,
+    Value,
+    of_thing,
+    per_rank,
+    truth,
+    unknown,
+)
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+
+_LOOP_TRIES = 2
+
+
+def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[str], bool]:
+    """(names that a loop's body assigns, whether it stores attributes as well)."""
+    known = frame.module.assigned.get(loop)
+    if known is None:
+        nodes = [node for statement in body for node in walk(statement)]
+        names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stores = any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in nodes)
+        known = frame.module.assigned[loop] = (names, stores)
+    return known
+
+
+def _loop(
+    analysis: Analysis, frame: Frame, node: Any, turn: Turn, count: tuple[Atom, ...], start: Callable[[], None]
+) -> None:
+    """Simulate a loop's body once, with names that it carries on widened by a silent run before."""
+    before_env, before_mask, before_out = frame.env, frame.mask, frame.out
+    before_loops, before_guards = frame.loops, frame.guards
+    frame.loops = (*before_loops, turn)
+    assigned, stores = _assigned(frame, node, node.body)
+    carried = dict(before_env)
+    depth = len([t for t in before_loops if t.node is not None])
+    for name in assigned:
+        if name in carried:
+            carried[name] = _widened(carried[name], None, name, id(node))
+    # what no turn hands on to the next need not be tried out
+    if depth < _LOOP_TRIES and analysis.steps < 6_000 and (stores or not assigned.isdisjoint(before_env)):
+        analysis.silent += 1
+        frame.env, frame.out = dict(carried), []
+        start()
+        analysis.execute(frame, node.body)
+        analysis.silent -= 1
+        for name in assigned:
+            if name in carried:
+                carried[name] = _widened(before_env[name], frame.env.get(name), name, id(node))
+    frame.env, frame.mask, frame.out, frame.guards = dict(carried), before_mask, [], before_guards
+    start()
+    analysis.execute(frame, node.body)
+    body = tuple(frame.out)
+    after = merge((Symbol(0, Taint.UNKNOWN),), carried, before_mask, frame.env, before_mask, ("loop", id(node)))
+    frame.env, frame.mask, frame.out = after, before_mask, before_out
+    frame.loops, frame.guards = before_loops, before_guards
+    if body:
+        frame.out.append(Loop(count, body, turn.site))
+    analysis.execute(frame, node.orelse)
+
+
+def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
+    """A variable at the start of any turn: itself where no turn changes it, else a symbol as tainted as both."""
+    if after is not None and (after == before or (after.thing is not None and after.thing == before.thing)):
+        return before
+    tags = before.tags if after is None else before.tags | after.tags
+    taint = Taint.UNKNOWN
+    if after is not None and after.taint is Taint.RANK_LOCAL:
+        taint = Taint.RANK_LOCAL
+    value = unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | REASONS | {"maybe"}))
+    if after is None or len(after.atoms) == 1 or before.thing is not None:
+        return value
+    # `if rank == 0: stop = ...` leaves it alone on the other ranks
+    start = value.atoms[0]
+    atoms = [before.at(r) if after.at(r) in (start, before.at(r)) else start for r in range(WORLD)]
+    return per_rank(atoms, value.tags)
+
+
+def for_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
+    over = analysis.evaluate(frame, node.iter)
+    iterated, element = iterated_of(over)
+    if frame.no_grad and element is not None and batches.same_everywhere(iterated):
+        element = batches.alike(element)
+    turn = Turn(node, analysis.site(frame, node), iterated, text_of(node.target))
+    if not analysis.silent:
+        index = len(analysis.calls)
+        analysis.iterations.append(Iteration(turn, analysis.context(frame), index))
+    value = element if element is not None else unknown("element", id(node))
+    _loop(analysis, frame, node, turn, count_of(over), lambda: assign(analysis, frame, node.target, value))
+
+
+def iterated_of(over: Value) -> tuple[Value, Value | None]:
+    """(what a `for` really goes through, its elements where known)."""
+    thing = over.thing
+    if isinstance(thing, Made):
+        if thing.path in ("builtins.enumerate", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "builtins.iter", "tqdm",
+                          "tqdm.notebook.tqdm", "rich.progress.track", "itertools.islice",
+                          "torch_xla.distributed.parallel_loader.MpDeviceLoader") and thing.args:  # fmt: skip
+            inner, element = iterated_of(thing.args[0])
+            if thing.path == "builtins.enumerate":
+                element = of_thing(Items((unknown("index", thing.site), element or unknown("item", thing.site))))
+            return inner, element
+        if thing.path == "builtins.zip" and thing.args:
+            inner, element = iterated_of(thing.args[0])
+            return inner, element if element is None or "batch" in element.tags else None
+        if thing.path == vocabulary.LOADER:
+            return over, unknown("batch", thing.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+        if thing.path == "builtins.range":
+            return over, unknown("index", thing.site, tags=frozenset({"index"}))
+    if isinstance(thing, Items):
+        return over, None
+    return over, None
+
+
+def count_of(over: Value) -> tuple[Atom, ...]:
+    """How often a loop runs, as far as it can differ by rank."""
+    thing = over.thing
+    if isinstance(thing, Made) and thing.path == "builtins.range" and thing.args:
+        bounds = thing.args
+        if all(b.known for b in bounds) and any(len(b.atoms) > 1 for b in bounds):
+            try:
+                return tuple(len(range(*(b.at(r) for b in bounds))) for r in range(4))
+            except (TypeError, ValueError):
+                return (Symbol(hash(thing.site), Taint.UNKNOWN),)
+    return (Symbol(hash(("count", over.atoms[0] if len(over.atoms) == 1 else 0)), Taint.UNKNOWN),)
+
+
+def while_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
+    turn = Turn(node, analysis.site(frame, node), None, "")
+
+    def start() -> None:
+        test = analysis.evaluate(frame, node.test)
+        truths = truth(test)
+        if rank_decided(truths) or rank_local(truths):
+            site = analysis.site(frame, node.test)
+            leave: tuple[Node, ...] = (Exit("break", site),)
+            frame.out.append(Alt(truths, (), leave, site, text_of(node.test), test.tags))
+
+    _loop(analysis, frame, node, turn, (Symbol(hash(("while", id(node))), Taint.UNKNOWN),), start)
+    always = isinstance(node.test, ast.Constant) and bool(node.test.value)
+    if always and not any(isinstance(n, ast.Break) for n in walk(node)):
+        frame.mask = 0
