@@ -11,6 +11,8 @@ from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
 MOST_BYTES = 1 << 20
 
 _THREAD = re.compile(r"^(Current thread|Thread) 0x([0-9a-f]+)(?: \[([^\]]*)\])? \(most recent call first\):")
+#: CPython's traceback.c stops after 100 threads
+_MORE_THREADS = "..."
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.+)$')
 
 
@@ -24,17 +26,25 @@ def fetch(path: Path) -> bytes:
 
 
 def parse(data: bytes) -> Stacks | None:
-    """The threads of a faulthandler text; None where it names none. The crashing thread is called MainThread."""
+    """The threads of a faulthandler text; None where it names none.
+
+    The crashing thread is called MainThread. Where that is none of Python's, as when a thread of gloo's aborts, it is
+    the one listed last: CPython lists the newest first, and its first thread is the main one.
+    """
     threads: list[Thread] = []
+    nameless = True
     name, os_id, frames = "", 0, list[Site]()
     for line in plain(data.decode(errors="replace")).splitlines():
         if found := _THREAD.match(line):
             if frames:
                 threads.append(Thread(os_id, name, tuple(frames)))
+            nameless = nameless and found[1] != "Current thread"
             name = "MainThread" if found[1] == "Current thread" else found[3] or f"0x{found[2]}"
             os_id, frames = int(found[2], 16), []
         elif found := _FRAME.match(line):
             frames.append(Site(found[1], int(found[2]), found[3]))
+        elif line == _MORE_THREADS:
+            nameless = False
     if frames:
-        threads.append(Thread(os_id, name, tuple(frames)))
+        threads.append(Thread(os_id, "MainThread" if nameless else name, tuple(frames)))
     return Stacks(Rung.FAULTHANDLER, tuple(threads)) if threads else None

@@ -53,6 +53,20 @@ Extension modules: numpy.core (total: 1)
     assert found.threads[1].frames == (Site("/job/a b.py", 12, "<module>"),)
 
 
+def test_a_thread_that_is_none_of_pythons_aborts() -> None:
+    """As gloo's do: then no thread is the current one, and the main thread is listed last."""
+    heartbeat = b'Thread 0x00007f01 (most recent call first):\n  File "/job/beat.py", line 3 in beat\n\n'
+    main = b'Thread 0x00007f02 (most recent call first):\n  File "/job/train.py", line 8 in <module>\n'
+    found = faulthandler.parse(b"Fatal Python error: Aborted\n\n" + heartbeat + main)
+    assert found is not None
+    assert (entry := found.main()) is not None
+    assert entry.frames == (Site("/job/train.py", 8, "<module>"),)
+    for cut_off in (b"...\n", b"Thread 0x00007f02 (most recent call first):\n  <no Python frame>\n"):
+        found = faulthandler.parse(b"Fatal Python error: Aborted\n\n" + heartbeat + cut_off)
+        assert found is not None
+        assert found.main() is None
+
+
 def test_no_fatal_signal_is_no_stack(tmp_path: Path) -> None:
     assert faulthandler.fetch(tmp_path / "none") == b""
     assert faulthandler.parse(b"") is None
