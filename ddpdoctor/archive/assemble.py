@@ -48,6 +48,7 @@ def assemble(pieces: Sequence[Piece], gaps: Sequence[Gap] = ()) -> Evidence:
         gaps=(*gaps, *_gaps(placed, ranks)),
         notes=(*_notes(placed, by_rank), *_of_groups(timeouts)),
         alleged=not any(seen.page for seen in ranks),
+        size_told=_size_told(placed),
     )
 
 
@@ -56,7 +57,16 @@ def world_size(placed: Placed) -> int:
     said = [piece.world_size for pieces in placed.by_rank.values() for piece in pieces if piece.world_size]
     said += [piece.world_size for piece in placed.lost if piece.world_size]
     said += [rank + 1 for rank in placed.by_rank]
+    missing = [piece.payload for of_rank in placed.by_rank.values() for piece in of_rank]
+    said += [rank + 1 for one in missing if isinstance(one, Missing) for rank in one.named if rank < _MOST_RANKS]
     return min(max(said, default=0), _MOST_RANKS)
+
+
+def _size_told(placed: Placed) -> bool:
+    """A page, a rendezvous, a communicator or a recorder's group says how many ranks there are."""
+    every = [*placed.lost, *(piece for of_rank in placed.by_rank.values() for piece in of_rank)]
+    recorders = _all(every, Recorder)
+    return any(piece.world_size for piece in every) or any(g.members for r in recorders for g in r.groups)
 
 
 def _rank(rank: Rank, pieces: tuple[Piece, ...], logged: Recorder | None, timing: Timing, looks: int) -> RankEvidence:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ddpdoctor.archive.piece import Timeout
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
 
 VERSION = "watchdog"
 DEFAULT = "0"
@@ -70,7 +71,9 @@ def _recorder(lines: Sequence[Timeout], known: Mapping[str, str]) -> Recorder:
         if group is None:
             continue
         if line.op and line.seq is not None:
-            entries[line.seq] = _entry(group, line.seq, line.op, line.numel_in, finished=False)
+            before = entries.get(line.seq)
+            site = line.site or (before.site if before else None)  # the same timeout is told more than once
+            entries[line.seq] = _entry(group, line.seq, line.op, line.numel_in, finished=False, site=site)
         if line.enqueued is not None and 0 <= line.enqueued < 1 << 62:
             entries.setdefault(
                 line.enqueued, _entry(group, line.enqueued, "", None, finished=line.enqueued == line.completed)
@@ -78,7 +81,9 @@ def _recorder(lines: Sequence[Timeout], known: Mapping[str, str]) -> Recorder:
     return Recorder(VERSION, tuple(entries[seq] for seq in sorted(entries)))
 
 
-def _entry(group: str, seq: int, op: str, numel: int | None, *, finished: bool) -> RecorderEntry:
+def _entry(
+    group: str, seq: int, op: str, numel: int | None, *, finished: bool, site: Site | None = None
+) -> RecorderEntry:
     """`op` is "" where only the number is known."""
     return RecorderEntry(
         seq=seq,
@@ -90,4 +95,5 @@ def _entry(group: str, seq: int, op: str, numel: int | None, *, finished: bool) 
         created_ns=0,
         state="completed" if finished else "scheduled",
         retired=finished,
+        site=site,
     )

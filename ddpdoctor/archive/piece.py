@@ -9,7 +9,7 @@ from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.processes import ProcessState
 from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank
-from ddpdoctor.model.stacks import Stacks
+from ddpdoctor.model.stacks import Site, Stacks
 
 
 class Format(Enum):
@@ -40,7 +40,7 @@ class RankFrom(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """A watchdog's line: a collective of this rank did not end in time."""
+    """A line on a collective of this rank that was given up: by the watchdog, or because another rank's did not fit."""
 
     #: canonical c10d name
     op: str
@@ -57,6 +57,8 @@ class Timeout:
     completed: int | None = None
     #: the line stood in a text of which it is the rank in its group, which need not be the rank in the job
     rank_in_group: int | None = None
+    #: where the user's code issued it, as far as the log has the stack
+    site: Site | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,14 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Stuck:
+    """The watchdog itself stood still: a call of CUDA or NCCL does not return, or the interpreter's lock is held."""
+
+    #: whole seconds without a sign of life, None where the line does not say it
+    seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Fatal:
     """What faulthandler wrote of a signal that ended the process."""
 
@@ -102,7 +112,7 @@ class Mention:
     silent: bool = False
 
 
-Payload = Recorder | Stacks | Page | ProcessState | Raised | Timeout | Ended | Missing | Fatal | Mention
+Payload = Recorder | Stacks | Page | ProcessState | Raised | Timeout | Ended | Missing | Stuck | Fatal | Mention
 
 
 @dataclass(frozen=True, slots=True)

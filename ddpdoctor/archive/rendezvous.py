@@ -1,4 +1,4 @@
-"""Pure. Lines about ranks that wait for others to come: store barriers, TCPStore's clients, monitored_barrier.
+"""Pure. Lines about ranks that wait for others: store barriers, TCPStore's clients, monitored_barrier, NCCL's id.
 
     Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1
       (world_size=4, worker_count=3, timeout=0:30:00)
@@ -16,7 +16,14 @@ from ddpdoctor.archive.piece import Missing
 from ddpdoctor.model.ranks import Rank
 
 #: what every line of interest holds
-MARKS = ("store based barrier", "store-based barrier", "clients joined", "workers joined", "monitoredBarrier")
+MARKS = (
+    "store based barrier",
+    "store-based barrier",
+    "clients joined",
+    "workers joined",
+    "monitoredBarrier",
+    "ncclUniqueId",
+)
 
 _BARRIER = re.compile(
     r"(?:Waiting in|Timed out initializing process group in) store based barrier.{0,80}?rank: ?(\d{1,7}), "
@@ -26,6 +33,8 @@ _COMPLETED = re.compile(r"Rank (\d{1,7}): Completed store-based barrier for key:
 _JOINED = re.compile(r"(\d{1,7})/(\d{1,7}) (?:clients|workers) joined")
 #: `[Rank 0]: Rank 3 failed to pass monitoredBarrier in 10000 ms`, `Ranks 1, 3 failed to pass monitoredBarrier`
 _MONITORED = re.compile(r"Ranks? ((?:\d{1,7}(?:, ?)?)+) failed to pass monitoredBarrier")
+#: `[6] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', ..`
+_UNIQUE_ID = re.compile(r"\[(\d{1,7})\] is setting up NCCL communicator and retrieving ncclUniqueId from \[(\d{1,7})\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,8 @@ def _report(line: str) -> Report | None:
     if monitored := _MONITORED.search(line):
         named = tuple(Rank(int(number)) for number in re.findall(r"\d+", monitored[1]))
         return Report(Rank(0), Missing("monitored_barrier", named), None)
+    if setting_up := _UNIQUE_ID.search(line):
+        return Report(Rank(int(setting_up[1])), Missing("communicator setup", (Rank(int(setting_up[2])),)), None)
     if joined := _JOINED.search(line):
         return Report(None, Missing("init_process_group", arrived=int(joined[1]), key="store"), int(joined[2]))
     return None

@@ -25,6 +25,8 @@ _MPI = re.compile(r"\[\d+,(\d{1,7})\]<std(?:out|err)>:[ ]?")
 _ROLE = re.compile(r"^\[([A-Za-z_][\w-]*?)(\d{1,4})\]:[ ]?")
 #: `3: `, srun --label
 _LABEL = re.compile(r"^\s{0,6}(\d{1,7}): ?")
+#: a frame of a stack that torch's watchdog writes in one piece, with a prefix before its first line only
+_CONTINUED = re.compile(r"^#\d{1,4} \S.* from .*:\d+\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,14 @@ def split(text: str) -> tuple[Stream, ...]:
     lines = [line[:_MOST_LINE] for line in text.splitlines()]
     labelled = _is_labelled(lines)
     found: dict[tuple[Rank | None, int | None], list[str]] = {}
+    owner: tuple[Rank | None, int | None] = (None, None)
     for line in lines:
+        if line.startswith("#") and _CONTINUED.match(line):
+            found.setdefault(owner, []).append(line)
+            continue
         rank, local_rank, rest = _prefix(line, labelled)
-        found.setdefault((rank, local_rank), []).append(rest)
+        owner = (rank, local_rank)
+        found.setdefault(owner, []).append(rest)
     return tuple(Stream(rank, local, tuple(said)) for (rank, local), said in found.items())
 
 

@@ -10,6 +10,7 @@ from ddpdoctor.archive import (
     debugger,
     elastic,
     fatal,
+    fingerprints,
     native,
     nccl,
     pyspy_text,
@@ -20,16 +21,18 @@ from ddpdoctor.archive import (
 from ddpdoctor.archive.piece import Fatal, Format, Mention, Payload, Piece, RankFrom
 from ddpdoctor.archive.streams import Stream, split
 from ddpdoctor.collect.redact import plain
+from ddpdoctor.diagnose import frames
 from ddpdoctor.diagnose.failure import is_peer_loss
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Rung, Stacks, Thread
 
-#: what torch says when a wait took too long: the rank stood in that call, and nothing was wrong with it
+#: What torch says when a wait took too long: the rank stood in that call, and nothing was wrong with it. So does who
+#: finds that another rank's call does not fit: every rank of the group raises that, and it does not say who is right.
 _TIMED_OUT = re.compile(
     r"timed out waiting \d+ ?ms|monitoredbarrier|watchdog caught collective|timed out in blocking wait|"
     r"wait timeout after|socket timeout|timed out initializing process group|(clients|workers) joined|"
-    r"application timeout caused pair closure",
+    r"application timeout caused pair closure|detected mismatch between collectives",
     re.IGNORECASE,
 )
 
@@ -90,6 +93,30 @@ def _failures(stream: Stream, name: str) -> Iterator[Piece]:
         yield Piece(name, Format.TEXT, found.raised, spawned, None if spawned is None else RankFrom.LOCAL)
 
 
+def _missing(stream: Stream, name: str, report: rendezvous.Report) -> Piece:
+    """The rank that a line names is its reporter, in the group that waits: with another number there than in the job,
+    the numbers of those that it misses are not the job's either."""
+    of_a_part = stream.rank is not None and report.rank not in (None, stream.rank) and report.missing.named
+    missing: Payload = replace(report.missing, named=()) if of_a_part else report.missing
+    rank = None if of_a_part else report.rank
+    return Piece(
+        name, Format.TEXT, missing, rank, None if rank is None else RankFrom.CONTENT, world_size=report.world_size
+    )
+
+
+def _mismatches(stream: Stream, name: str) -> Iterator[Piece]:
+    """The collective that a rank was in, and the one of another rank that did not fit to it."""
+    for report in fingerprints.find(stream.lines):
+        place = next(
+            (f.raised for f in tracebacks.find_all(stream.lines) if fingerprints.MARK in f.raised.message), None
+        )
+        mine = replace(report.mine, site=frames.innermost_user_frame(place.frames) if place else None)
+        rank = stream.rank if stream.rank is not None else Rank(report.mine.rank_in_group or 0)
+        yield Piece(name, Format.TEXT, mine, rank, RankFrom.CONTENT)
+        if report.theirs is not None and rank == report.mine.rank_in_group:
+            yield Piece(name, Format.TEXT, report.theirs, Rank(report.theirs.rank_in_group or 0), RankFrom.CONTENT)
+
+
 def stood_in(raised: Raised) -> Stacks:
     """Where a rank stood when its wait was given up."""
     return Stacks(Rung.TRACEBACK, (Thread(0, "MainThread", raised.frames),))
@@ -103,13 +130,11 @@ def gave_up(raised: Raised) -> bool:
 def _waits(stream: Stream, name: str) -> Iterator[Piece]:
     for said in watchdog.find(stream.lines):
         yield Piece(name, Format.TEXT, said.timeout)
+    if stuck := watchdog.stuck(stream.lines):
+        yield Piece(name, Format.TEXT, stuck)
+    yield from _mismatches(stream, name)
     for report in rendezvous.find(stream.lines):
-        known = report.rank is not None and not report.missing.named
-        rank = report.rank if known or stream.rank is None else None
-        payload: Payload = report.missing
-        yield Piece(
-            name, Format.TEXT, payload, rank, None if rank is None else RankFrom.CONTENT, world_size=report.world_size
-        )
+        yield _missing(stream, name, report)
     for line in nccl.find(stream.lines):
         if isinstance(line, nccl.Communicator):
             yield Piece(name, Format.TEXT, Mention(), line.rank, RankFrom.CONTENT, line.pid, line.size)

@@ -89,7 +89,7 @@ def _judged(evidence: Evidence) -> Report:
     held = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder}
     if any(seen.stacks or seen.page for seen in evidence.ranks) or not held:
         return engine.examine(thinned(evidence))
-    return desync.examine(fold(held, evidence.world_size), evidence.gaps, evidence.notes)
+    return desync.examine(fold(held, evidence.world_size, told=evidence.size_told), evidence.gaps, evidence.notes)
 
 
 def _of_dumps(found: Found, dumps: Dumps) -> Report:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ddpdoctor.archive.piece import Mention, Missing, Piece, Timeout
+from ddpdoctor.archive.piece import Mention, Missing, Piece, Stuck, Timeout
 from ddpdoctor.model.collectives import Kind, Reported
 from ddpdoctor.model.ranks import Rank, RankSet
 
@@ -12,6 +12,8 @@ ByRank = Mapping[Rank, tuple[Piece, ...]]
 
 #: an operation that says a rank waits for others to come, where it is not known for whom
 _SOMEBODY = "store_based_barrier"
+#: where a rank stands whose watchdog does not move either
+_NATIVE = "a call of CUDA or NCCL"
 
 
 def reported(by_rank: ByRank, world: int) -> dict[Rank, tuple[Reported, ...]]:
@@ -31,6 +33,8 @@ def reported(by_rank: ByRank, world: int) -> dict[Rank, tuple[Reported, ...]]:
                 found.setdefault(rank, []).append(Reported(missing.op, Kind.ALL, missing.named))
         timeouts = [p.payload for p in pieces if isinstance(p.payload, Timeout) and p.payload.op]
         found.setdefault(rank, []).extend(Reported(timeout.op, Kind.ALL, seq=timeout.seq) for timeout in timeouts)
+        if any(isinstance(p.payload, Stuck) for p in pieces):
+            found.setdefault(rank, []).append(Reported(_NATIVE, Kind.ALL))
     return {rank: tuple(dict.fromkeys(waits)) for rank, waits in found.items() if waits}
 
 
@@ -46,6 +50,15 @@ def notes(by_rank: ByRank) -> Iterator[str]:
         yield (
             f"{arrived} processes came to {key} of a job of {size}: a second job on the same address, or a restart "
             "that met the old store"
+        )
+    stuck = {rank: p.payload for rank, pieces in by_rank.items() for p in pieces if isinstance(p.payload, Stuck)}
+    if stuck:
+        still = RankSet.of(stuck)
+        longest = max((said.seconds or 0 for said in stuck.values()), default=0)
+        yield (
+            f"the NCCL watchdog of rank{'s' if len(still) > 1 else ''} {still} stood still"
+            f"{f' for {longest} s' if longest else ''}: there a call of CUDA or NCCL does not return, or a thread "
+            "that waits in one holds the interpreter's lock"
         )
     warnings: dict[str, set[Rank]] = {}
     for rank, pieces in by_rank.items():

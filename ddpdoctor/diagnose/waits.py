@@ -105,7 +105,10 @@ def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> It
         doubt = _doubt_of_thread(rank, thread.os_id, backward=True)
         yield _entry_wait(evidence, rank, thread.os_id, site, None, doubt, entries[0])
     elif rank.page is None and frames.waits_in_torch(thread, backward=False) and not _moves(rank):
-        yield Wait(rank.rank, thread.os_id, frames.torch_call(thread), Kind.ALL, site, None, doubt="no page")
+        op = frames.torch_call(thread)
+        told = next((said for said in rank.reported if said.op == op and said.missing), None)
+        needs = RankSet.of(told.missing) if told else _NOBODY
+        yield Wait(rank.rank, thread.os_id, op, Kind.ALL, site, None, needs=needs, doubt="no page")
 
 
 def _moves(rank: RankEvidence) -> bool:

@@ -12,10 +12,11 @@ from ddpdoctor.model.ranks import Group, Rank
 _DEFAULT = frozenset({"default_pg"})
 
 
-def complete(members: Mapping[Rank, Member], world_size: int = 0) -> Crowd:
+def complete(members: Mapping[Rank, Member], world_size: int = 0, *, told: bool = True) -> Crowd:
     """A crowd whose groups all have members.
 
-    gloo's dumps name no members: the default group has all ranks, any other those that were seen to use it.
+    gloo's dumps name no members: the default group has all ranks, any other those that were seen to use it. `told`:
+    `world_size` is what something says, not only as many as were seen.
     """
     named = [group.members[-1] + 1 for group in _groups(members) if group.members]
     world = max([world_size, *named, *(rank + 1 for rank in members)], default=0)
@@ -35,7 +36,8 @@ def complete(members: Mapping[Rank, Member], world_size: int = 0) -> Crowd:
                 group if group.members else replace(group, members=full[group.name]) for group in member.groups
             )
     whole = {rank: replace(member, groups=completed[member.groups]) for rank, member in members.items()}
-    return Crowd(world, whole, frozenset(users) - {"0"})
+    known = named or (told and world_size > 0)
+    return Crowd(world, whole, frozenset(users) - ({"0"} if known else set()))
 
 
 def _groups(members: Mapping[Rank, Member]) -> list[Group]:
@@ -46,7 +48,7 @@ def _groups(members: Mapping[Rank, Member]) -> list[Group]:
     return list(found.values())
 
 
-def fold(recorders: Mapping[Rank, Recorder], world_size: int = 0) -> Crowd:
+def fold(recorders: Mapping[Rank, Recorder], world_size: int = 0, *, told: bool = True) -> Crowd:
     """A crowd of recorders that were read one by one."""
     rings: dict[tuple[bool, tuple[Step, ...]], Ring] = {}
     members: dict[Rank, Member] = {}
@@ -56,7 +58,7 @@ def fold(recorders: Mapping[Rank, Recorder], world_size: int = 0) -> Crowd:
         steps = tuple(_step(entry, roles, groups) for entry in recorder.entries)
         ring = rings.setdefault((recorder.truncated, steps), Ring(steps, recorder.truncated))
         members[rank] = Member(rank, ring, groups, recorder.newest_ns, recorder.version)
-    return complete(members, world_size)
+    return complete(members, world_size, told=told)
 
 
 def _in_order(recorder: Recorder) -> tuple[Group, ...]:

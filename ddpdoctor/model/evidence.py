@@ -101,6 +101,8 @@ class Evidence:
     notes: tuple[str, ...] = ()
     #: stacks were kept because somebody found the job hanging: an idle rank that was looked at once is taken to stand
     alleged: bool = False
+    #: something says how many ranks there are; otherwise `world_size` is as many as were seen
+    size_told: bool = True
     _by_rank: Mapping[Rank, RankEvidence] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ddpdoctor.diagnose import operations, transport
 from ddpdoctor.diagnose.desync import shifts
 from ddpdoctor.diagnose.desync.circles import circle
 from ddpdoctor.diagnose.desync.meetings import Field, Meeting
 from ddpdoctor.diagnose.desync.shifts import Shift
-from ddpdoctor.diagnose.desync.words import a_few, issued, label, locations, places, ranks, verb
+from ddpdoctor.diagnose.desync.words import a_few, full, issued, label, locations, numel, places, ranks, verb
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.rules import (
     barrier_off_by_one,
@@ -28,6 +28,7 @@ from ddpdoctor.model.stacks import Site
 #: causes that do not depend on one another and are told in one report
 _MOST_CAUSES = 4
 _UNSEEN = " It can also be in a send, a recv or a monitored_barrier: gloo's recorder does not hold these."
+_MORE_RANKS = " But nothing here says how many ranks there are: one that left nothing may be the one that did not come."
 #: lines between two calls of which one can be meant for the other
 _NEAR = 3
 
@@ -191,7 +192,7 @@ def _mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Ste
     tie = len(odd[0][0]) == len(usual[0])
     culprits = RankSet() if tie else RankSet.of(rank for members, _ in odd for rank in members)
     families = {operations.family(step.op) for _, step in sides}
-    numels = {_numel(step) for _, step in sides}
+    numels = {numel(step) for _, step in sides}
     rule = (
         collective_order_mismatch.RULE
         if len(families) > 1
@@ -199,7 +200,7 @@ def _mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Ste
         if len(numels) > 1
         else dtype_mismatch.RULE
     )
-    told = [f"{ranks(members)} {verb(members, 'issues', 'issue')} {_full(step)}" for members, step in sides[::-1]]
+    told = [f"{ranks(members)} {verb(members, 'issues', 'issue')} {full(step)}" for members, step in sides[::-1]]
     where = f"number {meeting.step.seq} of {label(field, meeting)}"
     return Diagnosis(
         rule.code,
@@ -253,20 +254,6 @@ def _lag(field: Field, meeting: Meeting) -> Diagnosis:
     )
 
 
-def _numel(step: Step) -> int:
-    total = 0
-    for shape in step.sizes:
-        count = 1
-        for extent in shape:
-            count *= extent
-        total += count
-    return total
-
-
-def _full(step: Step) -> str:
-    return f"{issued(step)} with {_numel(step)} elements{' of ' + step.dtypes[0] if step.dtypes else ''}"
-
-
 def _no_dump(field: Field, meeting: Meeting) -> Diagnosis:
     missing = meeting.unknown
     where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
@@ -290,21 +277,23 @@ def _stall(field: Field, meeting: Meeting) -> Diagnosis:
     seq = meeting.step.seq
     gave_up = any(step.timed_out for step in meeting.steps.values())
     where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
+    whole = meeting.group.name not in field.crowd.inferred
+    advice = transport.advise(frozenset({meeting.step.backend}), nodes=None, seq=seq).numbered()
     return Diagnosis(
         transport_stall.RULE.code,
         transport_stall.RULE.name,
-        Confidence.LIKELY if gave_up else Confidence.POSSIBLE,
+        Confidence.LIKELY if gave_up and whole else Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         RankSet(),
         field.waiting,
-        f"all of {label(field, meeting)} are in {where}, none is missing, and it is not complete",
-        "Every member has issued the same operation, so the program agrees with itself. If it did not end, what "
-        "carries the data is at fault; a dump that was written while all went well looks the same.",
-        f"Try, in this order: {transport.advise(frozenset({meeting.step.backend}), nodes=None, seq=seq).numbered()}.",
+        f"all of {label(field, meeting)} are in {where}, none is missing, and it is not complete"
+        if whole
+        else f"{ranks(meeting.waiting)}, all that left a trace, {verb(meeting.waiting, 'is', 'are')} in {where}, and "
+        "it is not complete",
+        f"Every {'member' if whole else 'rank that is seen'} has issued the same operation, so the program agrees with "
+        "itself. If it did not end, what carries the data is at fault; a dump that was written while all went well "
+        f"looks the same.{'' if whole else _MORE_RANKS}",
+        f"{'Try' if whole else 'Make sure that no rank is left out here. Then try'}, in this order: {advice}.",
         locations([(meeting.waiting, meeting.step.site)], field, RankSet()),
         (f"{len(meeting.waiting)} of {len(meeting.group.members)} ranks have come to it",),
     )
-
-
-def culprits_of(diagnoses: Iterable[Diagnosis]) -> RankSet:
-    return RankSet.of(rank for diagnosis in diagnoses for rank in diagnosis.culprits)

@@ -18,6 +18,8 @@ from ddpdoctor.model.stacks import Site
 
 #: groups shown in full; of more, those that somebody waits in
 _MOST_GROUPS = 64
+#: the name of the group of all ranks
+DEFAULT = "0"
 
 
 def examine(crowd: Crowd, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = ()) -> Report:
@@ -46,7 +48,7 @@ def beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
     if len(held) < 2:
         return ()
     seen = {rank.rank for rank in evidence.ranks if rank.stacks or rank.raised or rank.exit or rank.rank not in held}
-    found = causes(survey(fold(held, evidence.world_size)))
+    found = causes(survey(fold(held, evidence.world_size, told=evidence.size_told)))
     return tuple(d for d in found if d.code != undecided.RULE.code or not any(rank in seen for rank in d.culprits))
 
 
@@ -54,8 +56,10 @@ def _notes(field: Field) -> Iterator[str]:
     unseen = field.crowd.unseen()
     if unseen:
         yield f"{ranks(unseen)} left no dump"
-    if field.crowd.inferred:
-        names = ", ".join(sorted(field.crowd.inferred)[:8])
+    if DEFAULT in field.crowd.inferred:
+        yield "nothing says how many ranks the job had: taken are those that left a dump"
+    if parts := field.crowd.inferred - {DEFAULT}:
+        names = ", ".join(sorted(parts)[:8])
         yield f"the dumps do not name the members of group {names}: taken are the ranks that used it"
     if not field.meetings and field.crowd.members:
         yield "no operation was outstanding in any dump: they were written while nobody waited"

@@ -80,10 +80,10 @@ def _lines(field: Field, meeting: Meeting) -> list[_Line]:
 
 
 def _line(ring: Ring, role: int, ranks: Sequence[Rank]) -> _Line | None:
-    """None where the numbers have holes: then nothing can be compared by number."""
+    """None where the numbers have holes, or are all that is known: then nothing can be compared by number."""
     by_number = {step.seq: step for step in ring.steps if step.role == role and not step.p2p}
     numbers = sorted(by_number)
-    if not numbers or numbers[-1] - numbers[0] + 1 != len(numbers):
+    if not numbers or numbers[-1] - numbers[0] + 1 != len(numbers) or not all(s.op for s in by_number.values()):
         return None
     steps = tuple(by_number[number] for number in numbers)
     return _Line(numbers[0], tuple(map(mark, steps)), steps, tuple(ranks))
@@ -132,9 +132,14 @@ def _shift(meeting: Meeting, line: _Line, usual: _Line) -> Shift | None:
 
 
 def by_mark(steps: Mapping[Rank, Step]) -> list[tuple[RankSet, Step]]:
-    """Ranks by what they issued at one place, apart from the line; the largest group first."""
+    """Ranks by what they issued at one place, apart from the line; the largest group first.
+
+    Of some a log says the number alone: what they issued can be what the others did, and they stand on no side.
+    """
     found: dict[_Mark, list[Rank]] = {}
     for rank, step in steps.items():
+        if not step.op:
+            continue
         found.setdefault(mark(step)[:3], []).append(rank)
     ordered = sorted(found.values(), key=lambda ranks: (-len(ranks), min(ranks)))
     return [(RankSet.of(ranks), steps[min(ranks)]) for ranks in ordered]

@@ -36,6 +36,22 @@ def issued(step: Step) -> str:
     return f"{op} at {_place(step.site)}" if step.site else op
 
 
+def numel(step: Step) -> int:
+    total = 0
+    for shape in step.sizes:
+        count = 1
+        for extent in shape:
+            count *= extent
+        total += count
+    return total
+
+
+def full(step: Step) -> str:
+    count = numel(step)
+    elements = f"{count} element{'' if count == 1 else 's'}"
+    return f"{issued(step)} with {elements}{' of ' + step.dtypes[0] if step.dtypes else ''}"
+
+
 def places(steps: Sequence[Step]) -> str:
     named = dict.fromkeys(_place(step.site) for step in steps if step.site)
     return " and ".join(named) or "the operation"

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, storekeys, wording
+from ddpdoctor.diagnose import absent, shapes, storekeys, wording
 from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.needs import details, keys, owed, what_for
@@ -56,6 +56,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     blockers = RankSet.of(rank for rank in facts.blockers if facts.standing(rank).activity is not Activity.WORKING)
     if story is not None:
         yield _two_stories(facts, story)
+    elif missing := absent.named(facts):
+        yield absent.diagnosis(RULE, facts, missing)
     elif blockers:
         yield _still(facts, blockers)
     elif facts.waiting:
@@ -91,7 +93,9 @@ def _two_stories(facts: Facts, story: Story) -> Diagnosis:
     culprits = story.culprits if skipped or not story.tie else RankSet()
     sides = [wording.ranks(left), wording.ranks(right)]
     one, other = _both(story, sides)
-    places = [facts.location(culprits, choice.place) for choice in story.choices] if skipped else []
+    # what can have parted them is where to look first; a tie shows both sides alike
+    shown = skipped or (culprits and story.shape is Shape.LEFT_LOOP)
+    places = [facts.location(culprits, story.place(choice)) for choice in story.choices] if shown else []
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -246,10 +250,11 @@ def _bykeys(facts: Facts) -> Diagnosis | None:
 def _classes(facts: Facts) -> list[RankSet]:
     """Waiting ranks by what they wait in, the largest class first."""
     found: dict[tuple[object, ...], list[Rank]] = {}
-    for rank in facts.waiting:
-        wait = facts.wait(rank)
-        if wait:
-            found.setdefault((wait.op, wait.group, wait.seq, wait.peer, wait.site), []).append(rank)
+    waits = [wait for rank in facts.waiting if (wait := facts.wait(rank))]
+    named = {wait.seq: wait for wait in waits if wait.op}
+    for wait in waits:
+        same = wait if wait.op else named.get(wait.seq, wait)  # of some a log says the number alone
+        found.setdefault((same.op, same.group, same.seq, same.peer, same.site), []).append(wait.rank)
     return sorted((RankSet.of(members) for members in found.values()), key=lambda c: (-len(c), c.members))
 
 

@@ -1,0 +1,62 @@
+"""Pure. What TORCH_DISTRIBUTED_DEBUG=DETAIL says of collectives that do not fit: a rank's own, and another's.
+
+    Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(
+      SequenceNumber=31, OpType=ALLREDUCE, TensorShape=[20, 10], ...), but Rank 0 is running collective:
+      CollectiveFingerPrint(SequenceNumber=31, OpType=BROADCAST, ...)
+
+Who says it is as likely right as wrong: every rank of the group raises this. `Rank` is the rank in the group.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ddpdoctor.archive.piece import Timeout
+from ddpdoctor.archive.watchdog import canonical
+
+MARK = "Detected mismatch between collectives on ranks"
+#: lines over which one message may go on
+_LINES = 6
+
+_RUNNING = re.compile(
+    r"Rank (\d{1,7}) is running (?:inconsistent )?collective:\s*CollectiveFingerPrint\("
+    r"(?:SequenceNumber=(\d{1,18}),? ?)?OpType=(\w{1,64})(?:, TensorShape=\[([\d, ]{0,400})\])?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One such message: the collective of the rank that raised it, and of the one that it met."""
+
+    mine: Timeout
+    #: None where the message names none, or where its number tells that it is of another round
+    theirs: Timeout | None
+
+
+def find(lines: tuple[str, ...]) -> Iterator[Report]:
+    """All such messages, in order, each once."""
+    told: set[Report] = set()
+    for number, line in enumerate(lines):
+        if MARK not in line:
+            continue
+        running = [_timeout(found) for found in _RUNNING.finditer(" ".join(lines[number : number + _LINES]))][:2]
+        if not running:
+            continue
+        mine, theirs = running[0], running[-1]
+        report = Report(mine, theirs if len(running) > 1 and theirs.seq == mine.seq else None)
+        if report not in told:
+            told.add(report)
+            yield report
+
+
+def _timeout(found: re.Match[str]) -> Timeout:
+    sizes = [int(part) for part in found[4].split(",") if part.strip()] if found[4] is not None else None
+    return Timeout(
+        canonical(found[3]),
+        None if found[2] is None else int(found[2]),
+        numel_in=None if sizes is None else min(math.prod(sizes), 1 << 62),
+        rank_in_group=int(found[1]),
+    )

@@ -1,0 +1,45 @@
+"""Ranks of which torch itself says that they did not come: to a monitored barrier, to the set-up of a communicator."""
+
+from __future__ import annotations
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.rule import Rule
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.ranks import RankSet
+
+
+def named(facts: Facts) -> RankSet:
+    """Ranks that torch's own message names as those that did not come, and that nothing shows in a wait."""
+    reported = [said for seen in facts.evidence.ranks if seen.page is None for said in seen.reported]
+    return RankSet.of(rank for said in reported for rank in said.missing) - facts.waiting
+
+
+def diagnosis(rule: Rule, facts: Facts, missing: RankSet) -> Diagnosis:
+    """`named` found somebody."""
+    tellers = [seen for seen in facts.evidence.ranks if any(said.missing for said in seen.reported)]
+    teller = tellers[0]
+    op = next(said.op for said in teller.reported if said.missing)
+    waiting = RankSet.of(seen.rank for seen in tellers)
+    site = facts.standing(teller.rank).site
+    where = f"{op} at {wording.place(site)}" if site else op
+    who = wording.ranks(missing)
+    return Diagnosis(
+        rule.code,
+        rule.name,
+        Confidence.POSSIBLE,
+        Confidence.LIKELY,
+        missing,
+        facts.waiting - missing,
+        f"{who} did not come to {where}, where {wording.ranks(waiting)} gave up waiting",
+        f"torch's own message names {who}. What {wording.verb(missing, 'it', 'they')} did instead, no line that is "
+        "given here tells.",
+        f"Look at the log, the exit and the stack of {who}; py-spy dump shows where a rank that still lives stands.",
+        (*facts.standing_locations(missing), *facts.standing_locations(facts.waiting)),
+        tuple(
+            f"rank {seen.rank} misses {wording.ranks(RankSet.of(said.missing))} in {said.op}"
+            for seen in tellers[:8]
+            for said in seen.reported
+            if said.missing
+        ),
+    )
