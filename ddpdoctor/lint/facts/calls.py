@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts import external, wrapping
+from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.frame import Frame
-from ddpdoctor.lint.facts.names import find_method
 from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Method, Site, Table
 from ddpdoctor.lint.facts.trace import Scope
 from ddpdoctor.lint.facts.values import ORIGIN, Symbol, Taint, Value, join_tags, of_thing, unknown
@@ -57,7 +57,7 @@ def _target(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
         return analysis.evaluate(frame, func)
     owner = analysis.evaluate(frame, func.value)
     if isinstance(owner.thing, (External, Instance, Class)) or type(owner.thing).__name__ == "LocalModule":
-        from ddpdoctor.lint.facts.names import attribute
+        from ddpdoctor.lint.facts.attributes import attribute
 
         return attribute(analysis, frame, owner, func.attr, func)
     if owner.tags:

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.frame import Frame
-from ddpdoctor.lint.facts.names import find_method
 from ddpdoctor.lint.facts.things import Function, Instance, Made, Method
 from ddpdoctor.lint.facts.trace import Exit, Scope
 from ddpdoctor.lint.facts.values import Value

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ddpdoctor.lint.facts import conditions, containers, modules
+from ddpdoctor.lint.facts.attributes import attribute
 from ddpdoctor.lint.facts.frame import Frame
-from ddpdoctor.lint.facts.names import attribute, lookup
+from ddpdoctor.lint.facts.names import lookup
 from ddpdoctor.lint.facts.things import Function, Made
 from ddpdoctor.lint.facts.trace import Exit
 from ddpdoctor.lint.facts.values import (

@@ -170,7 +170,7 @@ def bases(analysis: Analysis, info: ClassInfo) -> tuple[str, ...]:
         return ()
     known = analysis.bases.get(info)
     if known is None:
-        from ddpdoctor.lint.facts.names import external_bases
+        from ddpdoctor.lint.facts.classes import external_bases
 
         kinds = {kind(path) for path in external_bases(analysis, info)}
         known = analysis.bases[info] = tuple(sorted(k for k in kinds if k in METHODS or k in _HOOKS))
@@ -254,6 +254,6 @@ def steps_by_itself(analysis: Analysis, info: FunctionInfo | None) -> bool:
 
 def _says(analysis: Analysis, info: ClassInfo, name: str) -> bool:
     """The class, or one of the project that it inherits from, gives the attribute a value of its own."""
-    from ddpdoctor.lint.facts.names import mro
+    from ddpdoctor.lint.facts.classes import mro
 
     return any(name in c.stores or name in c.methods or name in c.constants for c in mro(analysis, info))

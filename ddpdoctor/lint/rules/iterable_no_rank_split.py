@@ -43,9 +43,9 @@ import re
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.classes import external_bases, find_method, mro
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
-from ddpdoctor.lint.facts.names import external_bases, find_method, mro
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Instance
 from ddpdoctor.lint.facts.values import Value

@@ -38,10 +38,10 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders, vocabulary
+from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.modules import ClassInfo
-from ddpdoctor.lint.facts.names import find_method
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Instance, Made
 from ddpdoctor.lint.facts.values import Value

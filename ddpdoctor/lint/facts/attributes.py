@@ -1,0 +1,251 @@
+"""What an attribute is: of a module, of an object of the project, of something unknown."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ddpdoctor.lint.facts import frameworks, vocabulary, wrapping
+from ddpdoctor.lint.facts.classes import find_method, mro
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.modules import FunctionInfo, Module
+from ddpdoctor.lint.facts.names import NEVER_LOCAL, global_value, imported
+from ddpdoctor.lint.facts.nodes import walk
+from ddpdoctor.lint.facts.things import (
+    Class,
+    External,
+    Function,
+    Instance,
+    LocalModule,
+    Made,
+    Method,
+    Namespace,
+    Site,
+)
+from ddpdoctor.lint.facts.values import (
+    LOCAL_RANK_NUMBERS,
+    ORIGIN,
+    Taint,
+    Value,
+    const,
+    of_thing,
+    per_rank,
+    unknown,
+)
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+
+#: attributes of tensors and loaders that keep what is known of the data
+_DATA_ATTRIBUTES = frozenset({"data", "grad", "T", "loss", "logits", "mT", "real"})
+
+
+def attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value:
+    """`owner.name`."""
+    thing = owner.thing
+    if isinstance(thing, External):
+        return _external_attribute(analysis, frame, thing.path, name, node)
+    if isinstance(thing, LocalModule):
+        value = global_value(analysis, thing.module, name)
+        if value is not None:
+            return value
+        return imported(analysis, thing.module, f"{thing.module.name}.{name}")
+    if isinstance(thing, Instance):
+        return _instance_attribute(analysis, frame, owner, thing, name)
+    if isinstance(thing, Class):
+        method = find_method(analysis, thing.info, name)
+        return of_thing(Function(method), id(method)) if method else unknown("class", id(thing.info), name)
+    if owner.tags:
+        found = wrapping.attribute(analysis, frame, owner, name, node)
+        if found is not None:
+            return found
+    return _unknown_attribute(analysis, frame, owner, name)
+
+
+def _external_attribute(analysis: Analysis, frame: Frame, path: str, name: str, node: ast.AST) -> Value:
+    full = vocabulary.canonical(f"{path}.{name}")
+    if full == "os.environ":
+        return of_thing(Made("os.environ", Site("", 0, 0, 0, 0)))
+    if full in ("torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD"):
+        return const(None)
+    if full == "sys.argv":
+        return unknown("argv")
+    if "." not in path and path not in frame.module.imports.values() and path not in NEVER_LOCAL:
+        local = analysis.project.find(f"{path}.{name}", frame.module)
+        if local is not None:
+            return of_thing(LocalModule(local), local.path)
+    del node
+    return of_thing(External(full))
+
+
+def _unknown_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str) -> Value:
+    from ddpdoctor.lint.facts.analysis import symbol_key
+
+    key = symbol_key(owner)
+    if key is not None:
+        stored = analysis.heap.get((key, name))
+        if stored is not None:
+            return stored
+    if name in vocabulary.FIRST_RANK_ATTRIBUTES:
+        return per_rank((True, False, False, False), frozenset({"rank"}))
+    if name in vocabulary.FIRST_LOCAL_RANK_ATTRIBUTES:
+        return per_rank((True, False, False, False), frozenset({"local_rank"}))
+    if name == "local_rank" and _is_option_holder(frame.module, owner):
+        return LOCAL_RANK_NUMBERS
+    field_based = _by_stores(analysis, frame, owner, name)
+    if field_based is not None:
+        return field_based
+    if isinstance(owner.thing, Made):
+        made = frameworks.attribute(owner.thing.path, name)
+        if made is not None:
+            return made
+    taint = Taint.UNKNOWN
+    if name in _DATA_ATTRIBUTES and owner.taint is Taint.RANK_LOCAL:
+        taint = Taint.RANK_LOCAL
+    result = unknown(
+        "attribute", owner.atoms, name, taint=taint, tags=owner.tags & (ORIGIN | {"batch", "time", "unique"})
+    )
+    return result._replace(thing=Method(owner, name))
+
+
+def _is_option_holder(module: Module, owner: Value) -> bool:
+    """The file declares `--local_rank` itself: the launcher fills it in."""
+    thing = owner.thing
+    return "local_rank" in module.options and (thing is None or isinstance(thing, (Namespace, Method)))
+
+
+def _by_stores(analysis: Analysis, frame: Frame, owner: Value, name: str) -> Value | None:
+    """`args.rank` where a file in reach assigns `args.rank = <a rank>`: stores decide, not names."""
+    if name not in ("rank", "local_rank", "gpu", "global_rank", "distributed_rank", "is_master", "is_main"):
+        return None
+    del owner
+    for module in (frame.module, *analysis.reached.values()):
+        for (_, stored), expressions in module.attribute_stores.items():
+            if stored != name:
+                continue
+            value = _ranked(analysis, module, expressions)
+            if value is not None:
+                return value
+    return None
+
+
+def _ranked(analysis: Analysis, module: Module, expressions: list[ast.expr]) -> Value | None:
+    if analysis.steps < 0:
+        return None
+    analysis.silent += 1
+    try:
+        for expression in expressions:
+            if isinstance(expression, (ast.Call, ast.Compare)) and _mentions_rank(expression):
+                value = analysis.evaluate(Frame(module), expression)
+                if value.known and len(value.atoms) > 1:
+                    return value
+    finally:
+        analysis.silent -= 1
+    return None
+
+
+def _mentions_rank(node: ast.expr) -> bool:
+    for inner in walk(node):
+        if isinstance(inner, ast.Constant) and inner.value in ("RANK", "LOCAL_RANK"):
+            return True
+        if isinstance(inner, ast.Attribute) and inner.attr in ("get_rank", "get_local_rank"):
+            return True
+        if isinstance(inner, ast.Name) and inner.id in ("get_rank", "get_local_rank"):
+            return True
+    return False
+
+
+def _instance_attribute(analysis: Analysis, frame: Frame, owner: Value, thing: Instance, name: str) -> Value:
+    method = find_method(analysis, thing.info, name)
+    if method is not None:
+        if any(isinstance(d, ast.Name) and d.id in ("property", "cached_property") for d in method.decorators):
+            return _property(analysis, frame, owner, method)
+        return of_thing(Function(method, owner), id(method), owner.atoms)
+    stored = instance_value(analysis, frame, owner, thing, name)
+    if stored is not None:
+        return stored
+    if name in vocabulary.FIRST_RANK_ATTRIBUTES:
+        return per_rank((True, False, False, False), frozenset({"rank"}))
+    for base in frameworks.bases(analysis, thing.info):
+        found = frameworks.attribute(base, name)
+        if found is not None:
+            return found
+    value = unknown("attribute", owner.atoms, name)
+    return value._replace(thing=Method(owner, name))
+
+
+def _property(analysis: Analysis, frame: Frame, owner: Value, method: FunctionInfo) -> Value:
+    site = analysis.site(frame, method.node)
+    outcome = analysis.call(Function(method, owner), (), (), frame, site)
+    return outcome.value if outcome is not None else unknown("property", id(method))
+
+
+def instance_value(analysis: Analysis, frame: Frame, owner: Value, thing: Instance, name: str) -> Value | None:
+    """`self.name`, from what the object's own methods (its `__init__` first) store."""
+    from ddpdoctor.lint.facts.analysis import symbol_key
+
+    key = symbol_key(owner)
+    if key is not None and (key, name) in frame.stores:
+        return frame.stores[(key, name)]
+    cached_key = (thing.info, thing.site, name)
+    if cached_key in analysis.attributes:
+        return analysis.attributes[cached_key]
+    analysis.attributes[cached_key] = None
+    value = _stored(analysis, owner, thing, name)
+    analysis.attributes[cached_key] = value
+    return value
+
+
+def _stored(analysis: Analysis, owner: Value, thing: Instance, name: str) -> Value | None:
+    values: list[Value] = []
+    running = False
+    for info in mro(analysis, thing.info):
+        for method in info.stores.get(name, ()):
+            value = _stores_of(analysis, owner, thing, method).get(name)
+            if value is not None:
+                values.append(value)
+            running = running or (value is None and method.name != "__init__" and method in analysis.stack)
+        if not values and name in info.constants:
+            analysis.silent += 1
+            values.append(analysis.evaluate(Frame(info.module), info.constants[name]))
+            analysis.silent -= 1
+        if values:
+            break
+    if not values:
+        return None
+    first = values[0]
+    if running and all(v.known for v in values):
+        return unknown("attribute", id(thing.info), name)
+    if all(v == first for v in values[1:]):
+        return first
+    informative = [v for v in values if v.thing is not None or len(v.atoms) > 1]
+    stand_ins = [v for v in values if v.known and len(v.atoms) == 1 and v.constant in (None, 0, -1)]
+    if len(informative) == 1 and len(stand_ins) == len(values) - 1:
+        return informative[0].tagged("maybe")
+    return unknown("attribute", id(thing.info), name)
+
+
+def _stores_of(analysis: Analysis, owner: Value, thing: Instance, method: FunctionInfo) -> dict[str, Value]:
+    """What one method leaves in `self`, by a silent run of it."""
+    from ddpdoctor.lint.facts.analysis import symbol_key
+
+    cache_key = ("stores", thing.info, thing.site, method)
+    cached = analysis.outcomes.get(cache_key)
+    if cached is None:
+        if method in analysis.stack:
+            return {}
+        frame = Frame(method.module, None, calls=("",))
+        site = Site(method.module.path, method.node.lineno, 1, method.node.lineno, 1)
+        args, keywords = (thing.args, thing.keywords) if method.name == "__init__" else ((), ())
+        analysis.silent += 1
+        heap = dict(analysis.heap)
+        try:
+            outcome = analysis.call(Function(method, owner), args, keywords, frame, site)
+        finally:
+            analysis.silent -= 1
+            analysis.heap = heap
+        if outcome is None:
+            return {}
+        cached = analysis.outcomes[cache_key] = outcome
+    me = symbol_key(owner)
+    return {name: value for (key, name), value in cached.stores.items() if key == me}

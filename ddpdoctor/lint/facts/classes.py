@@ -1,0 +1,74 @@
+"""The classes of the project: their bases, and whose method a name is."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo
+from ddpdoctor.lint.facts.names import global_value
+from ddpdoctor.lint.facts.things import (
+    Class,
+    LocalModule,
+)
+from ddpdoctor.lint.facts.values import (
+    Value,
+)
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+
+
+def mro(analysis: Analysis, info: ClassInfo) -> list[ClassInfo]:
+    """The class and its bases in this project, nearest first."""
+    found: list[ClassInfo] = []
+    queue = [info]
+    while queue and len(found) < 12:
+        current = queue.pop(0)
+        if current in found:
+            continue
+        found.append(current)
+        for base in current.node.bases:
+            thing = _base(analysis, current, base)
+            if thing is not None:
+                queue.append(thing)
+    return found
+
+
+def _base(analysis: Analysis, info: ClassInfo, base: ast.expr) -> ClassInfo | None:
+    value: Value | None = None
+    if isinstance(base, ast.Name):
+        value = global_value(analysis, info.module, base.id)
+    elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
+        owner = global_value(analysis, info.module, base.value.id)
+        if owner is not None and isinstance(owner.thing, LocalModule):
+            value = global_value(analysis, owner.thing.module, base.attr)
+    return value.thing.info if value is not None and isinstance(value.thing, Class) else None
+
+
+def find_method(analysis: Analysis, info: ClassInfo, name: str) -> FunctionInfo | None:
+    if name in info.methods:
+        return info.methods[name]
+    if not info.node.bases:
+        return None
+    for base in mro(analysis, info)[1:]:
+        if name in base.methods:
+            return base.methods[name]
+    return None
+
+
+def external_bases(analysis: Analysis, info: ClassInfo) -> set[str]:
+    """Canonical names of the external classes that a class inherits from."""
+    names: set[str] = set()
+    for current in mro(analysis, info):
+        for base in current.node.bases:
+            parts: list[str] = []
+            node: ast.expr = base
+            while isinstance(node, ast.Attribute):
+                parts.insert(0, node.attr)
+                node = node.value
+            if isinstance(node, ast.Name):
+                target = current.module.imports.get(node.id, node.id)
+                names.add(vocabulary.canonical(".".join([target, *parts])))
+    return names
