@@ -32,12 +32,31 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 def fetch(worker: Worker, path: Path, *, deadline: float = DEADLINE) -> bytes | Gap:
-    """The recorder's JSON from the built-in endpoint `fr_trace_json`; no Python handler is ever involved."""
+    """The JSON of what the rank's backends have recorded, from built-in endpoints; no Python handler is ever involved.
+
+    gloo and NCCL record each for itself. `fr_trace_json` gives gloo's operations. NCCL's are at `dump_nccl_trace_json`,
+    which a torch without NCCL does not have, and for the backend that torch 2.15 made its default, at `fr_trace_json`
+    for the backend of that name; an older torch answers the latter with gloo's once more. (torch 2.4 to 2.15: read in
+    Handlers.cpp and ProcessGroupNCCL.cpp; without NCCL measured on 2.13, with NCCL not yet on hardware.)
+    """
     if not path.exists():
         return _gap(worker, "the recorder's socket is not there")
+    gloo = _ask(worker, path, "fr_trace_json", deadline)
+    if isinstance(gloo, Gap) or _entries(gloo) is None:
+        return gloo
+    nccl = _ask(worker, path, "dump_nccl_trace_json", deadline, absent=b"")
+    if not nccl and not _entries(gloo):
+        nccl = _ask(worker, path, "fr_trace_json?backend=nccl", deadline)
+    if isinstance(nccl, Gap):
+        return gloo if _entries(gloo) else nccl
+    return _joined(gloo, nccl)
+
+
+def _ask(worker: Worker, path: Path, handler: str, deadline: float, *, absent: bytes | None = None) -> bytes | Gap:
+    """The answer of one endpoint; `absent` where this torch does not have it."""
     connection = _UnixConnection(path, deadline)
     try:
-        connection.request("POST", "/handler/fr_trace_json", headers={"Content-Length": "0"})
+        connection.request("POST", f"/handler/{handler}", headers={"Content-Length": "0"})
         answer = connection.getresponse()
         body = answer.read(MOST_BYTES)
     except TimeoutError:
@@ -46,9 +65,39 @@ def fetch(worker: Worker, path: Path, *, deadline: float = DEADLINE) -> bytes | 
         return _gap(worker, f"the recorder did not answer: {type(error).__name__}")
     finally:
         connection.close()
+    if answer.status == http.client.NOT_FOUND and absent is not None:
+        return absent
     if answer.status != http.client.OK:
         return _gap(worker, f"the recorder answered with status {answer.status}")
     return body
+
+
+def _joined(gloo: bytes, nccl: bytes) -> bytes:
+    """One dump of two: NCCL's, and gloo's operations of groups that NCCL has nothing of.
+
+    Each backend counts for itself, and a group that uses both would have two operations of one number.
+    """
+    recorded = [entry for entry in _entries(nccl) or [] if not str(entry.get("profiling_name", "")).startswith("gloo:")]
+    if not recorded:
+        return gloo
+    groups = {_group_of(entry) for entry in recorded}
+    others = [entry for entry in _entries(gloo) or [] if _group_of(entry) not in groups]
+    return json.dumps({**json.loads(nccl), "entries": [*recorded, *others]}).encode() if others else nccl
+
+
+def _entries(data: bytes) -> list[dict[str, Any]] | None:
+    """The operations of a dump; None where it is damaged, which `parse` tells."""
+    try:
+        loaded: Any = json.loads(data)
+    except ValueError:
+        return None
+    entries = loaded.get("entries", []) if isinstance(loaded, dict) else None
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else None
+
+
+def _group_of(entry: dict[str, Any]) -> str:
+    group = entry.get("process_group") or [str(entry.get("pg_id", ""))]
+    return str(group[0] if isinstance(group, list) else group)
 
 
 def parse(data: bytes) -> Recorder:
@@ -63,14 +112,13 @@ def parse(data: bytes) -> Recorder:
 
 def _entry(entry: dict[str, Any]) -> RecorderEntry:
     backend, _, op = plain(str(entry.get("profiling_name", ""))).rpartition(":")
-    group = entry.get("process_group") or [str(entry.get("pg_id", ""))]
     sizes = entry.get("input_sizes") or []
     state = str(entry.get("state", ""))
     return RecorderEntry(
         seq=int(entry.get("collective_seq_id", -1)),
         op=op,
         backend=backend,
-        group=str(group[0] if isinstance(group, list) else group),
+        group=_group_of(entry),
         input_sizes=tuple(tuple(int(extent) for extent in shape) for shape in sizes),
         input_dtypes=tuple(str(kind) for kind in entry.get("input_dtypes") or []),
         created_ns=int(entry.get("time_created_ns", 0)),

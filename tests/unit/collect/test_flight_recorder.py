@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.server
+import json
 import socket
+import socketserver
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -111,3 +114,70 @@ def test_point_to_point_entries_have_no_place_in_the_sequence() -> None:
          "state": "started", "input_sizes": [[2]], "input_dtypes": ["Float"], "retired": false}]}"""
     (entry,) = flight_recorder.parse(data).entries
     assert (entry.seq, entry.op, entry.group, entry.state, entry.retired) == (5, "all_reduce", "0", "started", False)
+
+
+def _dump(*entries: tuple[str, str, int]) -> bytes:
+    """A recorder's JSON: (backend:op, group, sequence number)."""
+    recorded = [
+        {"profiling_name": name, "process_group": [group, ""], "collective_seq_id": seq, "state": "scheduled"}
+        for name, group, seq in entries
+    ]
+    return json.dumps({"version": "2.10", "entries": recorded}).encode()
+
+
+def _serving(folder: Path, answers: dict[str, bytes]) -> Path:
+    """torch's server as far as we ask it: endpoints with their JSON, 404 for any other."""
+    path = folder / "s"
+
+    class Handlers(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = answers.get(self.path.removeprefix("/handler/"))
+            self.send_response(404 if body is None else 200)
+            self.send_header("Content-Length", str(len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def address_string(self) -> str:
+            return "unix"
+
+    class Server(socketserver.ThreadingUnixStreamServer):
+        daemon_threads = True
+
+    server = Server(str(path), Handlers)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    return path
+
+
+GLOO = _dump(("gloo:barrier", "0", 3), ("gloo:all_gather", "objects", 1))
+NCCL = _dump(("nccl:all_reduce", "0", 3), ("nccl:all_reduce", "0", 4))
+
+
+@pytest.mark.parametrize(
+    ("answers", "found"),
+    [
+        # without NCCL there is one recorder
+        ({"fr_trace_json": GLOO}, [("barrier", 3), ("all_gather", 1)]),
+        # NCCL has one of its own, and gloo's is empty where nothing runs on it
+        ({"fr_trace_json": _dump(), "dump_nccl_trace_json": NCCL}, [("all_reduce", 3), ("all_reduce", 4)]),
+        # one group on both: two operations would have one number
+        (
+            {"fr_trace_json": GLOO, "dump_nccl_trace_json": NCCL},
+            [("all_reduce", 3), ("all_reduce", 4), ("all_gather", 1)],
+        ),
+        # the default of torch 2.15 is asked for by its name
+        ({"fr_trace_json": _dump(), "fr_trace_json?backend=nccl": NCCL}, [("all_reduce", 3), ("all_reduce", 4)]),
+        # an older torch gives gloo's again, whatever it is asked
+        ({"fr_trace_json": _dump(), "fr_trace_json?backend=nccl": GLOO}, []),
+        # what NCCL's recorder damages does not take gloo's away
+        ({"fr_trace_json": GLOO, "dump_nccl_trace_json": b"{"}, [("barrier", 3), ("all_gather", 1)]),
+    ],
+)
+def test_each_backend_has_its_own_recorder(
+    answers: dict[str, bytes], found: list[tuple[str, int]], folder: Path
+) -> None:
+    data = flight_recorder.fetch(worker(1), _serving(folder, answers), deadline=20)
+    assert isinstance(data, bytes), data
+    assert [(entry.op, entry.seq) for entry in flight_recorder.parse(data).entries] == found
