@@ -77,6 +77,8 @@ class Analysis:
     ran: set[FunctionInfo] = field(default_factory=set)
     #: attribute values of objects, by object key
     heap: dict[tuple[int, str], Value] = field(default_factory=dict)
+    #: global random generators: how each was seeded last, and in which root
+    dice: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     #: every local module that was looked into
     reached: dict[str, Module] = field(default_factory=dict)
     steps: int = 0
@@ -199,7 +201,8 @@ class Analysis:
             return None
         env = bind(self, info, function.receiver, args, keywords)
         key = (info, tuple(sorted((k, v) for k, v in env.items() if _specialises(v))), frame.mask,
-               min(len(frame.loops), 2), frame.no_grad, bool(frame.guards), frame.handler, self.silent > 0)  # fmt: skip
+               min(len(frame.loops), 2), frame.no_grad, bool(frame.guards), frame.handler, self.silent > 0,
+               tuple(self.dice.values()))  # fmt: skip
         try:
             known = self.outcomes.get(key)
         except TypeError:

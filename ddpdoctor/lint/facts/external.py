@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import frameworks, vocabulary, wrapping
+from ddpdoctor.lint.facts import dice, disk, frameworks, vocabulary, wrapping
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.things import GroupOf, Instance, Items, Made, Method, Namespace, Site
 from ddpdoctor.lint.facts.trace import Exit, Op
@@ -15,6 +15,7 @@ from ddpdoctor.lint.facts.values import (
     NONE,
     ORIGIN,
     RANK_NUMBERS,
+    REASONS,
     TRUE,
     WORLD,
     WORLD_NUMBER,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 Keywords = tuple[tuple[str, Value], ...]
 
-_DATA = ORIGIN | {"batch", "time", "file", "unique", "local-choice", "shard", "block"}
+_DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file"}
 #: what they give has no gradients
 _DETACHING = frozenset({"detach", "item", "tolist", "numpy", "argmax"})
 #: calls of unknown objects through which gradients flow: a criterion, a module, a gradient scaler
@@ -50,6 +51,13 @@ _SUMMARIES = frozenset({
     "numpy.median", "numpy.array", "statistics.mean", "statistics.fmean", "torch.stack", "torch.cat", "torch.tensor",
     "torch.mean", "torch.sum",
 })  # fmt: skip
+#: what they give differs between ranks where what they are given does
+_OF_VALUES = frozenset(
+    f"torch.{name}" for name in (
+        "tensor", "as_tensor", "full", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "where", "stack",
+        "cat", "mean", "sum", "max", "min", "clamp", "pow", "roll", "linspace", "sigmoid", "add", "mul",
+    )
+)  # fmt: skip
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 _CASTS: dict[str, Callable[..., object]] = {
     "builtins.int": int, "builtins.str": str, "builtins.bool": bool, "builtins.abs": abs,
@@ -79,6 +87,8 @@ def _function(
             wrapping.remember(analysis, frame, module, node, site)
         return _collective(frame, path, collective, args, keywords, site, node)
     source = _source(path, args, keywords)
+    if source is None:
+        source = disk.function(frame, path, args, keywords, site)
     if source is not None:
         return source
     if path in _EXITS:
@@ -97,7 +107,7 @@ def _function(
     if path == "deepspeed.initialize":
         frame.out.append(Op("deepspeed.initialize", None, site))
         return _deepspeed(args, keywords, site, node)
-    return _made(path, args, keywords, site, node)
+    return dice.called(analysis, frame, path, args, keywords, _made(path, args, keywords, site, node))
 
 
 def _deepspeed(args: tuple[Value, ...], keywords: Keywords, site: Site, node: ast.Call) -> Value:
@@ -168,8 +178,10 @@ def _made(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, no
         kept |= {"unique"}
     if path in ("os.path.join", "pathlib.Path", "builtins.str"):
         kept |= tags & frozenset({"time", "unique", "rank", "local_rank"})
-    if path in ("builtins.range", "numpy.arange", "torch.arange") and _strided(args):
-        kept |= {"shard"}
+    if path in ("builtins.range", "numpy.arange", "torch.arange") and _strided(args, node):
+        taint, kept = Taint.RANK_LOCAL, kept | {"shard"}
+    if path in _OF_VALUES and any(v.taint is Taint.RANK and v.thing is None for v in args):
+        taint, kept = Taint.RANK_LOCAL, kept | {"own"}
     if path == "argparse.ArgumentParser.parse_args":
         return of_thing(Namespace(site), site)
     if path == "torch.tensor" and values:
@@ -178,9 +190,12 @@ def _made(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, no
     return value._replace(taint=taint, tags=kept, atoms=(value.atoms[0]._replace(taint=taint),))
 
 
-def _strided(args: tuple[Value, ...]) -> bool:
-    """`range(rank, len(data), world)`: ranks get one element more or fewer."""
-    return len(args) == 3 and "rank" in args[0].tags and "length" in args[1].tags and "world" in args[2].tags
+def _strided(args: tuple[Value, ...], node: ast.Call) -> bool:
+    """`range(rank, len(data), world)`, or up to less of it on some ranks: they get more or fewer elements."""
+    if len(args) != 3 or "rank" not in args[0].tags or "world" not in args[2].tags:
+        return False
+    less = len(node.args) == 3 and isinstance(node.args[1], ast.BinOp) and isinstance(node.args[1].op, ast.Sub)
+    return "length" in args[1].tags or (less and "rank" in args[1].tags)
 
 
 def group_members(group: Value | None) -> tuple[int, ...] | str | None:
@@ -274,11 +289,12 @@ def _method(
             return known
     spec = vocabulary.DUCK_METHODS.get(method)
     if isinstance(thing, Instance):
+    found = disk.method(frame, method, receiver, args, site) or dice.method(receiver, method, args)
         spec = frameworks.inherited(analysis, thing.info, method, keywords) or spec
     if spec is not None:
         return _performed(frame, spec, site)
-    if frameworks.is_first_rank(receiver, method):
-        return _FIRST
+    if found is not None or frameworks.is_first_rank(receiver, method):
+        return found or _FIRST
     if method == "backward" and "ddp" in receiver.tags and "no_sync" not in frame.withs:
         frame.out.append(Op("backward (DDP)", None, site))
         return NONE

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ddpdoctor.lint.facts import disk
 from ddpdoctor.lint.facts.analysis import Analysis, site_of
 from ddpdoctor.lint.facts.compare import Divergence, divergences
 from ddpdoctor.lint.facts.events import Call, Iteration
@@ -82,6 +83,14 @@ class ModuleFacts:
         except RecursionError:
             self.analysis.too_deep = True
             return []
+
+    @cached_property
+    def races(self) -> dict[Site, Site]:
+        """Where a file is asked for that another rank may be writing, and where it is written."""
+        found: dict[Site, Site] = {}
+        for root in self.analysis.roots:
+            found.update(disk.races(root.trace))
+        return found
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:

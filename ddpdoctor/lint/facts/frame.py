@@ -79,6 +79,7 @@ def decided_by(frame: Frame, node: ast.AST) -> frozenset[str] | None:
 #: what a program that is not distributed uses instead of a rank, a sampler, a group
 _STAND_INS = (0, -1, None, 1, False, True)
 
+_FILES = frozenset({"file", "own-file"})
 
 def merge(
     truths: tuple[Atom, ...],
@@ -129,11 +130,12 @@ def choose(
         elif not a_mask & bit:
             atoms.append(y)
         else:
-            taint = Taint.RANK_LOCAL if local else max(a.taint, b.taint, Taint.UNKNOWN)
+            asked = any(isinstance(t, Symbol) and t.taint is Taint.FILES for t in truths)
+            taint = Taint.RANK_LOCAL if local else max(a.taint, b.taint, Taint.FILES if asked else Taint.UNKNOWN)
             atoms.append(Symbol(hash((key, "join")), min(taint, Taint.RANK)))
     value = per_rank(atoms, a.tags | b.tags)
     # what decided says how the ranks differ
-    return value.tagged("local-choice", *(reasons & REASONS)) if local else value
+    return value.tagged("local-choice", *(reasons & REASONS)) if local else value.tagged(*(reasons & _FILES))
 
 
 def _not_stand_in(value: Value, stand_in: Value) -> Value | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ddpdoctor.lint.facts.things import Site
-from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node, Op, Scope, Trace, exits
+from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Mark, Node, Op, Scope, Trace, exits
 from ddpdoctor.lint.facts.values import WORLD, Atom, Symbol, Taint
 
 
@@ -88,6 +88,8 @@ class Builder:
             return cell
         if isinstance(node, Loop):
             return self._loop(node, rest, chain, guard, assumed)
+        if isinstance(node, Mark):
+            return rest
         return self._alt(node, rest, targets, chain, guard, assumed)
 
     def _exit(
@@ -191,7 +193,7 @@ def rank_local(truth: tuple[Atom, ...]) -> bool:
     """The condition is data of each rank, or something unknown that is another on each rank."""
     if len(truth) > 1:
         return all(isinstance(a, Symbol) for a in truth) and len({a.key for a in truth}) == len(truth)
-    return isinstance(truth[0], Symbol) and truth[0].taint is Taint.RANK_LOCAL
+    return isinstance(truth[0], Symbol) and truth[0].taint in (Taint.FILES, Taint.RANK_LOCAL)
 
 
 def _raises(cell: Cell | None) -> bool:

@@ -38,6 +38,16 @@ class Loop(NamedTuple):
     site: Site
 
 
+class Mark(NamedTuple):
+    """A file that is asked for or written: no collective, but what they keep apart."""
+
+    #: "asked" or "written"
+    kind: str
+    #: equal where the path is
+    path: object
+    site: Site
+
+
 class Exit(NamedTuple):
     """Leaving a block early: return, break, continue, raise; or "yield", where a `with` block's body goes."""
 
@@ -53,7 +63,7 @@ class Scope(NamedTuple):
     site: Site
 
 
-Node = Op | Alt | Loop | Exit | Scope
+Node = Op | Alt | Loop | Exit | Scope | Mark
 Trace = tuple[Node, ...]
 
 
@@ -89,6 +99,17 @@ def exits(nodes: Trace) -> bool:
     return False
 
 
+def _marked(nodes: Trace) -> bool:
+    """Whether files are asked for or written in it; inner calls without such were dropped before."""
+    return any(
+        isinstance(n, Mark)
+        or (isinstance(n, Alt) and (_marked(n.then) or _marked(n.other)))
+        or (isinstance(n, Loop) and _marked(n.body))
+        or isinstance(n, Scope)
+        for n in nodes
+    )
+
+
 def prune(nodes: list[Node]) -> Trace:
     """Drop calls and loops in which nothing collective happens and that nothing leaves."""
     kept: list[Node] = []
@@ -97,7 +118,7 @@ def prune(nodes: list[Node]) -> Trace:
             continue
         if isinstance(node, Alt) and not node.then and not node.other:
             continue
-        if isinstance(node, Scope) and not operations((node,)):
+        if isinstance(node, Scope) and not operations((node,)) and not _marked(node.body):
             continue
         kept.append(node)
     return tuple(kept)

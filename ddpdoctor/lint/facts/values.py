@@ -18,16 +18,18 @@ EVERY_RANK = (1 << WORLD) - 1
 
 
 class Taint(IntEnum):
-    """How much a value can differ between ranks; only the last two may lead to a finding."""
+    """How much a value can differ between ranks; only the last three may lead to a finding."""
 
     #: equal on all ranks: constants, results of collectives
     UNIFORM = 0
     #: configuration, arguments, attributes: stays silent
     UNKNOWN = 1
-    #: data of this rank: batches, losses, clocks, files
-    RANK_LOCAL = 2
+    #: what this rank finds on its disks: the same elsewhere, unless somebody is writing it
+    FILES = 2
+    #: data of this rank: batches, losses, clocks, dice
+    RANK_LOCAL = 3
     #: a function of the rank
-    RANK = 3
+    RANK = 4
 
 
 class Symbol(NamedTuple):
@@ -109,7 +111,7 @@ MODEL = frozenset({"wrapped", "inner"})
 #: why data differs between ranks
 REASONS = frozenset({"batch", "time", "shard", "own", "random", "file"})
 #: tags that outlive arithmetic
-STICKY = ORIGIN | REASONS | {"rank", "local_rank", "block", "world", "ceil", "seeded", "unique"}
+STICKY = ORIGIN | REASONS | {"rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file"}
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,

@@ -71,6 +71,9 @@ _C10D = {
     "batch_isend_irecv": Collective("batch_isend_irecv", pairwise=True),
 }
 
+#: operations of torch.distributed itself, whose group is told by an argument
+PLAIN = frozenset(spec.op for spec in _C10D.values())
+
 #: functional collectives: the operation, whichever of its names it has, and the position of the group
 _FUNCTIONAL = {
     "all_reduce": ("all_reduce", 2),

@@ -71,7 +71,7 @@ def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
 
 def one_path(call: Call, path: Value, node: ast.expr | None) -> bool:
     """The same path on every rank and node: nothing in it, nor in what it is made of, names a process or a moment."""
-    if len(path.atoms) > 1 or path.tags & {"rank", "local_rank", "time", "unique"} or path.taint > path.taint.UNKNOWN:
+    if len(path.atoms) > 1 or path.tags & {"rank", "local_rank", "time", "unique"} or path.taint > path.taint.FILES:
         return False
     if path.thing is not None and getattr(path.thing, "path", "").startswith(("io.", "tempfile.")):
         return False

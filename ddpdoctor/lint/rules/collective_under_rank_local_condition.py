@@ -39,10 +39,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.compare import place, proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.rules.rank_local_loop_exit import PROVEN
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD114", "collective-under-rank-local-condition", Severity.ERROR, ("DD203", "DD206", "DD207"))
@@ -51,9 +51,11 @@ RULE = LintRule("DD114", "collective-under-rank-local-condition", Severity.ERROR
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences by a rank-local condition that are no early exits."""
     for item in facts.divergences:
-        if not item.local or item.exit is not None:
+        if not item.local or item.exit is not None or item.op.op == "new_group":
             continue
         message = f"each rank decides by itself whether it runs {item.op.op}: {proof(item)}"
-        severity = Severity.ERROR if item.branch.tags & PROVEN else Severity.WARNING
+        severity = proofs.severity(facts, item)
+        if severity is None:
+            continue
         related = ((item.branch.site, f"the condition: {item.branch.text}"), (item.op.site, f"{item.op.op} is here"))
         yield facts.finding(RULE, place(item, facts.module.path), message, related=related, severity=severity)

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.compare import place, proof
+from ddpdoctor.lint.facts.compare import Divergence, place, proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
@@ -43,7 +43,12 @@ RULE = LintRule("DD117", "new-group-not-on-all-ranks", Severity.ERROR, ("DD203",
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences whose operation makes a group."""
     for item in facts.divergences:
-        if item.op.op == "new_group" and not item.local and item.exit is None:
+        if item.op.op == "new_group" and item.exit is None and _by_rank(item):
             message = f"every rank must make every group, members or not: {proof(item)}"
             related = ((item.branch.site, f"the branch: {item.branch.text}"),)
             yield facts.finding(RULE, place(item, facts.module.path), message, related=related)
+
+
+def _by_rank(item: Divergence) -> bool:
+    """The branch is on the rank: a known one, or `if rank in members` with members that are not known."""
+    return not item.local or bool(item.branch.tags & {"rank", "local_rank"} and " in " in item.branch.text)

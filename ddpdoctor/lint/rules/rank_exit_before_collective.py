@@ -39,10 +39,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.compare import proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.rules.rank_local_loop_exit import PROVEN
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD112", "rank-exit-before-collective", Severity.ERROR, ("DD203", "DD252"))
@@ -61,6 +61,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             (item.op.site, f"{item.op.op} waits for them here"),
             (item.branch.site, f"the branch: {item.branch.text}"),
         )
-        proven = not item.local or bool(item.branch.tags & PROVEN)
-        severity = Severity.ERROR if proven else Severity.WARNING
+        severity = proofs.severity(facts, item)
+        if severity is None:
+            continue
         yield facts.finding(RULE, here, message, related=related, severity=severity)

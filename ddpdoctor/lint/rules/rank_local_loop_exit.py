@@ -43,15 +43,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.compare import proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD206", "DD207"))
-
-#: what makes data surely different on every rank
-PROVEN = frozenset({"batch", "time", "shard"})
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -61,7 +59,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         here = item.exit.site if item.exit.site.file == facts.module.path else item.branch.site
         message = f"each rank decides this by itself, and {item.op.op} needs all of them: {proof(item)}"
-        severity = Severity.ERROR if item.branch.tags & PROVEN else Severity.WARNING
+        severity = proofs.severity(facts, item)
+        if severity is None:
+            continue
         related = (
             (item.op.site, f"{item.op.op} waits for the ranks that left"),
             (item.branch.site, f"the condition: {item.branch.text}"),

@@ -1,0 +1,135 @@
+"""Files that a rank looks for while another may be writing them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.things import Made, Site
+from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Mark, Op, Scope, Trace
+from ddpdoctor.lint.facts.values import Symbol, Taint, Value
+
+Keywords = tuple[tuple[str, Value], ...]
+
+_ASKS = frozenset({"os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists"})
+_ASKING = frozenset({"exists", "is_file", "is_dir"})
+#: functions that make, change or remove a file: the position of its path
+_WRITES = {
+    "torch.save": 1, "builtins.open": 0, "os.makedirs": 0, "os.mkdir": 0, "os.rename": 1, "os.replace": 1,
+    "os.remove": 0, "os.unlink": 0, "shutil.copy": 1, "shutil.copyfile": 1, "shutil.copytree": 1, "shutil.move": 1,
+    "shutil.rmtree": 0, "numpy.save": 0, "numpy.savez": 0, "safetensors.torch.save_file": 1,
+}  # fmt: skip
+#: methods of a path, and methods whose argument is the new path
+_WRITING = frozenset({"touch", "write_text", "write_bytes", "mkdir", "unlink", "symlink_to"})
+_MOVING = frozenset({"rename", "replace"})
+#: other functions that are given the path: what their names promise
+_MAKES = re.compile(
+    r"^_?(save|write|dump|build|make|create|download|fetch|extract|prepare|preprocess|generate|export|process|store|tar"
+    r"|unzip|untar|tokenize|retrieve|urlretrieve|to_(csv|json|parquet|pickle))",
+    re.IGNORECASE,
+)
+
+
+def function(frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, site: Site) -> Value | None:
+    """Take note of a file that is asked for or written; what the question gives."""
+    if path in _ASKS and args:
+        return _asked(frame, args[0], site)
+    position = _WRITES.get(path)
+    if position is None:
+        if args and _MAKES.search(path.rpartition(".")[2]):
+            _written(frame, args, site)
+    elif len(args) > position and (path != "builtins.open" or _opens_to_write(args, keywords)):
+        _written(frame, (args[position],), site)
+    return None
+
+
+def method(frame: Frame, name: str, receiver: Value, args: tuple[Value, ...], site: Site) -> Value | None:
+    """The same for the method of a path, or of something that is given one."""
+    if name in _ASKING and not args:
+        return _asked(frame, receiver, site)
+    if name in _WRITING or (name == "open" and _opens_to_write((receiver, *args), ())):
+        _written(frame, (receiver,), site)
+    elif name in _MOVING or _MAKES.search(name):
+        _written(frame, args, site)
+    return None
+
+
+def _opens_to_write(args: tuple[Value, ...], keywords: Keywords) -> bool:
+    mode = args[1] if len(args) > 1 else next((v for k, v in keywords if k == "mode"), None)
+    text = mode.constant if mode is not None else None
+    return isinstance(text, str) and not text.startswith("r")
+
+
+def _name(path: Value) -> object:
+    """What makes two paths the same: `Path(x)` and `str(x)` are where x is."""
+    thing = path.thing
+    while isinstance(thing, Made) and thing.path in ("pathlib.Path", "builtins.str") and len(thing.args) == 1:
+        path = thing.args[0]
+        thing = path.thing
+    return path.atoms
+
+
+def _asked(frame: Frame, path: Value, site: Site) -> Value:
+    key = hash(("file", _name(path)))
+    frame.out.append(Mark("asked", _name(path), site))
+    tags = {"file", "own-file"} if len(path.atoms) > 1 or path.tags & {"rank", "local_rank"} else {"file"}
+    return Value((Symbol(key, Taint.FILES),), Taint.FILES, None, frozenset(tags))
+
+
+def _written(frame: Frame, paths: Iterable[Value], site: Site) -> None:
+    for path in paths:
+        if not path.known or isinstance(path.atoms[0], str):
+            frame.out.append(Mark("written", _name(path), site))
+
+
+def races(trace: Trace) -> dict[Site, Site]:
+    """Where a file is asked for, and where it is written with no collective on the way from one to the other."""
+    found: dict[Site, Site] = {}
+    _walk(trace, frozenset(), found, [])
+    return found
+
+
+_Near = frozenset[Mark]
+_Left = list[tuple[str, _Near]]
+
+
+def _walk(nodes: Trace, near: _Near, found: dict[Site, Site], left: _Left) -> _Near | None:
+    """Marks since the last collective on any way to the end of the nodes; None where none comes there."""
+    for node in nodes:
+        if isinstance(node, Mark):
+            near = _meet(node, near, found)
+        elif isinstance(node, Op):
+            near = near if node.members is not None else frozenset()
+        elif isinstance(node, Exit):
+            if node.kind != "yield":
+                left.append((node.kind, near))
+                return None
+        else:
+            after = _inside(node, near, found, left)
+            if after is None:
+                return None
+            near = after
+    return near
+
+
+def _meet(mark: Mark, near: _Near, found: dict[Site, Site]) -> _Near:
+    for other in near:
+        if other.kind != mark.kind and other.path == mark.path:
+            asked, written = (mark, other) if mark.kind == "asked" else (other, mark)
+            found.setdefault(asked.site, written.site)
+    return near | {mark}
+
+
+def _inside(node: Alt | Loop | Scope, near: _Near, found: dict[Site, Site], left: _Left) -> _Near | None:
+    """What stands inside, once: a loop is taken to run."""
+    if isinstance(node, Alt):
+        ends = [_walk(side, near, found, left) for side in (node.then, node.other)]
+    else:
+        inner: _Left = []
+        ends = [_walk(node.body, near, found, inner)]
+        stops = ("return",) if isinstance(node, Scope) else ("break", "continue")
+        ends += [state for kind, state in inner if kind in stops]
+        left += [(kind, state) for kind, state in inner if kind not in stops]
+    reached = [end for end in ends if end is not None]
+    return frozenset().union(*reached) if reached else None
