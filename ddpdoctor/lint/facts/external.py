@@ -287,9 +287,9 @@ def _method(
         known = _made_method(analysis, frame, method, receiver, thing, args, keywords, site, node)
         if known is not None:
             return known
+    found = disk.method(frame, method, receiver, args, site) or dice.method(receiver, method, args)
     spec = vocabulary.DUCK_METHODS.get(method)
     if isinstance(thing, Instance):
-    found = disk.method(frame, method, receiver, args, site) or dice.method(receiver, method, args)
         spec = frameworks.inherited(analysis, thing.info, method, keywords) or spec
     if spec is not None:
         return _performed(frame, spec, site)
