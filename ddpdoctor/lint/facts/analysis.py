@@ -14,7 +14,7 @@ from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.facts.sites import site_of
 from ddpdoctor.lint.facts.statements import STATEMENTS, apply_decorators
-from ddpdoctor.lint.facts.things import Function, Instance, Site
+from ddpdoctor.lint.facts.things import Function, Instance, Listed, Site
 from ddpdoctor.lint.facts.trace import Trace, prune
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
@@ -236,8 +236,14 @@ class Analysis:
         finally:
             self.stack.pop()
         ends = not inner.returns and not inner.alive
-        value = self.returned(inner)
+        value = self._yielded(inner, site) if inner.yields else self.returned(inner)
         return Outcome(value, prune(inner.out), inner.stores, tuple(sorted(inner.resets)), ends)
+
+    def _yielded(self, frame: Frame, site: Site) -> Value:
+        """What calling a generator gives: something to go through, whose elements are what it yields."""
+        first = frame.yields[0]
+        same = first is not None and all(v is not None and v.thing == first.thing for v in frame.yields[1:])
+        return of_thing(Listed(site, first if same else None), "generator", id(frame.function), site)
 
     def returned(self, frame: Frame) -> Value:
         """The value of a call, rank by rank from the returns that each rank can reach."""

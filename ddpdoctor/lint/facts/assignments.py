@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from ddpdoctor.lint.facts import filling
 from ddpdoctor.lint.facts.frame import Frame, decided_by
 from ddpdoctor.lint.facts.things import Instance, Items
 from ddpdoctor.lint.facts.values import (
@@ -57,8 +58,10 @@ def assign(analysis: Analysis, frame: Frame, target: ast.expr, value: Value) -> 
         kept = chosen_here(frame, target, value) if isinstance(owner.thing, Instance) else value
         _store_attribute(analysis, frame, owner, target.attr, kept)
     elif isinstance(target, ast.Subscript):
-        analysis.evaluate(frame, target.value)
-        analysis.evaluate(frame, target.slice)
+        owner, index = analysis.evaluate(frame, target.value), analysis.evaluate(frame, target.slice)
+        filled = filling.put(owner, index, value)
+        if filled is not None:
+            filling.rebind(analysis, frame, target.value, filled)
 
 
 def _unpack(analysis: Analysis, frame: Frame, targets: list[ast.expr], value: Value) -> None:

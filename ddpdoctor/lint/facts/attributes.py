@@ -182,11 +182,16 @@ def _property(analysis: Analysis, frame: Frame, owner: Value, method: FunctionIn
 
 def instance_value(analysis: Analysis, frame: Frame, owner: Value, thing: Instance, name: str) -> Value | None:
     """`self.name`, from what the object's own methods (its `__init__` first) store."""
+    from ddpdoctor.lint.facts import bases
     from ddpdoctor.lint.facts.analysis import symbol_key
 
     key = symbol_key(owner)
     if key is not None and (key, name) in frame.stores:
         return frame.stores[(key, name)]
+    if key is not None and name not in thing.info.stores and bases.has_fields(thing.info):
+        given = analysis.heap.get((key, name))
+        if given is not None:
+            return given
     cached_key = (thing.info, thing.site, name)
     if cached_key in analysis.attributes:
         return analysis.attributes[cached_key]

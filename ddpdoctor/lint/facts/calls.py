@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import external, wrapping
+from ddpdoctor.lint.facts import bases, external, filling, wrapping
 from ddpdoctor.lint.facts.classes import find_method
-from ddpdoctor.lint.facts.events import Call
+from ddpdoctor.lint.facts.events import Call, Iteration, Turn
 from ddpdoctor.lint.facts.frame import Frame
-from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Method, Site, Table
+from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Made, Method, Site, Table
 from ddpdoctor.lint.facts.trace import Scope
 from ddpdoctor.lint.facts.values import ORIGIN, Symbol, Taint, Value, join_tags, of_thing, unknown
 
@@ -25,30 +26,55 @@ def call(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
     target = _target(analysis, frame, node)
     args, keywords = _arguments(analysis, frame, node)
     site = analysis.site(frame, node)
-    thing = target.thing
+    above = bases.behind_super(analysis, frame, node)
+    thing = above if isinstance(above, Function) else target.thing
+    while isinstance(thing, Made) and thing.path == "functools.partial" and thing.args:
+        args, keywords = (*thing.args[1:], *args), _with_defaults(thing.keywords, keywords)
+        target, thing = thing.args[0], thing.args[0].thing
     if isinstance(thing, Function):
         return follow(analysis, frame, thing, args, keywords, site, node)
     if isinstance(thing, Class):
-        return _construct(analysis, frame, thing, args, keywords, site)
+        return _construct(analysis, frame, thing, args, keywords, site, node)
     if isinstance(thing, Instance):
         value = _call_instance(analysis, frame, target, thing, args, keywords, site, node)
         return wrapping.forwarded(analysis, frame, target, node.func, value)
     path, method, receiver = "", "", None
-    if isinstance(thing, External):
+    if isinstance(above, str):
+        path = above
+    elif isinstance(thing, External):
         path = thing.path
     elif isinstance(thing, Method):
         method, receiver = thing.name, thing.receiver
     else:
         method, receiver = "__call__", target
     result = external.result(analysis, frame, path, method, receiver, args, keywords, site, node)
-    if not path:
+    if isinstance(above, str):
+        bases.keep(analysis, frame, result)
+    elif not path:
         result = wrapping.forwarded(analysis, frame, target, node.func, result)
-    if not analysis.silent:
-        analysis.calls.append(
-            Call(path, method, receiver, args, keywords, result, node, site, analysis.context(frame),
-                 len(analysis.calls), dropped)
-        )  # fmt: skip
+        grown = filling.grown(frame, method, receiver, args, keywords, site) if receiver is not None else None
+        if grown is not None and isinstance(node.func, ast.Attribute):
+            filling.rebind(analysis, frame, node.func.value, grown)
+    _record(analysis, frame, Call(path, method, receiver, args, keywords, result, node, site, analysis.context(frame),
+                                  len(analysis.calls), dropped))  # fmt: skip
     return result
+
+
+def _record(analysis: Analysis, frame: Frame, event: Call) -> None:
+    if analysis.silent:
+        return
+    analysis.calls.append(event)
+    if event.path == "builtins.iter" and len(event.args) == 1 and frame.handler != "except":
+        # `for` by hand: the loop that draws from it stands elsewhere
+        from ddpdoctor.lint.facts.loops import iterated_of
+
+        turn = Turn(event.node, event.site, iterated_of(event.args[0])[0], "")
+        analysis.iterations.append(Iteration(turn, event.context, event.index))
+
+
+def _with_defaults(defaults: Keywords, given: Keywords) -> Keywords:
+    names = {name for name, _ in given}
+    return (*((n, v) for n, v in defaults if n not in names), *given)
 
 
 def _target(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
@@ -140,9 +166,10 @@ def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: t
 
 
 def _construct(
-    analysis: Analysis, frame: Frame, thing: Class, args: tuple[Value, ...], keywords: Keywords, site: Site
-) -> Value:
-    if any("Enum" in b or b.endswith(("NamedTuple", "TypedDict")) for b in _base_names(thing)):
+    analysis: Analysis, frame: Frame, thing: Class, args: tuple[Value, ...], keywords: Keywords, site: Site,
+    node: ast.Call,
+) -> Value:  # fmt: skip
+    if any("Enum" in b or b == "TypedDict" for b in _base_names(thing)):
         return unknown("constructed", site, tags=join_tags(args) & (ORIGIN | {"batch"}))
     instance = of_thing(Instance(thing.info, site, args, keywords), id(thing.info), site)
     init = find_method(analysis, thing.info, "__init__")
@@ -153,7 +180,17 @@ def _construct(
                 frame.out.append(Scope(thing.info.name, outcome.trace, site))
             frame.stores.update(outcome.stores)
             analysis.heap.update(outcome.stores)
-    return instance
+        base = bases.base_of(analysis, instance)
+        return instance._replace(thing=replace(instance.thing, base=base)) if base is not None else instance
+    if bases.has_fields(thing.info):
+        bases.fill_fields(analysis, frame, thing, instance, args, keywords)
+    path = bases.inherited_constructor(analysis, thing.info)
+    if path is None:
+        return instance
+    made = external.result(analysis, frame, path, "", None, args, keywords, site, node)
+    _record(analysis, frame, Call(path, "", None, args, keywords, made, node, site, analysis.context(frame),
+                                  len(analysis.calls), False))  # fmt: skip
+    return instance._replace(thing=replace(instance.thing, base=made.thing))
 
 
 def _base_names(thing: Class) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from ddpdoctor.lint.facts import filling
 from ddpdoctor.lint.facts.assignments import assign
+from ddpdoctor.lint.facts.conditions import as_constant
 from ddpdoctor.lint.facts.events import Turn
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.loops import iterated_of
@@ -87,6 +89,9 @@ def subscript(analysis: Analysis, frame: Frame, node: Any) -> Value:
         found = next((v for k, v in thing.entries if k == key), None)
         if found is not None:
             return found
+    element = filling.element_of(owner, index.atoms)
+    if element is not None:
+        return element
     if owner.known and index.known:
         return lift("Index", lambda a, i: a[i], (owner, index))
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
@@ -128,7 +133,8 @@ def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
         for condition in generator.ifs:
             analysis.evaluate(frame, condition)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-    values = [analysis.evaluate(frame, part) for part in parts]
+    unrolled = _unrolled(analysis, frame, node, iterated)
+    values = list(unrolled.values()) if unrolled else [analysis.evaluate(frame, part) for part in parts]
     body = tuple(frame.out)
     frame.env, frame.out, frame.loops = before_env, before_out, before_loops
     if body:
@@ -137,4 +143,23 @@ def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
     taint = Taint.RANK_LOCAL if any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
     tags = join_tags(values) & (ORIGIN | {"batch"})
     result = unknown("comprehension", id(node), taint=taint, tags=tags)
-    return result._replace(thing=Listed(analysis.site(frame, node))) if isinstance(node, ast.ListComp) else result
+    if isinstance(node, ast.DictComp):
+        return result._replace(thing=Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
+    return result._replace(thing=Listed(analysis.site(frame, node), values[0]))
+
+
+def _unrolled(analysis: Analysis, frame: Frame, node: Any, over: Value) -> dict[str, Value]:
+    """`{name: f(name) for name in ("train", "val")}`, entry by entry; empty for any other comprehension."""
+    names = as_constant(over).constant
+    plain = isinstance(node, ast.DictComp) and len(node.generators) == 1 and not node.generators[0].ifs
+    target = node.generators[0].target
+    if not plain or not isinstance(target, ast.Name) or not isinstance(names, tuple) or not 0 < len(names) <= 4:
+        return {}
+    entries: dict[str, Value] = {}
+    for name in names:
+        frame.env[target.id] = const(name)
+        key = analysis.evaluate(frame, node.key).constant
+        if not isinstance(key, str):
+            return {}
+        entries[key] = analysis.evaluate(frame, node.value)
+    return entries

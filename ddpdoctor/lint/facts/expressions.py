@@ -76,8 +76,10 @@ def _inner(analysis: Analysis, frame: Frame, node: Any) -> Value:
 
 
 def _yield(analysis: Analysis, frame: Frame, node: Any) -> Value:
-    if node.value is not None:
-        analysis.evaluate(frame, node.value)
+    from ddpdoctor.lint.facts.loops import iterated_of
+
+    value = analysis.evaluate(frame, node.value) if node.value is not None else const(None)
+    frame.yields.append(iterated_of(value)[1] if isinstance(node, ast.YieldFrom) else value)
     frame.out.append(Exit("yield", analysis.site(frame, node)))
     return unknown("yield", id(node))
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import dice, disk, frameworks, vocabulary, wrapping
+from ddpdoctor.lint.facts import dice, disk, filling, frameworks, vocabulary, wrapping
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.things import GroupOf, Instance, Items, Made, Method, Namespace, Site
 from ddpdoctor.lint.facts.trace import Exit, Op
@@ -101,6 +101,8 @@ def _function(
         tested = wrapping.tested(analysis, frame, path, args, node)
         if tested is not None:
             return tested
+    if path == "builtins.dict" and (keywords or args):
+        return filling.table(args, keywords, site)
     _started(analysis, frame, path, args, keywords)
     if path in ("mmengine.dist.get_dist_info", "mmcv.runner.get_dist_info") and not args and not keywords:
         return of_thing(Items((RANK_NUMBERS, WORLD_NUMBER)), path)

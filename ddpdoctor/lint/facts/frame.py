@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from ddpdoctor.lint.facts import filling, sharing
 from ddpdoctor.lint.facts.events import Guard, Turn
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
-from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.things import Items, Site
 from ddpdoctor.lint.facts.trace import Node
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
@@ -45,6 +46,8 @@ class Frame:
     withs: tuple[str, ...] = ()
     #: (ranks, value) of each `return`
     returns: list[tuple[int, Value]] = field(default_factory=list)
+    #: what each `yield` gives, None where it is not known
+    yields: list[Value | None] = field(default_factory=list)
     #: `self.attribute` and `parameter.attribute` stores, by object key
     stores: dict[tuple[int, str], Value] = field(default_factory=dict)
     #: parameters overwritten in place by a collective
@@ -76,10 +79,10 @@ def decided_by(frame: Frame, node: ast.AST) -> frozenset[str] | None:
     return tags
 
 
+_FILES = frozenset({"file", "own-file"})
 #: what a program that is not distributed uses instead of a rank, a sampler, a group
 _STAND_INS = (0, -1, None, 1, False, True)
 
-_FILES = frozenset({"file", "own-file"})
 
 def merge(
     truths: tuple[Atom, ...],
@@ -116,6 +119,10 @@ def choose(
     """One value out of two, by which ranks can hold which."""
     local = any(isinstance(t, Symbol) and t.taint is Taint.RANK_LOCAL for t in truths)
     if a.thing is not None or b.thing is not None:
+        pairs = filling.pairs(a, b)
+        if pairs is not None:
+            items = (choose(truths, x, a_mask, y, b_mask, (key, i), reasons) for i, (x, y) in enumerate(pairs))
+            return unknown(key, "items", tags=a.tags | b.tags)._replace(thing=Items(tuple(items)))
         return _on_some_ranks(a, a_mask, b, b_mask) or _choose_thing(a, b, key)
     if a_mask & b_mask and not local:
         stronger = _not_stand_in(a, b) or _not_stand_in(b, a)
@@ -166,6 +173,9 @@ def _choose_thing(a: Value, b: Value, key: object) -> Value:
     for one, two in ((a, b), (b, a)):
         if one.thing is not None and two.thing is None and two.known:
             return one.tagged("maybe")
+    one_of = filling.joined(a, b) or sharing.shared(a, b)
+    if one_of is not None:
+        return one_of
     tags = (a.tags | b.tags) & (ORIGIN | MODEL | {"batch", "maybe"})
     one_sided = (a.tags & MODEL) != (b.tags & MODEL)
     return unknown(key, "thing", tags=tags | {"maybe"} if one_sided else tags)

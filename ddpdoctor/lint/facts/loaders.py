@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import sharing, vocabulary
 from ddpdoctor.lint.facts.attributes import instance_value
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Turn
@@ -16,22 +16,37 @@ from ddpdoctor.lint.facts.values import Value
 
 
 def loader_of(value: Value | None) -> Made | None:
-    """The `DataLoader(...)` that a value is."""
-    thing = value.thing if value is not None else None
-    return thing if isinstance(thing, Made) and thing.path == vocabulary.LOADER else None
+    """The `DataLoader(...)` that a value is, also as an object of a subclass."""
+    return _extended(value, vocabulary.LOADER)
+
+
+def _extended(value: Value | None, path: str) -> Made | None:
+    made = sharing.made_of(value)
+    return made if made is not None and made.path == path else None
 
 
 def sampler_of(value: Value | None) -> Made | None:
     """The DistributedSampler of a loader, also inside a BatchSampler."""
+    return _extended(given_sampler(value), vocabulary.SAMPLER)
+
+
+def given_sampler(value: Value | None) -> Value | None:
+    """What a loader was given as its sampler, also inside a BatchSampler."""
     loader = loader_of(value)
-    if loader is None:
-        return None
-    given = loader.argument(3, "sampler")
-    batches = loader.argument(4, "batch_sampler")
-    if batches is not None and isinstance(batches.thing, Made) and batches.thing.path.endswith(".BatchSampler"):
-        given = batches.thing.argument(0, "sampler")
-    thing = given.thing if given is not None else None
-    return thing if isinstance(thing, Made) and thing.path == vocabulary.SAMPLER else None
+    return sharing.given_sampler(loader) if loader is not None else None
+
+
+def turns_by_itself(sampler: Value) -> bool:
+    """A sampler of the project with an order of its own, or one that counts epochs itself."""
+    thing = sampler.thing
+    if not isinstance(thing, Instance):
+        return False
+    if any(m.name not in ("__init__", "set_epoch") for m in thing.info.stores.get("epoch", ())):
+        return True
+    order = thing.info.methods.get("__iter__")
+    words = {n.attr for n in walk(order.node) if isinstance(n, ast.Attribute)} if order is not None else {"epoch"}
+    counts = any(isinstance(n, ast.AugAssign) for n in walk(order.node)) if order is not None else False
+    return counts or not words & {"epoch", "__iter__"}
 
 
 def shuffles(sampler: Made) -> bool:

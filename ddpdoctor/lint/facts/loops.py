@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ddpdoctor.lint.facts import batches, vocabulary
+from ddpdoctor.lint.facts import batches, filling, vocabulary
 from ddpdoctor.lint.facts.assignments import assign
+from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Iteration, Turn
 from ddpdoctor.lint.facts.frame import Frame, merge
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.residual import rank_decided, rank_local
 from ddpdoctor.lint.facts.text import text_of
-from ddpdoctor.lint.facts.things import Items, Made
+from ddpdoctor.lint.facts.things import Function, Instance, Items, Made
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node
 from ddpdoctor.lint.facts.values import (
     MODEL,
@@ -102,23 +104,57 @@ def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
 def for_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
     over = analysis.evaluate(frame, node.iter)
     iterated, element = iterated_of(over)
+    element = element or _own_elements(analysis, frame, node, iterated)
     if frame.no_grad and element is not None and batches.same_everywhere(iterated):
         element = batches.alike(element)
     turn = Turn(node, analysis.site(frame, node), iterated, text_of(node.target))
     if not analysis.silent:
         index = len(analysis.calls)
-        analysis.iterations.append(Iteration(turn, analysis.context(frame), index))
+        context = analysis.context(frame)
+        analysis.iterations.append(Iteration(turn, context, index))
+        for other in zipped_with(over):
+            more = replace(turn, over=iterated_of(other)[0])
+            analysis.iterations.append(Iteration(more, context, index))
     value = element if element is not None else unknown("element", id(node))
     _loop(analysis, frame, node, turn, count_of(over), lambda: assign(analysis, frame, node.target, value))
+
+
+def _own_elements(analysis: Analysis, frame: Frame, node: Any, iterated: Value) -> Value | None:
+    """What the `__iter__` of an object of the project yields; it is simulated here, before the loop."""
+    from ddpdoctor.lint.facts.calls import follow
+
+    thing = iterated.thing
+    method = find_method(analysis, thing.info, "__iter__") if isinstance(thing, Instance) else None
+    if method is None:
+        return None
+    made = follow(analysis, frame, Function(method, iterated), (), (), analysis.site(frame, node.iter), None)
+    return iterated_of(made)[1]
+
+
+#: calls that give the elements of their first argument
+_GOING_THROUGH = frozenset({
+    "builtins.enumerate", "builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "tqdm.tqdm", "tqdm",
+    "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "rich.progress.track", "itertools.islice",
+    "torch_xla.distributed.parallel_loader.MpDeviceLoader",
+})  # fmt: skip
+
+
+def zipped_with(over: Value) -> tuple[Value, ...]:
+    """What is gone through beside the first in `zip(first, ...)`, also inside `enumerate` and the like."""
+    thing = over.thing
+    if isinstance(thing, Made) and thing.args:
+        if thing.path == "builtins.zip":
+            return thing.args[1:]
+        if thing.path in _GOING_THROUGH:
+            return zipped_with(thing.args[0])
+    return ()
 
 
 def iterated_of(over: Value) -> tuple[Value, Value | None]:
     """(what a `for` really goes through, its elements where known)."""
     thing = over.thing
     if isinstance(thing, Made):
-        if thing.path in ("builtins.enumerate", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "builtins.iter", "tqdm",
-                          "tqdm.notebook.tqdm", "rich.progress.track", "itertools.islice",
-                          "torch_xla.distributed.parallel_loader.MpDeviceLoader") and thing.args:  # fmt: skip
+        if thing.path in _GOING_THROUGH and thing.args:
             inner, element = iterated_of(thing.args[0])
             if thing.path == "builtins.enumerate":
                 element = of_thing(Items((unknown("index", thing.site), element or unknown("item", thing.site))))
@@ -130,9 +166,9 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
             return over, unknown("batch", thing.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
         if thing.path == "builtins.range":
             return over, unknown("index", thing.site, tags=frozenset({"index"}))
-    if isinstance(thing, Items):
-        return over, None
-    return over, None
+    if isinstance(thing, Instance) and thing.base is not None and thing.base.path == vocabulary.LOADER:
+        return over, unknown("batch", thing.base.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+    return over, filling.element_of(over, "any")
 
 
 def count_of(over: Value) -> tuple[Atom, ...]:

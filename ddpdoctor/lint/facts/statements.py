@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from ddpdoctor.lint.facts import assignments, branches, frameworks, loops, modules, vocabulary
 from ddpdoctor.lint.facts.frame import Frame, decided_by
-from ddpdoctor.lint.facts.things import Class, Function
+from ddpdoctor.lint.facts.things import Class, Function, Listed
 from ddpdoctor.lint.facts.trace import Alt, Exit, Node, Op
 from ddpdoctor.lint.facts.values import (
     NO_TAGS,
     Taint,
     Value,
     of_thing,
+    unknown,
 )
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ def _with(analysis: Analysis, frame: Frame, node: Any) -> None:
         value = analysis.evaluate(frame, item.context_expr)
         suffixes.append(enter(analysis, frame, item, value))
         if item.optional_vars is not None:
-            assignments.assign(analysis, frame, item.optional_vars, value)
+            entered = value.thing.element if isinstance(value.thing, Listed) else value
+            assignments.assign(analysis, frame, item.optional_vars, entered or unknown("entered", id(item)))
     analysis.execute(frame, node.body)
     for leave in reversed(suffixes):
         leave()

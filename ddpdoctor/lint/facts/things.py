@@ -78,6 +78,8 @@ class Instance:
     site: Site | None
     args: tuple[Value, ...] = field(default=(), compare=False)
     keywords: tuple[tuple[str, Value], ...] = field(default=(), compare=False)
+    #: what it is besides, where its class extends torch's loader or sampler: the call of their constructor
+    base: Made | None = field(default=None, compare=False)
 
     @property
     def solid(self) -> bool:
@@ -130,9 +132,11 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The result of a comprehension."""
+    """A list of unknown length: the result of a comprehension or a generator, or what was appended to."""
 
     site: Site
+    #: what any of its elements is, where known
+    element: Value | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,8 @@ class Table:
 
     entries: tuple[tuple[str, Value], ...]
     complete: bool = True
+    #: what stands under any other key, where known
+    rest: Value | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

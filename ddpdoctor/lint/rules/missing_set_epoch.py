@@ -29,7 +29,8 @@ Unsafe: it changes the order of the data, which is the point.
 
 ## When it is wrong
 Frameworks that call it themselves (Accelerate, Lightning, Ignite, mmengine) are known. It stays silent when a file
-that the script uses mentions `set_epoch`; a wrapper in a file that it cannot find is not seen.
+that the script uses calls `set_epoch` on anything that may be this sampler; a wrapper in a file that it cannot find is
+not seen.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -40,10 +41,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts import epoch_calls, loaders, vocabulary
+from ddpdoctor.lint.facts.epoch_calls import Told
 from ddpdoctor.lint.facts.events import Iteration, Turn
 from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.facts.nodes import walk
+from ddpdoctor.lint.facts.things import Instance, Items, Listed, Made, Site, Table
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 
@@ -52,20 +55,23 @@ RULE = LintRule("DD101", "missing-set-epoch", Severity.WARNING)
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders with a shuffling sampler that go round more than once."""
-    if facts.mentions("set_epoch"):
-        return
     for iteration in facts.iterations:
         sampler = _sampler(iteration)
         epochs = _epochs(iteration)
-        if sampler is None or epochs is None:
+        if sampler is None or epochs is None or _made_anew(facts, sampler, epochs):
             continue
+        told = epoch_calls.told(facts, iteration.turn.over, sampler, epochs)
+        if told is Told.IN_LOOP:
+            continue
+        once = " more than once" if told is Told.OUTSIDE else ""
         message = (
-            "this sampler is never told the epoch, so every epoch has the same order: "
+            f"this sampler is never told the epoch{once}, so every epoch has the same order: "
             f"call set_epoch in the loop at line {epochs.site.line}"
         )
         related = ((epochs.site, "the epoch loop"), (iteration.turn.site, "the loader is iterated here"))
         fix = _fix(facts, sampler, epochs)
-        here = sampler.site if sampler.site.file == facts.module.path else iteration.turn.site
+        place = _place(iteration, sampler)
+        here = place if place.file == facts.module.path else iteration.turn.site
         yield facts.finding(RULE, here, message, related=related, fix=fix)
 
 
@@ -73,18 +79,42 @@ def _sampler(iteration: Iteration) -> Made | None:
     over = iteration.turn.over
     if over is None or iteration.context.no_grad or "prepared" in over.tags:
         return None
-    sampler = loaders.sampler_of(over)
-    return sampler if sampler is not None and loaders.shuffles(sampler) else None
+    sampler, given = loaders.sampler_of(over), loaders.given_sampler(over)
+    if sampler is None or given is None or loaders.turns_by_itself(given):
+        return None
+    return sampler if loaders.shuffles(sampler) else None
+
+
+def _place(iteration: Iteration, sampler: Made) -> Site:
+    """Where the sampler is made; one of a class of the project, where that class is called."""
+    given = loaders.given_sampler(iteration.turn.over)
+    thing = given.thing if given is not None else None
+    return thing.site if isinstance(thing, Instance) and thing.site is not None else sampler.site
 
 
 def _epochs(iteration: Iteration) -> Turn | None:
-    """The loop that repeats the loader's; not one that surely runs once."""
+    """The loop that repeats the loader's; not one that surely runs once, nor one that goes through several loaders."""
     for turn in reversed(iteration.context.loops):
         if turn.node is iteration.turn.node:
             continue
-        if isinstance(turn.node, (ast.For, ast.While)) and not loaders.runs_once(turn):
+        several = turn.over is not None and isinstance(turn.over.thing, (Items, Listed, Table))
+        if isinstance(turn.node, (ast.For, ast.While)) and not several and not loaders.runs_once(turn):
             return turn
     return None
+
+
+def _made_anew(facts: ModuleFacts, sampler: Made, epochs: Turn) -> bool:
+    """Each turn makes the sampler, from something that may be another in each turn."""
+    if not any(c.site == sampler.site and any(t.node is epochs.node for t in c.context.loops)
+               for c in facts.named(vocabulary.SAMPLER)):  # fmt: skip
+        return False
+    node = sampler.node
+    inside = epochs.site.file == sampler.site.file and epochs.site.line <= sampler.site.line <= epochs.site.end_line
+    if node is None or not inside:
+        return True
+    changed = {n.id for n in walk(epochs.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    given = [n for part in (*node.args, *(k.value for k in node.keywords)) for n in walk(part)]
+    return any(isinstance(n, (ast.Call, ast.Subscript)) or (isinstance(n, ast.Name) and n.id in changed) for n in given)
 
 
 def _fix(facts: ModuleFacts, sampler: Made, epochs: Turn) -> Fix | None:

@@ -1,0 +1,86 @@
+"""Who tells a sampler the epoch: every `set_epoch` in the files that a script uses."""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum
+
+from ddpdoctor.lint.facts import loaders, vocabulary
+from ddpdoctor.lint.facts.events import Call, Turn
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Instance, Made
+from ddpdoctor.lint.facts.values import Symbol, Value
+
+
+class Told(Enum):
+    """What is known of a sampler and its epoch."""
+
+    NEVER = "never"
+    #: only where the epoch loop does not repeat it
+    OUTSIDE = "outside the loop"
+    #: in each epoch, or by something that may well do it
+    IN_LOOP = "in the loop"
+
+
+def told(facts: ModuleFacts, loader: Value | None, sampler: Made, epochs: Turn) -> Told:
+    """Whether each turn of the epoch loop tells the sampler its number."""
+    if _counts(facts, loader):
+        return Told.IN_LOOP
+    result = Told.NEVER
+    calls = _calls(facts)
+    for node in _mentions(facts):
+        for call in calls.get(id(node), [None]):
+            receiver = call.receiver if call is not None else None
+            one = _sampler(receiver)
+            if call is None or one is None:
+                return Told.IN_LOOP
+            if one.site == sampler.site:
+                if any(turn.node is epochs.node for turn in call.context.loops):
+                    return Told.IN_LOOP
+                result = Told.OUTSIDE
+    return result
+
+
+def _sampler(receiver: Value | None) -> Made | None:
+    """The sampler that is told, where that is sure."""
+    thing = receiver.thing if receiver is not None else None
+    made = thing.base if isinstance(thing, Instance) else thing
+    return made if isinstance(made, Made) and made.path == vocabulary.SAMPLER else None
+
+
+def _calls(facts: ModuleFacts) -> dict[int, list[Call | None]]:
+    """Simulated calls of `set_epoch` by the attribute node that they go through."""
+    found: dict[int, list[Call | None]] = {}
+    for call in facts.methods("set_epoch"):
+        found.setdefault(id(call.node.func), []).append(call)
+    return found
+
+
+def _mentions(facts: ModuleFacts) -> list[ast.AST]:
+    """Every use of the name: an attribute, or text for `getattr`; its definition and tests for it are none."""
+    found: list[ast.AST] = []
+    for module in (facts.module, *facts.analysis.reached.values()):
+        if "set_epoch" in module.text:
+            found.extend(n for n in module.of(ast.Attribute) if n.attr == "set_epoch" and not _inherits(n))
+            found.extend(n for n in module.of(ast.Name) if n.id == "set_epoch")
+            found.extend(node for call in module.of(ast.Call) for node in _by_name(call))
+    return found
+
+
+def _inherits(node: ast.Attribute) -> bool:
+    """`super().set_epoch(epoch)` in an override."""
+    return isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) and node.value.func.id == "super"
+
+
+def _by_name(call: ast.Call) -> list[ast.AST]:
+    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    if name == "hasattr":
+        return []
+    return [a for a in call.args if isinstance(a, ast.Constant) and a.value == "set_epoch"]
+
+
+def _counts(facts: ModuleFacts, loader: Value | None) -> bool:
+    """`sampler.epoch = epoch` by hand."""
+    given = loaders.given_sampler(loader)
+    atom = given.atoms[0] if given is not None else None
+    return isinstance(atom, Symbol) and (atom.key, "epoch") in facts.analysis.heap

@@ -1,0 +1,161 @@
+"""Lists and dicts that are filled after they are made: `d[key] = x`, `d.update(...)`, `xs.append(x)`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ddpdoctor.lint.facts.things import Instance, Items, Listed, Site, Table
+from ddpdoctor.lint.facts.values import Symbol, Value, of_thing, unknown
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+    from ddpdoctor.lint.facts.frame import Frame
+
+Keywords = tuple[tuple[str, Value], ...]
+
+#: elements that a list is followed with one by one
+_MOST = 64
+
+
+def put(owner: Value, index: Value, value: Value) -> Value | None:
+    """The container after `owner[index] = value`; None where it is not one that is followed."""
+    thing, key = owner.thing, index.constant
+    if isinstance(thing, Table):
+        if isinstance(key, str):
+            kept = tuple((k, v) for k, v in thing.entries if k != key)
+            return owner._replace(thing=Table((*kept, (key, value)), thing.complete, thing.rest))
+        # any of the entries may be the one
+        return owner._replace(thing=Table((), False, value if thing.rest is None else _either(thing.rest, value)))
+    if isinstance(thing, Items):
+        items = list(thing.items)
+        if isinstance(key, int) and -len(items) <= key < len(items):
+            items[key] = value
+            return owner._replace(thing=Items(tuple(items)))
+        return unknown("filled", owner.atoms, index.atoms, tags=owner.tags)
+    return None
+
+
+def grown(
+    frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords, site: Site
+) -> Value | None:
+    """The container after a method that adds to it; None for any other method or object."""
+    thing = receiver.thing
+    if isinstance(thing, Table) and method in ("update", "setdefault", "pop", "clear", "popitem"):
+        return _table(receiver, thing, method, args, keywords)
+    if method == "append" and len(args) == 1:
+        if isinstance(thing, Items) and not frame.loops and len(thing.items) < _MOST:
+            return receiver._replace(thing=Items((*thing.items, args[0])))
+        if isinstance(thing, Items):
+            return _listed(receiver, args[0] if not thing.items else None, site)
+        if isinstance(thing, Listed) and thing.element is not None:
+            return _listed(receiver, _either(thing.element, args[0]), site)
+    if isinstance(thing, Items) and method in ("extend", "insert", "pop", "remove", "clear", "appendleft"):
+        return _listed(receiver, None, site)
+    return None
+
+
+def table(args: tuple[Value, ...], keywords: Keywords, site: Site) -> Value:
+    """`dict(other, name=value)`."""
+    return _table(of_thing(Table(()), "dict", site), Table(()), "update", args, keywords)
+
+
+def _listed(receiver: Value, element: Value | None, site: Site) -> Value:
+    """How long it is, is no longer known; nor is whether it is empty."""
+    atom = Symbol(hash(("listed", receiver.atoms, site)), receiver.taint)
+    return receiver._replace(atoms=(atom,), thing=Listed(site, element))
+
+
+def _table(receiver: Value, thing: Table, method: str, args: tuple[Value, ...], keywords: Keywords) -> Value:
+    entries, complete, rest = dict(thing.entries), thing.complete, thing.rest
+    if method == "update":
+        given = args[0].thing if args else None
+        if isinstance(given, Table):
+            entries.update(given.entries)
+            complete, rest = complete and given.complete, rest or given.rest
+        elif args:
+            entries, complete = {}, False
+        for name, value in keywords:
+            if name in ("*", "**"):
+                complete = False
+            else:
+                entries[name] = value
+    elif method == "setdefault" and len(args) == 2 and isinstance(args[0].constant, str):
+        if thing.complete:
+            entries.setdefault(args[0].constant, args[1])
+        elif args[0].constant not in entries:
+            entries[args[0].constant] = unknown("setdefault", receiver.atoms, args[0].constant)
+    elif method == "pop" and args and isinstance(args[0].constant, str):
+        entries.pop(args[0].constant, None)
+    else:
+        entries, complete = {}, False
+    return receiver._replace(thing=Table(tuple(entries.items()), complete, rest))
+
+
+def _either(one: Value, two: Value) -> Value:
+    """An element that is one or the other: known where both are the same object."""
+    if one == two:
+        return one
+    if one.thing is not None and one.thing == two.thing:
+        return two._replace(tags=one.tags | two.tags)
+    return unknown("either", one.atoms, two.atoms)
+
+
+def rebind(analysis: Analysis, frame: Frame, node: ast.expr, value: Value) -> None:
+    """What a name or attribute holds after the container in it was filled."""
+    if isinstance(node, ast.Name):
+        before = frame.env.get(node.id)
+        if before is not None:
+            frame.env[node.id] = value._replace(tags=value.tags | before.tags)
+    elif isinstance(node, ast.Attribute):
+        owner = frame.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        atom = owner.atoms[0] if owner is not None and len(owner.atoms) == 1 else None
+        if owner is not None and isinstance(owner.thing, Instance) and isinstance(atom, Symbol):
+            frame.stores[(atom.key, node.attr)] = value
+            analysis.heap[(atom.key, node.attr)] = value
+
+
+def element_of(owner: Value, *key: object) -> Value | None:
+    """An element of a list or dict whose elements are all of one kind, under a name of its own."""
+    thing = owner.thing
+    element = thing.element if isinstance(thing, Listed) else thing.rest if isinstance(thing, Table) else None
+    if element is None:
+        return None
+    if element.thing is None:
+        return element if len(element.atoms) == 1 and not element.known else None
+    return of_thing(element.thing, "element", owner.atoms, *key)._replace(tags=element.tags, taint=element.taint)
+
+
+def joined(one: Value, two: Value) -> Value | None:
+    """A container that was filled on one way through the program, or on both in different ways."""
+    a, b = one.thing, two.thing
+    if isinstance(a, Table) and isinstance(b, Table):
+        return one._replace(thing=_joined_tables(a, b))
+    for first, second, value in ((a, b, two), (b, a, one)):
+        if isinstance(first, Items) and not first.items and isinstance(second, Listed):
+            return value
+    return None
+
+
+def pairs(one: Value, two: Value) -> list[tuple[Value, Value]] | None:
+    """The elements of two tuples or lists of one length, such as what a factory returns on either of two ways."""
+    a, b = one.thing, two.thing
+    if not isinstance(a, Items) or not isinstance(b, Items) or a == b or len(a.items) != len(b.items) or not a.items:
+        return None
+    return list(zip(a.items, b.items, strict=True))
+
+
+def _joined_tables(a: Table, b: Table) -> Table:
+    left, right = dict(a.entries), dict(b.entries)
+    entries: list[tuple[str, Value]] = []
+    for name in {**left, **right}:
+        x, y = left.get(name), right.get(name)
+        if x is not None and y is not None:
+            entries.append((name, _either(x, y)))
+            continue
+        present = x if x is not None else y
+        assert present is not None
+        there = present.tagged("maybe") if present.thing is not None else unknown("maybe", name, present.atoms)
+        entries.append((name, there))
+    rest = a.rest if b.rest is None else b.rest if a.rest is None else _either(a.rest, b.rest)
+    return Table(tuple(entries), a.complete and b.complete, rest)
