@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ddpdoctor.diagnose import frames, operations
+from ddpdoctor.diagnose import devicewaits, frames, operations
 from ddpdoctor.model.collectives import Call, Kind, RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import EventKind
@@ -57,7 +57,18 @@ def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
     main = frames.main_thread(rank)
     if main and main.os_id not in seen:
         waits.extend(_wait_in_stack(evidence, rank, main))
+    if not waits and rank.page is not None and (entry := devicewaits.unfinished(rank)):
+        waits.append(_wait_of_device(evidence, rank, main, entry))
     return tuple(waits or _waits_in_log(rank) or _waits_in_recorder(evidence, rank))
+
+
+def _wait_of_device(evidence: Evidence, rank: RankEvidence, main: Thread | None, entry: RecorderEntry) -> Wait:
+    """The wait of a rank whose process stands where it needs what its GPU has not finished."""
+    site = frames.innermost_user_frame(main.frames) if main else None
+    wait = _entry_wait(evidence, rank, rank.worker.pid, site, None, devicewaits.DOUBT, entry)
+    if wait.group is None or wait.kind is not Kind.ALL:
+        return wait
+    return replace(wait, needs=wait.needs | devicewaits.held_elsewhere(evidence, wait.group, entry))
 
 
 def _waits_in_recorder(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
