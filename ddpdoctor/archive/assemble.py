@@ -11,7 +11,9 @@ from ddpdoctor.archive.aftermath import before_the_timeout
 from ddpdoctor.archive.departure import departure
 from ddpdoctor.archive.piece import Ended, Fatal, Format, Mention, Missing, Piece, RankFrom, Timeout
 from ddpdoctor.archive.place import Placed, Who, place, who
+from ddpdoctor.archive.text import gave_up
 from ddpdoctor.collect.redact import redacted
+from ddpdoctor.diagnose.failure import is_peer_loss, raised_site, said
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source, Timing
 from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
@@ -49,17 +51,18 @@ def assemble(pieces: Sequence[Piece], gaps: Sequence[Gap] = ()) -> Evidence:
         notes=(*_notes(placed, by_rank), *_of_groups(timeouts)),
         alleged=not any(seen.page for seen in ranks),
         size_told=_size_told(placed),
+        unnamed=len(placed.told_by(RankFrom.NOBODY)) > 0,
     )
 
 
 def world_size(placed: Placed) -> int:
     """As many ranks as any piece says there are, or as are seen."""
-    said = [piece.world_size for pieces in placed.by_rank.values() for piece in pieces if piece.world_size]
-    said += [piece.world_size for piece in placed.lost if piece.world_size]
-    said += [rank + 1 for rank in placed.by_rank]
+    sizes = [piece.world_size for pieces in placed.by_rank.values() for piece in pieces if piece.world_size]
+    sizes += [piece.world_size for piece in placed.lost if piece.world_size]
+    sizes += [rank + 1 for rank in placed.by_rank]
     missing = [piece.payload for of_rank in placed.by_rank.values() for piece in of_rank]
-    said += [rank + 1 for one in missing if isinstance(one, Missing) for rank in one.named if rank < _MOST_RANKS]
-    return min(max(said, default=0), _MOST_RANKS)
+    sizes += [rank + 1 for one in missing if isinstance(one, Missing) for rank in one.named if rank < _MOST_RANKS]
+    return min(max(sizes, default=0), _MOST_RANKS)
 
 
 def _size_told(placed: Placed) -> bool:
@@ -204,13 +207,26 @@ def _notes(placed: Placed, by_rank: Mapping[Rank, tuple[Piece, ...]]) -> Iterabl
         RankFrom.NAME: "file names",
         RankFrom.LOCAL: "local ranks, taken for a job on one node",
         RankFrom.ORDER: "the order of process ids: nothing says which rank is which",
+        RankFrom.TASK: "srun's tasks, taken for ranks",
+        RankFrom.NOBODY: "the order of the text alone: no line says which rank is which",
     }
-    said = [f"{words[source]} ({_ranks(ranks)})" for source, ranks in told.items() if len(ranks)]
-    if said:
-        yield f"rank numbers come from {'; '.join(said)}"
+    from_where = [f"{words[source]} ({_ranks(ranks)})" for source, ranks in told.items() if len(ranks)]
+    if from_where:
+        yield f"rank numbers come from {'; '.join(from_where)}"
     yield from waiting.notes(placed.by_rank)
+    yield from _nobodys(placed)
     if by_rank != placed.by_rank:
         yield "a wait was given up: judged as of then; exits and lost connections after it are consequences"
+
+
+def _nobodys(placed: Placed) -> Iterable[str]:
+    """What nothing says the rank of: complaints, ends, and exceptions that may be the first failure."""
+    for by, text in dict.fromkeys((one.by, one.warning) for one in _all(placed.lost, Mention) if one.by != "NCCL"):
+        yield f"{by}: {text}"
+    raised = [one for one in _all(placed.lost, Raised) if not gave_up(one) and not is_peer_loss(one)]
+    for kind, message, site in list(dict.fromkeys((r.type, said(r), raised_site(r)) for r in raised))[:3]:
+        where = f" at {site.file}:{site.line}" if site else ""
+        yield f"a rank that no line names raised {kind}{f': {message}' if message else ''}{where}"
 
 
 def _of_groups(timeouts: Mapping[Rank, Sequence[Timeout]]) -> Iterable[str]:

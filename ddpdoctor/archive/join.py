@@ -22,6 +22,7 @@ def join(parts: Sequence[Evidence]) -> Evidence:
     return replace(
         first,
         world_size=max(part.world_size for part in parts),
+        unnamed=all(part.unnamed for part in parts),
         size_told=any(part.size_told for part in parts),
         ranks=tuple(ranks[rank] for rank in sorted(ranks)),
         gaps=tuple(dict.fromkeys(gap for part in parts for gap in part.gaps)),

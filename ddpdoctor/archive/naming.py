@@ -11,6 +11,8 @@ from ddpdoctor.model.ranks import Rank
 _SAID = re.compile(
     r"(?:^|[^a-z])(?:global[_.-]?)?(?:rank|trainer|worker|task|proc(?:ess)?|gpu|slot)[_.=-]?(\d{1,7})(?!\d)", re.I
 )
+#: the word itself; machines are called gpu17 and worker3 too
+_RANK = re.compile(r"(?:^|[^a-z])(?:global[_.-]?)?(?:rank|trainer)[_.=-]?\d", re.I)
 #: `12345.stacks.json`, `pyspy-12345.txt`, `dump.pid12345`
 _PID = re.compile(r"(?:^|[^0-9a-z])(?:pid[_.=-]?)?(\d{2,10})(?!\d)", re.I)
 _NUMBER = re.compile(r"\d+")
@@ -41,6 +43,9 @@ def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
     """
     every = sorted(name for name in set(names) if not of_a_bundle(name))
     found = {name: rank for name in every if (rank := said_rank(name)) is not None}
+    for name in _of_machines(found):
+        del found[name]
+    found.update(_counted([name for name in every if name not in found]))
     series: dict[tuple[str, int], dict[int, list[str]]] = {}
     for name in every:
         if name in found:
@@ -54,6 +59,30 @@ def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
             continue
         if sorted(numbers) == list(range(len(numbers))):
             found.update({same[0]: Rank(number) for number, same in numbers.items() if same[0] not in found})
+    return found
+
+
+def _of_machines(said: Mapping[str, Rank]) -> list[str]:
+    """Names like `log-gpu17-0.out` and `log-gpu17-1.out`: what looks like a rank is the machine that several share."""
+    sharing: dict[tuple[str, Rank], list[str]] = {}
+    for name, rank in said.items():
+        if not _RANK.search(name):
+            sharing.setdefault((shape(name), rank), []).append(name)
+    shared = {alike for (alike, _), names in sharing.items() if len(names) > 1}
+    return [name for name in said if shape(name) in shared and not _RANK.search(name)]
+
+
+def _counted(names: list[str]) -> dict[str, Rank]:
+    """Names of one shape in which one of the numbers counts all of them from 0, whatever the others do."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(shape(name), []).append(name)
+    found: dict[str, Rank] = {}
+    for same in alike.values():
+        columns = zip(*([int(number) for number in _NUMBER.findall(name)] for name in same), strict=True)
+        counting = [column for column in columns if sorted(column) == list(range(len(same)))]
+        if len(same) > 1 and len(counting) == 1:
+            found.update({name: Rank(number) for name, number in zip(same, counting[0], strict=True)})
     return found
 
 

@@ -36,6 +36,10 @@ class RankFrom(Enum):
     LOCAL = "local rank"
     #: the order of process ids: launchers start ranks in their order
     ORDER = "order of process ids"
+    #: the number that srun gave its task
+    TASK = "srun's task"
+    #: no line says whose anything is: numbered as it was found
+    NOBODY = "order of the text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,8 @@ class Mention:
 
     #: what it said at its worst, "" for nothing of interest
     warning: str = ""
+    #: who said so
+    by: str = "NCCL"
     #: it is known by nothing but the name of a file that says nothing
     silent: bool = False
 

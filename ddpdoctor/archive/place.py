@@ -17,6 +17,8 @@ from ddpdoctor.model.stacks import Stacks
 
 _LAUNCHING = ("torch/distributed/run.py", "torch/distributed/launcher/", "torch/distributed/elastic/agent/")
 _LOADING = ("torch/utils/data/_utils/worker.py",)
+#: tracebacks without a rank that are told apart
+_MOST_UNNAMED = 64
 _HELPING = ("multiprocessing/resource_tracker.py", "multiprocessing/forkserver.py", "_inductor/compile_worker/")
 
 
@@ -64,12 +66,18 @@ def place(pieces: Sequence[Piece]) -> Placed:
     """Give every piece its rank."""
     kept = [piece for piece in pieces if not (isinstance(piece.payload, Stacks) and who(piece.payload) is Who.OTHER)]
     by_pid = _ranks_of_processes(kept)
-    by_name = naming.ranks(piece.name for piece in kept)
+    if any(isinstance(piece.payload, Ended) and piece.payload.local_rank is not None for piece in kept):
+        kept = [replace(p, rank=None, rank_from=None) if p.rank_from is RankFrom.TASK else p for p in kept]
+    shared = _shared(kept)
+    kept = _of_nodes(kept, shared)
+    by_name = naming.ranks(piece.name for piece in kept if piece.name not in shared)
     owned = [_owned(_with_pid(piece), by_pid, by_name) for piece in kept]
     # a process whose rank a name tells may have other pieces whose names do not
     by_pid = {**_ranks_of_processes(owned), **by_pid}
     owned = [_owned(piece, by_pid, by_name) for piece in owned]
     owned = _data_workers(_by_order(_unnamed_exceptions(owned)))
+    if not any(piece.rank is not None for piece in owned):
+        owned = _as_found(owned)
     by_rank: dict[Rank, list[Piece]] = {}
     telling = {naming.shape(piece.name) for piece in kept if not _silent(piece)}
     for piece in owned:
@@ -77,6 +85,52 @@ def place(pieces: Sequence[Piece]) -> Placed:
             by_rank.setdefault(piece.rank, []).append(piece)
     lost = tuple(piece for piece in owned if piece.rank is None)
     return Placed({rank: tuple(by_rank[rank]) for rank in sorted(by_rank)}, lost)
+
+
+def _shared(pieces: Iterable[Piece]) -> frozenset[str]:
+    """Files that several ranks wrote, a node's or the job's: their names are no rank's."""
+    said: dict[str, set[Rank]] = {}
+    in_groups: dict[str, set[int]] = {}
+    for piece in pieces:
+        if piece.rank is not None and piece.rank_from in (RankFrom.CONTENT, RankFrom.LOCAL):
+            said.setdefault(piece.name, set()).add(piece.rank)
+        elif isinstance(piece.payload, Timeout) and not piece.payload.group and piece.payload.rank_in_group is not None:
+            in_groups.setdefault(piece.name, set()).add(piece.payload.rank_in_group)
+    # beside a rank's own prefix these numbers are of the groups that it is in; without one they are all that there is
+    return frozenset(n for every in (said, in_groups) for n, ranks in every.items() if len(ranks) > 1)
+
+
+def _of_nodes(pieces: list[Piece], shared: frozenset[str]) -> list[Piece]:
+    """Local ranks of several nodes' logs as ranks of the job, the nodes in the order in which their names count."""
+    local: dict[str, set[Rank]] = {}
+    for piece in pieces:
+        if piece.rank is not None and piece.rank_from is RankFrom.LOCAL and piece.name in shared:
+            local.setdefault(piece.name, set()).add(piece.rank)
+    order = naming.ranks(local)
+    if len(local) < 2 or sorted(order.values()) != list(range(len(local))):
+        return pieces
+    each = max(max(ranks) for ranks in local.values()) + 1
+    return [
+        replace(piece, rank=Rank(order[piece.name] * each + piece.rank))
+        if piece.rank is not None and piece.rank_from is RankFrom.LOCAL and piece.name in order
+        else piece
+        for piece in pieces
+    ]
+
+
+def _as_found(pieces: list[Piece]) -> list[Piece]:
+    """Tracebacks and stacks that nothing gives a rank, each as one of its own, in their order."""
+    whose: list[tuple[object, str]] = []
+    found = []
+    for piece in pieces:
+        if isinstance(piece.payload, Raised) or (isinstance(piece.payload, Stacks) and piece.pid is None):
+            key = (piece.payload.traceback if isinstance(piece.payload, Raised) else piece.payload, piece.name)
+            if key not in whose:
+                whose.append(key)
+            if len(whose) <= _MOST_UNNAMED:
+                piece = replace(piece, rank=Rank(whose.index(key)), rank_from=RankFrom.NOBODY)
+        found.append(piece)
+    return found
 
 
 def _with_pid(piece: Piece) -> Piece:

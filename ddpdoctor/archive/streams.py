@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ddpdoctor.archive.wrapping import unwrap
 from ddpdoctor.model.ranks import Rank
 
 #: how far into a line a prefix may stand: time stamps, pod names and other tools' prefixes come before it
@@ -36,22 +37,25 @@ class Stream:
     rank: Rank | None
     local_rank: int | None
     lines: tuple[str, ...]
+    #: the container, pod, host or actor that wrote them, "" where none is named
+    source: str = ""
 
 
 def split(text: str) -> tuple[Stream, ...]:
     """Streams in the order of their first lines; within a stream, lines stay in order."""
-    lines = [line[:_MOST_LINE] for line in text.splitlines()]
-    labelled = _is_labelled(lines)
-    found: dict[tuple[Rank | None, int | None], list[str]] = {}
-    owner: tuple[Rank | None, int | None] = (None, None)
-    for line in lines:
-        if line.startswith("#") and _CONTINUED.match(line):
+    lines = [(source, line[:_MOST_LINE]) for source, line in unwrap(text.splitlines())]
+    labelled = _is_labelled([line for _, line in lines[: 4 * _LOOKED_AT]])
+    found: dict[tuple[str, Rank | None, int | None], list[str]] = {}
+    owner: tuple[str, Rank | None, int | None] = ("", None, None)
+    for source, line in lines:
+        if line.startswith("#") and source == owner[0] and _CONTINUED.match(line):
             found.setdefault(owner, []).append(line)
             continue
         rank, local_rank, rest = _prefix(line, labelled)
-        owner = (rank, local_rank)
+        # a rank of the job needs no source: what is said of it in several places belongs together
+        owner = (source if rank is None else "", rank, local_rank)
         found.setdefault(owner, []).append(rest)
-    return tuple(Stream(rank, local, tuple(said)) for (rank, local), said in found.items())
+    return tuple(Stream(rank, local, tuple(said), source) for (source, rank, local), said in found.items())
 
 
 def _prefix(line: str, labelled: bool) -> tuple[Rank | None, int | None, str]:
@@ -72,7 +76,7 @@ def _prefix(line: str, labelled: bool) -> tuple[Rank | None, int | None, str]:
 
 def _is_labelled(lines: list[str]) -> bool:
     """Nearly all lines begin with a task's number, and more than one number does."""
-    said = [line for line in lines[: 4 * _LOOKED_AT] if line.strip()][:_LOOKED_AT]
+    said = [line for line in lines if line.strip()][:_LOOKED_AT]
     numbers = [found[1] for line in said if (found := _LABEL.match(line))]
     return (
         len(set(numbers)) > 1 and len(numbers) >= _LABELLED * len(said) and all(int(n) < _MOST_RANKS for n in numbers)

@@ -15,10 +15,11 @@ from ddpdoctor.archive import (
     nccl,
     pyspy_text,
     rendezvous,
+    slurm,
     tracebacks,
     watchdog,
 )
-from ddpdoctor.archive.piece import Fatal, Format, Mention, Payload, Piece, RankFrom
+from ddpdoctor.archive.piece import Ended, Fatal, Format, Mention, Payload, Piece, RankFrom
 from ddpdoctor.archive.streams import Stream, split
 from ddpdoctor.collect.redact import plain
 from ddpdoctor.diagnose import frames
@@ -40,7 +41,12 @@ _TIMED_OUT = re.compile(
 def read(data: bytes, name: str) -> tuple[Piece, ...]:
     """Everything that a text says; nothing where it says nothing that we know."""
     text = plain(data.decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n"))
-    return tuple(piece for stream in split(text) for piece in _read_stream(stream, name))
+    return tuple(piece for stream in split(text) for piece in _read_stream(stream, _place(name, stream)))
+
+
+def _place(name: str, stream: Stream) -> str:
+    """The file, and the source within it if it holds several: a container's name can say its rank as a file's can."""
+    return f"{name}/{stream.source}" if stream.source else name
 
 
 def timed_out(raised: Raised) -> bool:
@@ -86,6 +92,7 @@ def _failures(stream: Stream, name: str) -> Iterator[Piece]:
         if rank is None and worker.ended.local_rank is not None:
             rank, source = Rank(worker.ended.local_rank), RankFrom.LOCAL
         yield Piece(name, Format.TEXT, worker.ended, rank, source, worker.pid, time=worker.ended.time)
+    yield from _ends(stream, name)
     for thrown in native.find(stream.lines):
         yield Piece(name, Format.TEXT, thrown)
     for found in tracebacks.find_all(stream.lines):
@@ -115,6 +122,24 @@ def _mismatches(stream: Stream, name: str) -> Iterator[Piece]:
         yield Piece(name, Format.TEXT, mine, rank, RankFrom.CONTENT)
         if report.theirs is not None and rank == report.mine.rank_in_group:
             yield Piece(name, Format.TEXT, report.theirs, Rank(report.theirs.rank_in_group or 0), RankFrom.CONTENT)
+
+
+def _ends(stream: Stream, name: str) -> Iterator[Piece]:
+    """Ends that Slurm or the kernel tell."""
+    for said in slurm.find(stream.lines):
+        match said:
+            case slurm.Task(task, status, remark):
+                ended: Payload = Mention() if status is None else Ended(status)
+                yield Piece(name, Format.TEXT, ended, task, RankFrom.TASK)
+                if remark:
+                    yield Piece(name, Format.TEXT, Mention(remark, "Slurm"), task, RankFrom.TASK)
+            case slurm.Killed(pid, program):
+                yield Piece(name, Format.TEXT, Ended(-9), pid=pid)
+                yield Piece(
+                    name, Format.TEXT, Mention(f"out of memory, ended {pid} ({program})", "the kernel"), pid=pid
+                )
+            case slurm.TimeLimit():
+                yield Piece(name, Format.TEXT, Mention("the job was ended at its time limit", "Slurm"))
 
 
 def stood_in(raised: Raised) -> Stacks:

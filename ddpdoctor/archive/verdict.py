@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ddpdoctor.archive import naming, pool, read, recorded, source
@@ -76,10 +76,11 @@ def examine(found: Found, dumps: Dumps | None = None) -> Report:
     gaps = [*gaps, *dumps.gaps, *_not_read(found)]
     loose = assemble(pieces, gaps)
     if not loose.ranks and not bundles:
-        raise _nothing(found, gaps)
+        raise _nothing(found, gaps, loose.notes)
     loose = _with_source(loose, found)
     evidence = join([*bundles, loose]) if bundles else loose
-    return at_most_likely(_judged(evidence))
+    report = at_most_likely(_judged(evidence))
+    return _blaming_nobody(report) if evidence.unnamed else report
 
 
 def _judged(evidence: Evidence) -> Report:
@@ -183,9 +184,17 @@ def at_most_likely(report: Report) -> Report:
     )
 
 
-def _nothing(found: Found, gaps: list[Gap]) -> InputError:
+def _blaming_nobody(report: Report) -> Report:
+    """Whom a diagnosis names is a number that we gave: that is no more than possible."""
+    diagnoses = tuple(replace(diagnosis, culprit_confidence=Confidence.POSSIBLE) for diagnosis in report.diagnoses)
+    return replace(report, diagnoses=diagnoses)
+
+
+def _nothing(found: Found, gaps: list[Gap], notes: Sequence[str]) -> InputError:
     hint = "give recorder dumps, py-spy or faulthandler stacks, logs, or a bundle"
     if not found.files and not found.unknown and not found.unreadable:
         return InputError("there is no file in what was given", hint=hint)
+    if notes:
+        return InputError(f"no rank is named in what was given; all that it says is: {'; '.join(notes)}", hint=hint)
     reason = gaps[0].reason if gaps else "no rank is named in it"
     return InputError(f"nothing here tells why a job hangs: {reason}", hint=hint)

@@ -12,6 +12,8 @@ ByRank = Mapping[Rank, tuple[Piece, ...]]
 
 #: an operation that says a rank waits for others to come, where it is not known for whom
 _SOMEBODY = "store_based_barrier"
+#: complaints that a report repeats, those of most ranks first
+_MOST_WARNINGS = 4
 #: where a rank stands whose watchdog does not move either
 _NATIVE = "a call of CUDA or NCCL"
 
@@ -60,13 +62,13 @@ def notes(by_rank: ByRank) -> Iterator[str]:
             f"{f' for {longest} s' if longest else ''}: there a call of CUDA or NCCL does not return, or a thread "
             "that waits in one holds the interpreter's lock"
         )
-    warnings: dict[str, set[Rank]] = {}
+    warnings: dict[tuple[str, str], set[Rank]] = {}
     for rank, pieces in by_rank.items():
         for piece in pieces:
             if isinstance(piece.payload, Mention) and piece.payload.warning:
-                warnings.setdefault(piece.payload.warning, set()).add(rank)
-    for text, ranks in sorted(warnings.items(), key=lambda item: (-len(item[1]), item[0]))[:3]:
-        yield f"NCCL on rank{'s' if len(ranks) > 1 else ''} {RankSet.of(ranks)}: {text}"
+                warnings.setdefault((piece.payload.by, piece.payload.warning), set()).add(rank)
+    for (who, text), ranks in sorted(warnings.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_WARNINGS]:
+        yield f"{who} on rank{'s' if len(ranks) > 1 else ''} {RankSet.of(ranks)}: {text}"
 
 
 def _missing(by_rank: ByRank) -> Iterator[Missing]:

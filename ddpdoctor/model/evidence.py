@@ -103,6 +103,8 @@ class Evidence:
     alleged: bool = False
     #: something says how many ranks there are; otherwise `world_size` is as many as were seen
     size_told: bool = True
+    #: nothing says which rank is which: their numbers only tell them apart
+    unnamed: bool = False
     _by_rank: Mapping[Rank, RankEvidence] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

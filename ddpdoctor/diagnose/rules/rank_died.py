@@ -24,7 +24,7 @@ https://github.com/facebookresearch/fairseq/issues/810 https://github.com/pytorc
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ddpdoctor.diagnose import failure as failures
 from ddpdoctor.diagnose import shapes, wording
@@ -53,13 +53,26 @@ LOG_CLOCK_SECONDS = 1.0
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     own = [failure for failure in facts.failures if not failure.victim]
     if own:
-        yield _diagnosis(facts, own[0], len(own))
+        alike = _alike(facts, own)
+        yield _diagnosis(facts, own[0], alike, len(own) - len(alike) + 1)
 
 
-def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
+def _alike(facts: Facts, own: Sequence[Failure]) -> RankSet:
+    """The first rank that failed, and those that raised the same at the same line: the order of a log says nothing."""
+    first = own[0]
+    if first.raised is None or facts.rank(first.rank).page is not None:
+        return RankSet.of([first.rank])
+    kind, site = first.raised.type, failures.raised_site(first.raised)
+    return RankSet.of(
+        one.rank
+        for one in own
+        if one is first or (one.raised and site and (one.raised.type, failures.raised_site(one.raised)) == (kind, site))
+    )
+
+
+def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> Diagnosis:
     seen = facts.rank(first.rank)
     site = failures.failure_site(seen, first)
-    culprit = RankSet.of([first.rank])
     others = RankSet.of(facts.standings) - culprit
     victims = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
     sure = reasons == 1 and not facts.evidence.unseen() and _has_its_own_reason(first) and _raised_known(facts)
@@ -78,9 +91,9 @@ def _diagnosis(facts: Facts, first: Failure, reasons: int) -> Diagnosis:
         blamed,
         culprit,
         facts.waiting - culprit,
-        _summary(first, site),
-        _why(first, victims, facts.waiting - culprit),
-        _fix(first),
+        _summary(first, culprit, site),
+        _why(first, culprit, victims, facts.waiting - culprit),
+        _fix(first, culprit),
         (*locations, *facts.standing_locations(rank for rank in others if rank in facts.waiting)),
         tuple(_evidence(facts, first)),
         traceback=first.raised.traceback if first.raised else "",
@@ -117,7 +130,7 @@ def _raised_known(facts: Facts) -> bool:
     return all(facts.rank(failure.rank).page is not None for failure in facts.failures)
 
 
-def _summary(first: Failure, site: Site | None) -> str:
+def _summary(first: Failure, culprit: RankSet, site: Site | None) -> str:
     where = f" at {wording.place(site)}" if site else ""
     if sizes := failures.sizes_differ(first):
         return (
@@ -126,7 +139,7 @@ def _summary(first: Failure, site: Site | None) -> str:
     if first.raised:
         message = failures.said(first.raised)
         text = f": {message}" if message else ""
-        return f"rank {first.rank} raised {first.raised.type}{text}{where}"
+        return f"{wording.ranks(culprit)} raised {first.raised.type}{text}{where}"
     return f"rank {first.rank} {_ended(first)}{where}"
 
 
@@ -142,8 +155,10 @@ def _ended(first: Failure) -> str:
     return f"was killed by {name}" if name == "SIGKILL" else f"died of {name}"
 
 
-def _why(first: Failure, victims: RankSet, waiting: RankSet) -> str:
+def _why(first: Failure, culprit: RankSet, victims: RankSet, waiting: RankSet) -> str:
     parts = [f"Rank {first.rank} failed first."]
+    if len(culprit) > 1:
+        parts = [f"{wording.ranks(culprit).capitalize()} raised the same at one line: none is a victim of another."]
     if _gave_up(first):
         parts = [
             f"Rank {first.rank} gave up first, but only because a peer was lost or did not come in time. No rank has "
@@ -163,7 +178,7 @@ def _why(first: Failure, victims: RankSet, waiting: RankSet) -> str:
     return " ".join(parts)
 
 
-def _fix(first: Failure) -> str:
+def _fix(first: Failure, culprit: RankSet) -> str:
     if _gave_up(first):
         return (
             "Find out why the peer that it waited for did not come: a longer timeout leaves `ddpdoctor watch` time to "
@@ -175,7 +190,8 @@ def _fix(first: Failure) -> str:
             "`ddpdoctor watch` the calls of all ranks are compared."
         )
     if first.raised:
-        return f"Mend what rank {first.rank}'s traceback says; the other ranks need no change."
+        others = "" if len(culprit) > 1 else "; the other ranks need no change"
+        return f"Mend what rank {first.rank}'s traceback says{others}."
     if first.status == -9:
         return (
             "Look in `dmesg` and in the container's events for the out-of-memory killer, or for whoever sent SIGKILL."
