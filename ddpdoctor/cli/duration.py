@@ -12,10 +12,13 @@ _LONGEST = 1e9
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def parse(text: str, option: str) -> float:
-    """Seconds, above zero and below thirty years; raises UsageError that names `option`."""
+def parse(text: str, option: str, *, words: str = "") -> float:
+    """Seconds, above zero and below thirty years; raises UsageError that names `option`.
+
+    `words` are those that the option takes instead of a duration.
+    """
     found = _FORM.match(text.strip())
     seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
     if not 0 < seconds <= _LONGEST:
-        raise UsageError(f"{option}: {text!r} is no duration", hint="type seconds or a unit: 90, 90s, 10m, 1h")
+        raise UsageError(f"{option}: {text!r} is no duration", hint=f"type {words}seconds or a unit: 90, 90s, 10m, 1h")
     return seconds

@@ -69,7 +69,8 @@ class Follower:
         return int(ExitCode.HANG_STOPPED) if self._stopped else status
 
     def _close(self, status: int) -> None:
-        ended = f"exit status {status}" if status < 128 else f"signal {status - 128}"
+        code = self._job.returncode or 0
+        ended = f"signal {-code}" if code < 0 else f"exit status {status}"
         seconds = time.monotonic() - self._started
         final = self._last_verdict(status)
         if final is not None and status != 0 and not self._job.forwarded and self._is_news(final):

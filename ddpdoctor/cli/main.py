@@ -89,7 +89,8 @@ def _run(argv: list[str]) -> int:
     if name.startswith("-"):
         options.parse(parser, argv)
     guess = options.closest(name, COMMANDS)
-    hint = f"did you mean `ddpdoctor {guess}`?" if guess else f"commands are {', '.join(COMMANDS)}"
+    commands = f"commands are {', '.join(COMMANDS)}; see `ddpdoctor --help`"
+    hint = f"did you mean `ddpdoctor {guess}`?" if guess else commands
     raise UsageError(f"unknown command {name!r}", hint=hint)
 
 
@@ -112,7 +113,7 @@ def _check_command(argv: list[str], command: tuple[str, ...] | None) -> None:
     if command is None:
         words = " ".join(argv) or "torchrun ..."
         raise UsageError("no `--` before the command to watch", hint=f"type `ddpdoctor watch -- {words}`")
-    if not command:
+    if not command or not command[0]:
         raise UsageError("no command after `--`", hint=f"for example {example}")
 
 

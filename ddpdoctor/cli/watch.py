@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ddpdoctor
-from ddpdoctor.cli import duration
+from ddpdoctor.cli import duration, places
 from ddpdoctor.cli.console import Console
 from ddpdoctor.cli.prelint import Prelint
 from ddpdoctor.config import OnHang, WatchConfig
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     """Watch one job; returns the exit status of `watch`. Raises UsageError and what starting the command raises."""
     config = _config(args)
     console = Console(sys.stderr, os.environ, quiet=config.quiet)
-    from ddpdoctor.launch.environment import installed_torch, plan
+    from ddpdoctor.launch.environment import installed_torch, likely_torch, plan
     from ddpdoctor.launch.run import run_directory
     from ddpdoctor.launch.supervisor import Job
 
@@ -86,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
         planned = plan(
             environ,
             torch_version=torch,
+            likely_torch=likely_torch(environ) if torch is None else None,
             run=directory if config.probe else None,
             watch_pid=os.getpid(),
             group_timeout=config.group_timeout,
@@ -131,14 +132,16 @@ def _prelint(config: WatchConfig, environ: dict[str, str], console: Console) -> 
 
 
 def _config(args: argparse.Namespace) -> WatchConfig:
-    stall_after = None if args.stall_after == "auto" else duration.parse(args.stall_after, "--stall-after")
-    timeout = duration.parse(args.nccl_timeout, "--nccl-timeout") if args.nccl_timeout else None
+    stall_after = (
+        None if args.stall_after == "auto" else duration.parse(args.stall_after, "--stall-after", words="auto, ")
+    )
+    timeout = None if args.nccl_timeout is None else duration.parse(args.nccl_timeout, "--nccl-timeout")
     named = {OnHang.REPORT.value: OnHang.REPORT, OnHang.STOP.value: OnHang.STOP}
     on_hang = named.get(args.on_hang, OnHang.COMMAND)
     if on_hang is OnHang.COMMAND:
         _check_command(args.on_hang)
-    if args.json is not None and not args.json.absolute().parent.is_dir():
-        raise UsageError(f"--json {args.json}: there is no such folder", hint=f"`mkdir -p {args.json.parent}`")
+    places.check_file(args.json, "--json")
+    places.check_folder(args.bundle, "--bundle")
     return WatchConfig(
         command=tuple(args.command),
         stall_after=stall_after,

@@ -40,9 +40,13 @@ def plan(
     run: Path | None,
     watch_pid: int,
     group_timeout: float | None = None,
+    likely_torch: str | None = None,
 ) -> EnvironmentPlan:
-    """Decide what to set. `run` None: no probe. `group_timeout` in seconds, for groups that the script gave none."""
-    wanted = dict(_recorder(torch_version))
+    """Decide what to set. `run` None: no probe. `group_timeout` in seconds, for groups that the script gave none.
+
+    `likely_torch` is a guess where the version is not known.
+    """
+    wanted = dict(_recorder(torch_version, likely_torch))
     if run is not None:
         wanted |= _probe(environ, run, watch_pid, group_timeout)
     own = ("PYTHONPATH", "DDPDOCTOR_RUN", "DDPDOCTOR_WATCH_PID", "DDPDOCTOR_GROUP_TIMEOUT")
@@ -73,13 +77,20 @@ def _probe(
     return wanted
 
 
-def _recorder(torch_version: str | None) -> dict[str, tuple[str, str]]:
-    """The recorder's ring is off by default before torch 2.11; a version that cannot be told may be one of those."""
-    release = _release(torch_version)
+def _recorder(torch_version: str | None, likely: str | None) -> dict[str, tuple[str, str]]:
+    """The recorder's ring is off by default before torch 2.11; a version that cannot be told may be one of those.
+
+    From 2.8 on the older name makes every rank print a warning, so that it is not set on a guess against it.
+    """
+    release, guess = _release(torch_version), _release(likely)
     if release is not None and release >= (2, 11):
         return {}
     why = "the Flight Recorder's ring, which is off by default before torch 2.11"
-    names = RECORDER_NAMES[:1] if release is not None and release < (2, 8) else RECORDER_NAMES
+    names: tuple[str, ...] = RECORDER_NAMES
+    if release is not None and release < (2, 8):
+        names = RECORDER_NAMES[:1]
+    elif release is None and guess is not None and guess >= (2, 8):
+        names = RECORDER_NAMES[1:]
     return {name: (str(RECORDER_ENTRIES), why) for name in names}
 
 
@@ -101,6 +112,12 @@ def installed_torch(command: tuple[str, ...], environ: Mapping[str, str]) -> str
         for metadata in packages.glob("torch-*.dist-info"):
             return metadata.name.removeprefix("torch-").removesuffix(".dist-info").partition("+")[0]
     return None
+
+
+def likely_torch(environ: Mapping[str, str]) -> str | None:
+    """The version that a shell script most likely starts: of the first torchrun or Python on PATH that has one."""
+    found = (installed_torch((name,), environ) for name in ("torchrun", "python", "python3"))
+    return next(filter(None, found), None)
 
 
 def _package_folders(interpreter: Path, environ: Mapping[str, str]) -> Iterator[Path]:

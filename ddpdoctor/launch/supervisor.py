@@ -19,8 +19,8 @@ from types import FrameType, TracebackType
 
 import psutil
 
-from ddpdoctor.errors import CommandNotExecutable, CommandNotFound
 from ddpdoctor.launch import terminal
+from ddpdoctor.launch.refusals import refused
 
 #: forwarded once each time they come; never SIGQUIT, which asks for a look
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -73,11 +73,8 @@ class Job:
     def _start(self) -> None:
         try:
             self._child = subprocess.Popen(self._command, env=dict(self._environ), preexec_fn=self._in_child)
-        except FileNotFoundError:
-            raise CommandNotFound(f"{self._command[0]}: command not found", hint="is it on PATH?") from None
         except OSError as error:
-            hint = "is it a program?"
-            raise CommandNotExecutable(f"{self._command[0]}: {error.strerror}", hint=hint) from None
+            raise refused(self._command, self._environ, error) from None
         self.pid = self._child.pid
         for number in self.forwarded:
             self._forward(number)

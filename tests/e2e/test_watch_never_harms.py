@@ -99,7 +99,7 @@ def test_sigquit_looks_and_the_job_goes_on() -> None:
     with started([*WATCH, "--", *torchrun(PROGRAMS / "small_job.py", 2, "--steps", "20000")]) as process:
         time.sleep(5)
         process.send_signal(signal.SIGQUIT)
-        _, err = process.communicate(timeout=80)
+        _, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
         assert "job left running" in err
 
@@ -263,6 +263,8 @@ def test_a_job_that_reads_the_terminal_gets_it() -> None:
         (["--nccl-timeout", "-5", "--", "true"], 2, "--nccl-timeout"),
         (["torchrun", "train.py"], 2, "--"),
         (["--"], 2, "no command"),
+        (["--", ""], 2, "no command"),
+        (["--nccl-timeout", "", "--", "true"], 2, "'' is no duration"),
         (["--on-hang", "", "--", "true"], 2, "no action given"),
         (["--on-hang", "'open", "--", "true"], 2, "no closing quotation"),
         (["--on-hang", "no-such-program-here -v", "--", "true"], 2, "no-such-program-here: command not found"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddpdoctor.launch.environment import PLUGIN, RECORDER_NAMES, installed_torch, plan
+from ddpdoctor.launch.environment import PLUGIN, RECORDER_NAMES, installed_torch, likely_torch, plan
 
 OLD, NEW = RECORDER_NAMES
 
@@ -30,6 +30,13 @@ def test_the_recorder_is_turned_on_where_torch_leaves_it_off(torch: str, names: 
 
 def test_an_unknown_torch_may_be_an_old_one() -> None:
     assert set(plan({}, torch_version=None, run=None, watch_pid=1).set) == {OLD, NEW}
+
+
+@pytest.mark.parametrize(
+    ("guess", "names"), [("2.13.0", {NEW}), ("2.8", {NEW}), ("2.7.1", {OLD, NEW}), (None, {OLD, NEW})]
+)
+def test_a_guess_spares_a_newer_torch_its_warning(guess: str | None, names: set[str]) -> None:
+    assert set(plan({}, torch_version=None, likely_torch=guess, run=None, watch_pid=1).set) == names
 
 
 @pytest.mark.parametrize("name", [OLD, NEW])
@@ -91,6 +98,14 @@ def script(path: Path, first_line: str) -> Path:
     path.write_text(f"{first_line}\n")
     path.chmod(0o755)
     return path
+
+
+def test_a_shell_script_most_likely_runs_the_python_on_path(tmp_path: Path) -> None:
+    python = environment_with_torch(tmp_path, "2.7.1")
+    assert likely_torch({"PATH": ""}) is None
+    assert likely_torch({"PATH": str(python.parent)}) is None
+    python.rename(python.with_name("python3"))
+    assert likely_torch({"PATH": str(python.parent)}) == "2.7.1"
 
 
 def test_torch_is_found_through_an_interpreter(tmp_path: Path) -> None:
