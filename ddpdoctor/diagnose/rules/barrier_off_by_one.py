@@ -45,6 +45,7 @@ RULE = Rule(
     name="barrier-off-by-one",
     requires=frozenset({Source.PAGES}),
     excludes=("DD203", "DD206"),
+    lint=("DD114",),
     fixture="barrier-off-by-one",
     specificity=58,
 )

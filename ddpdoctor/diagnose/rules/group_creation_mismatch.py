@@ -42,6 +42,7 @@ RULE = Rule(
     name="group-creation-mismatch",
     requires=frozenset({Source.PAGES}),
     excludes=("DD203", "DD252"),
+    lint=("DD117",),
     fixture="group-creation-mismatch",
     specificity=60,
 )

@@ -47,7 +47,7 @@ RULE = Rule(
     name="local-stop-decision",
     requires=frozenset({Source.PAGES, Source.CODE}),
     excludes=("DD201", "DD203", "DD207"),
-    lint=("DD113", "DD114"),
+    lint=("DD112", "DD113", "DD114"),
     fixture="local-stop-decision",
     specificity=55,
 )
