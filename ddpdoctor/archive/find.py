@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import zlib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ MOST_FILES = 200_000
 MOST_BYTES = 256 << 20
 _MOST_TEXT = 64 << 20
 _BEGINNING = 1 << 20
+#: bytes of a compressed log that are gone through for its end: some seconds, whatever a small file claims to hold
+_MOST_INFLATED = 2 << 30
 #: folders that no job writes evidence to
 _PASSED_OVER = frozenset({".git", "node_modules", "__pycache__", ".venv", "site-packages"})
 #: a project's own files, which quote logs without being any; one that is named itself is read all the same
@@ -133,6 +136,8 @@ def content(file: File) -> tuple[bytes, str]:
         return file.data, ""
     most = _MOST_TEXT if file.format is Format.TEXT else MOST_BYTES
     with file.path.open("rb") as opened:
+        if file.compressed and file.format is Format.TEXT:
+            return _inflated_text(opened)
         if file.compressed:
             data = inflate(opened, most + 1)
             cut = f"only the first {most >> 20} MB were read" if len(data) > most else ""
@@ -148,22 +153,46 @@ def content(file: File) -> tuple[bytes, str]:
         return data + b"\n" + last, f"only its first and last {most >> 20} MB were read"
 
 
+def _inflated_text(file: BinaryIO) -> tuple[bytes, str]:
+    """A compressed log; of a long one its beginning and its end, which is found only by reading all between."""
+    first, last, length, total = io.BytesIO(), deque[bytes](), 0, 0
+    for part in _inflated(file, _MOST_INFLATED):
+        total += len(part)
+        if first.tell() < _BEGINNING:
+            first.write(part)
+            continue
+        last.append(part)
+        length += len(part)
+        while length - len(last[0]) > _MOST_TEXT - _BEGINNING:
+            length -= len(last.popleft())
+    if first.tell() + length == total:
+        return first.getvalue() + b"".join(last), ""
+    cut = f"only its first and last {_MOST_TEXT >> 20} MB were read"
+    if total >= _MOST_INFLATED:
+        cut = f"of its first {_MOST_INFLATED >> 20} MB {cut.removeprefix('only ')}; the rest was not looked at"
+    return first.getvalue() + b"\n" + b"".join(last).partition(b"\n")[2], cut
+
+
 def inflate(file: BinaryIO, most: int) -> bytes:
-    """At most so many bytes of a gzip file: a small file can hold very many. Raises zlib.error, EOFError."""
-    decoder = zlib.decompressobj(wbits=31)
-    parts = io.BytesIO()
-    while parts.tell() < most:
-        chunk = decoder.unconsumed_tail or file.read(1 << 16)
-        if not chunk:
-            break
-        parts.write(decoder.decompress(chunk, most - parts.tell()))
+    """At most so many bytes of a gzip file: a small file can hold very many. Raises zlib.error."""
+    return b"".join(_inflated(file, most))
+
+
+def _inflated(file: BinaryIO, most: int) -> Iterator[bytes]:
+    """Parts of a gzip file, which may be several in a row; one that is cut off ends early. Raises zlib.error."""
+    decoder, left = zlib.decompressobj(wbits=31), most
+    while left > 0:
+        chunk = (decoder.unused_data if decoder.eof else decoder.unconsumed_tail) or file.read(1 << 16)
         if decoder.eof:
-            chunk = decoder.unused_data or file.read(1 << 16)
             if not chunk.startswith(detect.GZIP):
-                break
+                return
             decoder = zlib.decompressobj(wbits=31)
-            parts.write(decoder.decompress(chunk, max(1, most - parts.tell())))
-    return parts.getvalue()
+        if not chunk:
+            return
+        part = decoder.decompress(chunk, min(left, 1 << 20))
+        left -= len(part)
+        if part:
+            yield part
 
 
 def is_report(data: bytes) -> bool:

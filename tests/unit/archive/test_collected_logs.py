@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 from collections.abc import Callable
@@ -180,3 +181,37 @@ def test_the_time_limit_and_the_kernels_word_are_told() -> None:
 def test_where_no_rank_is_named_the_one_line_says_what_was_found() -> None:
     with pytest.raises(InputError, match="out of memory, ended 14751"):
         diagnose("Memory cgroup out of memory: Killed process 14751 (python) total-vm:1kB\n")
+
+
+def test_the_end_of_a_long_compressed_log_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find, "_MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(find, "_BEGINNING", 1 << 18)
+    log = tmp_path / "job.log.gz"
+    steps = "".join(f"step {number}: loss {number / 7:.6f}\n" for number in range(200_000))
+    ends = "".join(f"[rank{rank}]: {watchdog(rank, 7 if rank == 2 else 9)}" for rank in range(4))
+    log.write_bytes(gzip.compress(steps.encode()) + gzip.compress(ends.encode()))
+    report = diagnose("", log)
+    assert report.diagnoses[0].culprits.members == (2,)
+    assert any("only its first and last 1 MB were read" in gap.reason for gap in report.gaps)
+
+
+@pytest.mark.parametrize("size", [100, 70_000, 3_000_000])
+def test_a_compressed_text_is_read_whole_where_it_is_short_enough(tmp_path: Path, size: int) -> None:
+    text = "".join(f"line {number * number}\n" for number in range(size // 10)).encode()
+    half = len(text) // 2
+    (tmp_path / "x.gz").write_bytes(gzip.compress(text[:half]) + gzip.compress(text[half:]))
+    (file,) = find.find([str(tmp_path / "x.gz")], io.BytesIO()).files
+    assert find.content(file) == (text, "")
+
+
+def test_a_small_file_that_claims_to_hold_very_much_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(find, "_MOST_INFLATED", 2 << 20)
+    monkeypatch.setattr(find, "_MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(find, "_BEGINNING", 1 << 18)
+    (tmp_path / "x.gz").write_bytes(gzip.compress(b"[rank0]: x\n" * 1_000_000))
+    (file,) = find.find([str(tmp_path / "x.gz")], io.BytesIO()).files
+    data, cut = find.content(file)
+    assert len(data) < 2 << 20
+    assert "the rest was not looked at" in cut
