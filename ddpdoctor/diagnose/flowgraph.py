@@ -1,7 +1,8 @@
 """The ways that a program can take, from its source: statements as nodes, and what may follow each as edges.
 
 Functions of the given files that call one another by a name that only one of them has are joined at the calls, and so
-is `self.name()` with the method of the same class; a `for` over a generator of theirs goes through its `yield`.
+is `self.name()` with the method of the same class, and a method of an object whose class is plain to see; a `for` over
+a generator of theirs goes through its `yield`.
 Whatever else is called is one step. Every statement may raise.
 """
 
@@ -9,48 +10,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from pathlib import PurePath
+from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose import syntax
+from ddpdoctor.diagnose.ways import Edge, Function, Known, Node, Way, of_class, told_apart
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
-
-
-class Way(Enum):
-    """How a statement is left."""
-
-    ON = "on"
-    #: the condition holds
-    YES = "yes"
-    NO = "no"
-    #: a loop's next round, and its end
-    ROUND = "round"
-    END = "end"
-    RAISED = "raised"
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    target: int
-    way: Way
-
-
-@dataclass(slots=True)
-class Node:
-    """One statement; of a compound one its head."""
-
-    file: str
-    function: str
-    stmt: ast.AST | None
-    #: lines of the statement or its head, both included
-    first: int
-    last: int
-    #: the class whose method it is in, "" outside of classes
-    owner: str = ""
-    edges: list[Edge] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,68 +33,29 @@ class _Scope:
     out: int = -1
 
 
-@dataclass(slots=True)
-class _Function:
-    file: str
-    entry: int
-    exit: int
-    raised: int
-    #: nodes of `yield` statements, and what follows them when the consumer asks for more
-    yields: list[int] = field(default_factory=list)
-    resumed: list[Edge] = field(default_factory=list)
-    #: nodes that return something known, and whether that is true
-    constant: dict[int, bool] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The functions that calls can be joined with."""
-
-    #: by a name that only one of them has
-    named: Mapping[str, _Function]
-    #: by file, class and name
-    methods: Mapping[tuple[str, str, str], _Function]
-    #: what each file imports: name -> the words of the module's path, and of the name there
-    imported: Mapping[str, Mapping[str, frozenset[str]]]
-
-    def called_by(self, node: Node) -> _Function | None:
-        """The first of the statement's calls that is known; of the object's own methods whatever they are called."""
-        if node.owner:
-            for name in syntax.called_on_self(node.stmt):
-                if method := self.methods.get((node.file, node.owner, name)):
-                    return method
-        for name, root in syntax.called_by(node.stmt):
-            origin = self.imported.get(node.file, {}).get(root)
-            found = self.named.get(name)
-            # `torch.save()` is not the program's own `save`
-            if found and (origin is None or origin & _words(found.file)):
-                return found
-        return None
-
-
-def _words(file: str) -> frozenset[str]:
-    path = PurePath(file)
-    return frozenset({path.stem, *path.parent.parts})
-
-
 class FlowGraph:
     """All ways through a few files."""
 
-    def __init__(self, trees: Mapping[str, ast.Module]) -> None:
+    def __init__(self, trees: Mapping[str, ast.Module], ran: frozenset[tuple[str, int]] = frozenset()) -> None:
+        """`ran`: lines that were seen to run; of several functions of one name they tell which is meant."""
         self.files = frozenset(trees)
         self.nodes: list[Node] = []
         #: a statement that calls one of the functions -> what it does afterwards
         self.after: dict[int, int] = {}
-        named: dict[str, list[_Function]] = {}
-        methods: dict[tuple[str, str, str], _Function] = {}
+        named: dict[str, list[Function]] = {}
+        methods: dict[tuple[str, str, str], Function] = {}
+        seen: list[Function] = []
         for file, tree in trees.items():
             self._function(file, "<module>", "", tree.body)
             for owner, node in syntax.functions(tree):
                 made = self._function(file, node.name, owner, node.body)
                 named.setdefault(node.name, []).append(made)
                 methods[file, owner, node.name] = made
-        imported = {file: syntax.imported(tree) for file, tree in trees.items()}
-        known = _Known({name: found[0] for name, found in named.items() if len(found) == 1}, methods, imported)
+                if any((file, line) in ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)):
+                    seen.append(made)
+        imported = self.imported = {file: syntax.imported(tree) for file, tree in trees.items()}
+        objects = syntax.objects(trees.values())
+        known = Known(told_apart(named, seen), methods, imported, objects, of_class(methods))
         for index in range(len(self.nodes)):
             self._join(index, known)
 
@@ -147,6 +74,10 @@ class FlowGraph:
         """The same statements after the functions that they call: what else they do comes then."""
         return frozenset(self.after.get(node, node) for node in nodes)
 
+    def collectives(self) -> frozenset[int]:
+        """Statements that issue a collective of the default group by torch's own name: nobody passes them unseen."""
+        return frozenset(n for n, node in enumerate(self.nodes) if syntax.issues(node.stmt, self.imported[node.file]))
+
     def goes_round(self, index: int, target: int) -> bool:
         """From inside a loop back to its head."""
         node, head = self.nodes[index], self.nodes[target]
@@ -154,11 +85,11 @@ class FlowGraph:
             return False
         return head.stmt.lineno <= node.first <= (head.stmt.end_lineno or head.stmt.lineno)
 
-    def _function(self, file: str, name: str, owner: str, body: list[ast.stmt]) -> _Function:
+    def _function(self, file: str, name: str, owner: str, body: list[ast.stmt]) -> Function:
         scope = _Scope(file, name, owner, -1, ())
         end, fell, raised = (self._node(scope, None) for _ in range(3))
         self.nodes[fell].edges.append(Edge(end, Way.ON))
-        made = _Function(file, -1, end, raised)
+        made = Function(file, -1, end, raised)
         first = len(self.nodes)
         made.entry = self._block(body, fell, replace(scope, exit=end, raised=(raised,)))
         inside = range(first, len(self.nodes))
@@ -236,7 +167,7 @@ class FlowGraph:
         raised = tuple(handlers) if catches_all else (*handlers, *scope.raised)
         return self._block(stmt.body, self._block(stmt.orelse, last, scope), replace(scope, raised=raised))
 
-    def _join(self, index: int, known: _Known) -> None:
+    def _join(self, index: int, known: Known) -> None:
         """Lead the way through the function that a statement calls."""
         node = self.nodes[index]
         called = known.called_by(node)
@@ -255,7 +186,7 @@ class FlowGraph:
         self.nodes[called.raised].edges.extend(raised)
         node.edges = [Edge(called.entry, Way.ON), *raised]
 
-    def _return_to(self, after: int, called: _Function) -> None:
+    def _return_to(self, after: int, called: Function) -> None:
         """A known value that the caller's condition asks for leads to that branch only."""
         self.nodes[called.exit].edges.append(Edge(after, Way.ON))
         branches = self._branches(after)
@@ -279,7 +210,7 @@ class FlowGraph:
         targets = {edge.way: edge.target for edge in node.edges}
         return {wanted: targets[Way.YES], not wanted: targets[Way.NO]}
 
-    def _through_generator(self, node: Node, called: _Function, ways: list[Edge], raised: list[Edge]) -> None:
+    def _through_generator(self, node: Node, called: Function, ways: list[Edge], raised: list[Edge]) -> None:
         """Each round runs the generator up to a `yield`; the loop ends where the generator does."""
         if not called.resumed:
             for index in called.yields:
@@ -292,7 +223,7 @@ class FlowGraph:
         self.nodes[called.exit].edges.extend(ends)
         self.nodes[called.raised].edges.extend(raised)
 
-    def _suspend(self, index: int, generator: _Function) -> None:
+    def _suspend(self, index: int, generator: Function) -> None:
         """What follows a `yield` follows only when the consumer asks for more; `yield from` also goes on by itself."""
         yielding = self.nodes[index]
         ways, failed = _split(yielding.edges)

@@ -26,6 +26,8 @@ RUN = 4
 #: How many differences are looked at thoroughly: a program whose ranks have roles differs everywhere.
 THOROUGH = 32
 _FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
+#: what data iterators do
+_DATA = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.NEXT_RAISED})
 #: collectives that wrapped models begin a forward with
 _BEGIN_FORWARDS = ("broadcast", "all_gather_into_tensor", "_all_gather_base")
 _COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
@@ -93,7 +95,7 @@ class History:
 
     def loaders(self) -> frozenset[Site | None]:
         """Places where the rank made data iterators."""
-        return frozenset(s.site for s in self.steps if s.kind in (EventKind.NEXT, EventKind.STOP_ITERATION))
+        return frozenset(s.site for s in self.steps if s.kind in _DATA)
 
     def made(self, step: Step) -> bool:
         """The rank has issued this operation from this place at some time."""
@@ -163,7 +165,9 @@ def shared(left: History, right: History) -> tuple[tuple[Step, ...], tuple[Step,
     shared = left.loaders() & right.loaders()
 
     def concerns_both(step: Step) -> bool:
-        if step.kind in (EventKind.NEXT, EventKind.STOP_ITERATION):
+        if step.kind is EventKind.NEXT_RAISED:
+            return False  # it may be caught within the loader's wrapper; that it was is asked for apart
+        if step.kind in _DATA:
             return step.site in shared
         return step.group is None or (left.rank in step.group[1] and right.rank in step.group[1])
 

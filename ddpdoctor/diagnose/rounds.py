@@ -12,16 +12,27 @@ from ddpdoctor.model.stacks import Site
 
 #: What programs call values of their configuration that come from elsewhere; all ranks have them alike.
 _SETTINGS = frozenset({"args", "cfg", "config", "conf", "hparams", "opt", "opts", "options", "settings"})
+#: Methods of modules that give the parts of a model.
+_PARTS_OF_MODELS = frozenset(
+    {"parameters", "named_parameters", "buffers", "named_buffers", "named_modules", "children"}
+)
 #: What reads the command line, which launchers give to all ranks alike: argparse, transformers' HfArgumentParser.
 _PARSERS = frozenset({"parse_args", "parse_intermixed_args", "parse_args_into_dataclasses"})
 
 
 def same_everywhere(code: Mapping[str, SourceFile], loop: Site) -> bool:
-    """The loop makes as many rounds on every rank: a `range` of constants, of the world size, or of arguments."""
+    """The loop makes as many rounds on every rank: a `range` of constants, of the world size, or of arguments.
+
+    So does one over a model's parameters: wherever ranks reduce gradients together, they hold the same model.
+    """
     tree = parsed(code, loop.file)
     nodes = ast.walk(tree) if tree else ()
     node = next((n for n in nodes if isinstance(n, ast.For) and n.lineno == loop.line), None)
-    if tree is None or node is None or not isinstance(node.iter, ast.Call) or last_name(node.iter.func) != "range":
+    if tree is None or node is None or not isinstance(node.iter, ast.Call):
+        return False
+    if isinstance(node.iter.func, ast.Attribute) and node.iter.func.attr in _PARTS_OF_MODELS:
+        return True
+    if last_name(node.iter.func) != "range":
         return False
     values = _values(tree)
     common = _Common({name: one[0] if len(one) == 1 else None for name, one in values.items()}, _settings(values))

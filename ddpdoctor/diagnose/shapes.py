@@ -10,13 +10,16 @@ from enum import Enum
 from pathlib import PurePath
 
 from ddpdoctor.diagnose import controlflow, frames, source
-from ddpdoctor.diagnose.controlflow import Choice, Kind
+from ddpdoctor.diagnose.conditions import both_ways, by_element, condition_of
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.failure import ABORTED
 from ddpdoctor.diagnose.histories import Parting, Step
 from ddpdoctor.diagnose.outcome import cap_of_histories, weaker
+from ddpdoctor.diagnose.partingways import Choice, Kind
 from ddpdoctor.diagnose.sides import Divergence
-from ddpdoctor.diagnose.whereabouts import Whereabouts, left_loop, made_by, outside_torch, shares_loop
-from ddpdoctor.model.diagnosis import Confidence
+from ddpdoctor.diagnose.ways import Way
+from ddpdoctor.diagnose.whereabouts import Whereabouts, left_loop, made_by, shares_loop
+from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -148,9 +151,11 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
         return Shape.SKIPPED, True
     if _forwards_alone(facts, act, others):
         return Shape.EXTRA_FORWARD, True
-    if act.kind is not EventKind.CALL or (parting.behind and not parting.rejoined):
+    if act.kind is not EventKind.CALL or (parting.behind and not parting.rejoined and not _met_wrongly(facts)):
         return Shape.UNCLEAR, False
     if parting.inserted():
+        if instead is not None and _ended_inner_loop(facts, parting, actors, others):
+            return Shape.LEFT_LOOP, True
         return Shape.EXTRA_CALL, True
     if instead is None or parting.mirrored().inserted():
         return Shape.UNCLEAR, False
@@ -159,6 +164,18 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
     if instead.kind is EventKind.CALL:
         return _call_against_call(facts, parting, act, instead, actors, others)
     return Shape.UNCLEAR, False
+
+
+def _met_wrongly(facts: Facts) -> bool:
+    """gloo ended a rank since operations of unequal size had met: nobody is merely behind."""
+    own = [failure for failure in facts.failures if not failure.victim]
+    return facts.outcome is Outcome.CRASH and bool(own) and own[0].status == ABORTED
+
+
+def _ended_inner_loop(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> bool:
+    """What the actors issued stands behind a loop that the others were still in, and all come there at its end."""
+    ways = controlflow.choices(facts, parting, actors, others)
+    return bool(ways) and all(way.kind in (Kind.DATA, Kind.COUNT) and way.way is Way.END for way in ways)
 
 
 def _forwards_alone(facts: Facts, act: Step, others: RankSet) -> bool:
@@ -193,10 +210,12 @@ def _call_against_round(
     facts: Facts, parting: Parting, act: Step, actors: RankSet, others: RankSet
 ) -> tuple[Shape, bool]:
     """One side is in a collective call where the other goes on with its loop."""
-    known = made_by(facts, act, others)
+    known, instead = made_by(facts, act, others), parting.right_next
     if parting.right_next and _forwards_alone(facts, parting.right_next, actors):
         return Shape.UNCLEAR, False  # theirs to tell
     if not known and act.site is not None and condition_of(facts, act.site, actors, others):
+        return Shape.EXTRA_CALL, True
+    if known and instead is not None and _ran_module(parting.before, act, instead):
         return Shape.EXTRA_CALL, True
     ways = controlflow.choices(facts, parting, actors, others)
     if ways and all(way.enters for way in ways):
@@ -209,6 +228,16 @@ def _call_against_round(
     return (Shape.LEFT_LOOP if known or ways else Shape.UNCLEAR), bool(ways)
 
 
+def _ran_module(before: Step | None, act: Step, instead: Step) -> bool:
+    """The actors' call is made by a module while it runs; the others are past the forward that should have run it."""
+    runs = [step is not None and step.site is not None and _is_forward(step.site) for step in (before, act, instead)]
+    return runs == [False, True, False] and instead.kind is EventKind.BACKWARD
+
+
+def _is_forward(site: Site) -> bool:
+    return site.function.rpartition(".")[2] == "forward"
+
+
 def _call_against_call(
     facts: Facts, parting: Parting, act: Step, instead: Step, actors: RankSet, others: RankSet
 ) -> tuple[Shape, bool]:
@@ -216,6 +245,8 @@ def _call_against_call(
     ours, theirs = made_by(facts, act, others), made_by(facts, instead, actors)
     if ours and theirs:
         return Shape.ORDER, False
+    if by_element(facts, act, instead):
+        return Shape.ORDER, True
     if act.site is None or instead.site is None or ours:
         return Shape.UNCLEAR, False
     conditional = condition_of(facts, act.site, actors, others)
@@ -223,7 +254,7 @@ def _call_against_call(
         if not conditional and left_loop(facts, parting, actors, others)[0] is Whereabouts.OUTSIDE:
             return Shape.LEFT_LOOP, True
         return Shape.EXTRA_CALL, conditional is not None
-    if _both_ways(facts, act, instead) or shares_loop(facts, actors.members[0], others.members[0]):
+    if both_ways(facts, act, instead) or shares_loop(facts, actors.members[0], others.members[0]):
         return Shape.ORDER, True
     if conditional and not condition_of(facts, instead.site, others, actors):
         return Shape.EXTRA_CALL, True
@@ -233,20 +264,6 @@ def _call_against_call(
     if len(ways) == 1 and ways[0].enters and on and not back:
         return Shape.EXTRA_CALL, True
     return Shape.UNCLEAR, False
-
-
-def condition_of(facts: Facts, site: Site, actors: RankSet, others: RankSet) -> tuple[Site, source.Span] | None:
-    """The condition on the rank under which a call was made: around it, or around a call that led to it.
-
-    Callers are known while the actor still stands there; those that the other ranks stand in too decide nothing.
-    """
-    code = facts.evidence.code
-    stack = outside_torch(facts, actors.members[0])
-    shared = set(outside_torch(facts, others.members[0]))
-    here = bool(stack) and frames.same_place(stack[0], site)
-    path = [site, *(frame for frame in stack[1:] if frame not in shared)] if here else [site]
-    found = ((place, source.rank_condition(code, place)) for place in path)
-    return next(((place, span) for place, span in found if span), None)
 
 
 def condition_on_rank(facts: Facts, story: Story) -> tuple[Site, source.Span] | None:
@@ -292,15 +309,3 @@ def perhaps_an_exception(story: Story) -> bool:
     """A condition leads past the skipped work, and so does an exception: the evidence does not tell which it was."""
     kinds = {choice.kind for choice in story.choices}
     return story.shape is Shape.SKIPPED and Kind.EXCEPTION in kinds and len(kinds) > 1
-
-
-def _both_ways(facts: Facts, act: Step, instead: Step) -> bool:
-    """The calls stand on the two sides of one `if`, and each side has both."""
-    if act.site is None or instead.site is None or act.site.file != instead.site.file:
-        return False
-    code = facts.evidence.code
-    sides = source.branches(code, act.site)
-    if sides is None or instead.site.line not in sides[1]:
-        return False
-    wanted = {act.op, instead.op}
-    return all(wanted <= source.called_names(code, act.site.file, side) for side in sides)

@@ -19,8 +19,14 @@ def set_by_handlers(code: Mapping[str, SourceFile], file: str) -> dict[str, str]
     if tree is None:
         return {}
     handlers = {_last(call.args[1]) for call in ast.walk(tree) if isinstance(call, ast.Call) and _installs(call)}
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name in handlers]
-    found = {name: function.name for function in functions for name in _stored(function)}
+    named = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name in handlers]
+    unnamed = [
+        c.args[1]
+        for c in ast.walk(tree)
+        if isinstance(c, ast.Call) and _installs(c) and isinstance(c.args[1], ast.Lambda)
+    ]
+    functions: list[ast.AST] = [*named, *unnamed]
+    found = {name: getattr(function, "name", "lambda") for function in functions for name in _stored(function)}
     inside = {id(node) for function in functions for node in ast.walk(function)}
     others = {
         name
@@ -50,7 +56,7 @@ def _installs(node: ast.Call) -> bool:
     )
 
 
-def _stored(function: ast.FunctionDef) -> set[str]:
+def _stored(function: ast.AST) -> set[str]:
     """What the function assigns, and objects on which it calls `set()`, as of an Event."""
     stored = {_last(n) for n in ast.walk(function) if isinstance(getattr(n, "ctx", None), ast.Store)}
     calls = [n.func for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]

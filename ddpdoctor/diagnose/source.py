@@ -12,7 +12,7 @@ from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _RANK_WORDS = re.compile(r"(^|_)rank(_|$|zero)|main_process|is_master|is_chief|is_primary", re.IGNORECASE)
 _RANK_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "GROUP_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"})
@@ -42,13 +42,13 @@ def line_text(code: Mapping[str, SourceFile], file: str, line: int) -> str:
 
 def enclosing_loop(code: Mapping[str, SourceFile], site: Site) -> Span | None:
     """The innermost loop or comprehension around a line, within its function."""
-    chain = _chain(code, site)
-    return next((_span(code, site, n) for n in reversed(chain) if isinstance(n, (*_LOOPS, *_COMPREHENSIONS))), None)
+    chain = enclosing(code, site)
+    return next((_span(code, site, n) for n in reversed(chain) if isinstance(n, (*LOOPS, *_COMPREHENSIONS))), None)
 
 
 def enclosing_loops(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, ...]:
     """All statement loops around a line within its function, innermost first."""
-    return tuple(_span(code, site, n) for n in reversed(_chain(code, site)) if isinstance(n, _LOOPS))
+    return tuple(_span(code, site, n) for n in reversed(enclosing(code, site)) if isinstance(n, LOOPS))
 
 
 def rank_condition(code: Mapping[str, SourceFile], site: Site) -> Span | None:
@@ -60,7 +60,7 @@ def rank_condition(code: Mapping[str, SourceFile], site: Site) -> Span | None:
     if tree is None:
         return None
     names = _rank_names(tree)
-    for node in (*reversed(_chain(code, site)), _function(tree, site.line)):
+    for node in (*reversed(enclosing(code, site)), _function(tree, site.line)):
         if isinstance(node, ast.If) and _in_branch(node, site.line) and _asks_rank(node.test, names):
             return _span(code, site, node)
         for before in reversed(getattr(node, "body", [])):
@@ -113,6 +113,10 @@ def _asks_rank(expression: ast.expr, names: frozenset[str]) -> bool:
             return _asks_rank(expression.left if isinstance(expression, ast.BinOp) else expression.value, names)
         case ast.Subscript():
             return _is_rank_variable(expression.slice)
+        case ast.IfExp():
+            # `writer = Writer() if rank == 0 else None`: that it is there tells the rank
+            absent = [isinstance(way, ast.Constant) and not way.value for way in (expression.body, expression.orelse)]
+            return any(absent) and not all(absent) and _asks_rank(expression.test, names)
         case ast.Call():
             wrapped = last_name(expression.func) in ("int", "bool", "get", "getenv")
             inner = any(_is_rank_variable(arg) or _asks_rank(arg, names) for arg in expression.args[:1])
@@ -209,7 +213,7 @@ def last_name(node: ast.AST) -> str:
 
 def no_sync_block(code: Mapping[str, SourceFile], site: Site) -> Span | None:
     """The innermost `with` around the line that names no_sync."""
-    for node in reversed(_chain(code, site)):
+    for node in reversed(enclosing(code, site)):
         names = {last_name(n) for item in node.items for n in ast.walk(item)} if isinstance(node, ast.With) else set()
         if "no_sync" in names:
             return _span(code, site, node)
@@ -218,7 +222,7 @@ def no_sync_block(code: Mapping[str, SourceFile], site: Site) -> Span | None:
 
 def branches(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, Span] | None:
     """Both sides of the innermost if/else around a line: (the line's own side, the other side)."""
-    for node in reversed(_chain(code, site)):
+    for node in reversed(enclosing(code, site)):
         if isinstance(node, ast.If) and node.orelse:
             sides = [(part[0].lineno, part[-1].end_lineno or part[-1].lineno) for part in (node.body, node.orelse)]
             spans = [Span(first, last, "") for first, last in sides]
@@ -227,6 +231,19 @@ def branches(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, Span] | 
             if site.line in spans[1]:
                 return spans[1], spans[0]
     return None
+
+
+def asks_element(code: Mapping[str, SourceFile], site: Site) -> bool:
+    """The innermost if/else around a line asks for nothing but the element of the `for` around it."""
+    chain = enclosing(code, site)
+    places = [n for n, node in enumerate(chain) if isinstance(node, ast.If) and node.orelse]
+    test = chain[places[-1]] if places else None
+    loops = [node for node in chain[: places[-1]] if isinstance(node, ast.For)] if places else []
+    if not isinstance(test, ast.If) or not loops:
+        return False
+    elements = {node.id for node in ast.walk(loops[-1].target) if isinstance(node, ast.Name)}
+    asked = {node.id for node in ast.walk(test.test) if isinstance(node, ast.Name)}
+    return bool(asked) and asked <= elements | {"isinstance", "len"}
 
 
 def called_names(code: Mapping[str, SourceFile], file: str, span: Span) -> frozenset[str]:
@@ -253,7 +270,7 @@ def parsed(code: Mapping[str, SourceFile], file: str) -> ast.Module | None:
 
 def around(code: Mapping[str, SourceFile], site: Site) -> tuple[ast.AST, ...]:
     """Nodes around the line within its function, innermost first."""
-    return tuple(reversed(_chain(code, site)))
+    return tuple(reversed(enclosing(code, site)))
 
 
 def function_around(code: Mapping[str, SourceFile], site: Site) -> ast.AST | None:
@@ -263,7 +280,7 @@ def function_around(code: Mapping[str, SourceFile], site: Site) -> ast.AST | Non
     return found[-1] if found else None
 
 
-def _chain(code: Mapping[str, SourceFile], site: Site) -> list[ast.AST]:
+def enclosing(code: Mapping[str, SourceFile], site: Site) -> list[ast.AST]:
     """Nodes around the line, outermost first, from the innermost function on."""
     tree = parsed(code, site.file)
     chain = list(_around(tree, site.line)) if tree else []

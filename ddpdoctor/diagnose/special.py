@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from enum import Enum
 
 from ddpdoctor.diagnose import frames, operations, signals, source
-from ddpdoctor.diagnose.controlflow import Choice, Kind
+from ddpdoctor.diagnose.conditions import condition_of
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.shapes import Shape, Story, condition_of, stories
+from ddpdoctor.diagnose.partingways import Choice, Kind
+from ddpdoctor.diagnose.shapes import Shape, Story, stories
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose import frames, operations, shapes, source
+from ddpdoctor.diagnose import conditions, frames, operations, source
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -61,14 +61,14 @@ def _extra(facts: Facts, op: str, site: Site, actors: RankSet, others: RankSet) 
     if not others or not all(facts.stack(rank) for rank in others) or _names_a_group(facts, site):
         return None
     reference = RankSet.of([others.members[0]])
-    condition = shapes.condition_of(facts, site, actors, reference)
+    condition = conditions.condition_of(facts, site, actors, reference)
     if condition is None or _on_the_other_side(facts, site, op):
         return None
     for rank in others:
         theirs = facts.stack(rank)
         if any(frames.same_place(frame, condition[0]) for frame in theirs):
             return None
-        if shapes.condition_of(facts, theirs[0], RankSet.of([rank]), actors):
+        if conditions.condition_of(facts, theirs[0], RankSet.of([rank]), actors):
             return None  # each side has a way of its own: which of the two is wrong is not told
     return Extra(op, site, actors, others, *condition)
 

@@ -3,8 +3,29 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+#: torch.distributed's collectives, as programs call them.
+_COLLECTIVES = frozenset(
+    {
+        "all_gather",
+        "all_gather_into_tensor",
+        "all_gather_object",
+        "all_reduce",
+        "all_to_all",
+        "all_to_all_single",
+        "barrier",
+        "broadcast",
+        "broadcast_object_list",
+        "gather",
+        "gather_object",
+        "reduce",
+        "reduce_scatter",
+        "reduce_scatter_tensor",
+        "scatter",
+        "scatter_object_list",
+    }
+)
 #: Methods that everything has: a call of one says nothing about which function is meant.
 _COMMON = frozenset({"step", "forward", "backward", "train", "eval", "zero_grad", "update", "get", "close"})
 
@@ -97,6 +118,46 @@ def _unbound(tree: ast.AST) -> set[str]:
     return read - bound
 
 
+def called_on(stmt: ast.AST | None) -> Iterator[tuple[str, str]]:
+    """(variable or attribute, method) of each `name.method()` and `owner.name.method()` that a statement calls."""
+    for part in head(stmt) if stmt else ():
+        for node in ast.walk(part):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                holder = node.func.value
+                name = holder.attr if isinstance(holder, ast.Attribute) else getattr(holder, "id", "")
+                if name and name != "self":
+                    yield name, node.func.attr
+
+
+def objects(trees: Iterable[ast.Module]) -> dict[str, str]:
+    """Variables and attributes -> the class of the program that they hold objects of, if it is the same everywhere."""
+    held: dict[str, set[str]] = {}
+    every = [node for tree in trees for node in ast.walk(tree)]
+    classes = {node.name for node in every if isinstance(node, ast.ClassDef)}
+    for node in every:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                held.setdefault(_held_as(target), set()).add(_class_made(node.value, classes))
+        elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            held.setdefault(_held_as(node), set())
+        elif isinstance(node, ast.arg):
+            held.setdefault(node.arg, set()).add("")
+    return {name: next(iter(made)) for name, made in held.items() if name and len(made) == 1 and made != {""}}
+
+
+def _held_as(target: ast.expr) -> str:
+    return target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+
+
+def _class_made(value: ast.expr, classes: set[str]) -> str:
+    """`Ema(net)`, `Ema(net) if rank == 0 else None`: the class of the program, "" for anything else."""
+    if isinstance(value, ast.IfExp):
+        ways = [way for way in (value.body, value.orelse) if not isinstance(way, ast.Constant)]
+        return _class_made(ways[0], classes) if len(ways) == 1 else ""
+    name = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
+    return name if name in classes else ""
+
+
 def called_on_self(stmt: ast.AST | None) -> Iterator[str]:
     """Names of the methods that a statement calls as `self.name()`."""
     for part in head(stmt) if stmt else ():
@@ -104,6 +165,18 @@ def called_on_self(stmt: ast.AST | None) -> Iterator[str]:
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
                     yield name
+
+
+def issues(stmt: ast.AST | None, imported: Mapping[str, frozenset[str]]) -> bool:
+    """A plain call of a collective on the default group, `dist.all_reduce(loss)`, as a statement of its own."""
+    call = stmt.value if isinstance(stmt, ast.Expr) else None
+    if not isinstance(call, ast.Call) or any(keyword.arg in ("group", None) for keyword in call.keywords):
+        return False
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    root = _root(call.func) or name
+    # the group may be the third argument, of barrier the first
+    plain = not call.args if name == "barrier" else len(call.args) < 3
+    return plain and name in _COLLECTIVES and {"torch", "distributed"} <= imported.get(root, frozenset())
 
 
 def functions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:

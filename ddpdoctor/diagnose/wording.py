@@ -41,6 +41,7 @@ def step(event: Step | None) -> str:
         EventKind.FORWARD_NO_SYNC: "a forward under no_sync",
         EventKind.BACKWARD: "a backward",
         EventKind.OPTIMIZER_STEP: "an optimizer step",
+        EventKind.NEXT_RAISED: "an exception of the data loader",
     }
     return f"{words.get(event.kind, event.op)} at {place(event.site)}"
 

@@ -48,6 +48,8 @@ class EventKind(Enum):
     FORWARD_NO_SYNC = "forward_no_sync"
     BACKWARD = "backward"
     OPTIMIZER_STEP = "optimizer_step"
+    #: a data iterator raised something else than StopIteration
+    NEXT_RAISED = "next_raised"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ HEAD = struct.Struct("=8sIIQ")
 #: hot words, as positions in the page seen as an array of 8-byte words
 REVISION, HEARTBEAT, MOVED, TEXT_USED = 8, 9, 10, 11
 FORWARDS, FORWARDS_NO_SYNC, BACKWARD_ENTERED, BACKWARD_LEFT, OPTIMIZER_STEPS = 12, 13, 14, 15, 16
+#: how often data iterators raised something else than StopIteration
+LOADER_FAILURES = 17
 #: enough of the file for `peek`
 PEEK_BYTES = 256
 
@@ -71,6 +73,7 @@ EVENT_KINDS = (
     "forward_no_sync",
     "backward",
     "optimizer_step",
+    "next_raised",
 )
 #: flags: asynchronous; tag is set; bits 4-7 of an event hold its call's kind
 ASYNCHRONOUS, TAGGED, KIND_SHIFT = 1, 2, 4

@@ -13,7 +13,7 @@ from . import page as layout
 from .unseen import drop_frame, skip_in_dynamo, stand_in
 from .writer import CALL_KIND, EVENT_KIND, Operation, PageWriter, Slot
 
-NEXT, STOP = EVENT_KIND["next"], EVENT_KIND["stop_iteration"]
+NEXT, STOP, FAILED = EVENT_KIND["next"], EVENT_KIND["stop_iteration"], EVENT_KIND["next_raised"]
 FORWARD, FORWARD_NO_SYNC = EVENT_KIND["forward"], EVENT_KIND["forward_no_sync"]
 BACKWARD, STEP = EVENT_KIND["backward"], EVENT_KIND["optimizer_step"]
 
@@ -82,6 +82,7 @@ def _loader_next(function: Callable[..., Any]) -> Callable[..., Any]:
             raise
         except BaseException as error:
             drop_frame(error)
+            _note_failure(self)
             endings.seen(error)
             raise
         _count_batch(self, 1, NEXT)
@@ -100,6 +101,18 @@ def _count_batch(iterator: Any, column: int, code: int) -> None:
         made_at = getattr(iterator, MADE_AT, None)
         site = page.text(made_at) if made_at else 0
         page.mark(page.loader(site) + column, code, page.slot().thread, site)
+    except state.FAULTS:
+        return
+
+
+def _note_failure(iterator: Any) -> None:
+    """The loader raised instead of delivering: if that is caught, the rank goes on with one batch fewer."""
+    page = state.page
+    if page is None:
+        return
+    try:
+        made_at = getattr(iterator, MADE_AT, None)
+        page.mark(layout.LOADER_FAILURES, FAILED, page.slot().thread, page.text(made_at) if made_at else 0)
     except state.FAULTS:
         return
 

@@ -29,8 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.diagnose import catching, holders, shapes, wording
 from ddpdoctor.diagnose import failure as failures
-from ddpdoctor.diagnose import holders, shapes, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import Failure
 from ddpdoctor.diagnose.rule import Rule
@@ -39,6 +39,7 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.stacks import Site
 
 RULE = Rule(
     code="DD253",
@@ -52,10 +53,28 @@ RULE = Rule(
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    if facts.outcome is Outcome.HANG and facts.masked:
+    masked = [one for one in facts.masked if not _tries_again(facts, one)]
+    if facts.outcome is Outcome.HANG and masked:
         blamed = RankSet.of(rank for story in shapes.stories(facts) for rank in story.culprits)
-        first = min(facts.masked, key=lambda one: (one.victim, one.rank not in blamed, one.time))
+        first = min(masked, key=lambda one: (one.victim, one.rank not in blamed, one.time))
         yield _diagnosis(facts, first)
+
+
+def _tries_again(facts: Facts, one: Failure) -> bool:
+    """The exception is how a loop learns to wait and try again: `except FileExistsError: time.sleep(1)`."""
+    if one.raised is None or facts.wait(one.rank) is not None:
+        return False
+    return any(
+        catching.tries_again(facts.evidence.code, frame, place.line)
+        for frame in facts.stack(one.rank)
+        for place in one.raised.frames
+        if place.file == frame.file and _plain(place) == _plain(frame)
+    )
+
+
+def _plain(frame: Site) -> str:
+    """The function's own name: not every source of frames knows its class."""
+    return frame.function.rpartition(".")[2]
 
 
 def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:

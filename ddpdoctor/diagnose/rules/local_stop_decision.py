@@ -32,10 +32,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, wording
-from ddpdoctor.diagnose.controlflow import Choice, Kind
+from ddpdoctor.diagnose import lostbatch, shapes, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.partingways import Choice, Kind
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.diagnose.special import special
@@ -58,6 +58,8 @@ _SENTINEL = re.compile(r"\bis (not )?None\b")
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
+        if lostbatch.loader_raised(facts, story):
+            continue
         conditions = [choice for choice in story.choices if choice.kind is Kind.CONDITION]
         kinds = {choice.kind for choice in story.choices}
         left = story.shape is Shape.LEFT_LOOP and conditions and Kind.DATA not in kinds

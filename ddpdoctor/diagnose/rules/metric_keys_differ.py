@@ -27,10 +27,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import special, wording
-from ddpdoctor.diagnose.controlflow import Choice
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.partingways import Choice
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.diagnose.special import Special

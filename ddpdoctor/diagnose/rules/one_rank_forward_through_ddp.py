@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, whereabouts, wording
+from ddpdoctor.diagnose import conditions, shapes, whereabouts, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
@@ -54,7 +54,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    condition = shapes.condition_of(facts, called, story.actors, story.others)
+    condition = conditions.condition_of(facts, called, story.actors, story.others)
     sure = story.unique and (condition is not None or len(story.choices) == 1)
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     site = whereabouts.users_line(facts, story.actors, called)

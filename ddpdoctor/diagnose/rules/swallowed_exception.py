@@ -19,7 +19,8 @@ previous ones, or with none, until the others are left without a partner.
 Let the exception end the job, or let all ranks agree on the retry through a collective, outside the `try`.
 
 ## When it is wrong
-The exception itself left no trace: that the work stands in a `try` and nothing else leads past it is why this is said.
+An exception of a DataLoader is seen, and where the rank went on without that batch it is `certain`. Any other left no
+trace: that the work stands in a `try` and nothing else leads past it is why this is said.
 A generator that drops batches silently (DD207) cannot be excluded, so it is `likely`; only where a collective of the
 program's own is left out, and one `except` is the only way past it, is it `certain`.
 
@@ -31,13 +32,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose import catching, lostbatch, shapes, wording
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.flowgraph import Way
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.diagnose.ways import Way
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind
@@ -56,8 +57,34 @@ RULE = Rule(
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
-        if shapes.only_an_exception(story) and story.instead and story.instead.site:
+        loader = lostbatch.loader_raised(facts, story)
+        if loader:
+            yield _of_loader(facts, story, loader)
+        elif shapes.only_an_exception(story) and story.instead and story.instead.site:
             yield _diagnosis(facts, story, story.instead, story.instead.site)
+
+
+def _of_loader(facts: Facts, story: Story, loader: Site) -> Diagnosis:
+    """The data iterator was seen to raise, and the rank went on: somebody caught it."""
+    confidence = weaker(Confidence.CERTAIN if story.unique else Confidence.LIKELY, story.cap)
+    handler = catching.handler_of_next(facts.evidence.code, loader)
+    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        story.blame(confidence),
+        story.culprits,
+        facts.waiting - story.culprits,
+        f"the data loader of {wording.place(loader)} raised on {actors}, which went on without that batch",
+        f"{actors.capitalize()} caught the exception and issued fewer gradient all-reduces than {others}, so all later "
+        f"operations meet the wrong ones: {others} {wording.now(facts, story.others)}, {actors} "
+        f"{wording.now(facts, story.actors)}.",
+        "Do not catch it on one rank: mend or leave out the bad sample in the dataset itself, so that every batch is "
+        "delivered on every rank, or let the exception end the job.",
+        (facts.location(story.culprits, handler or loader), *facts.standing_locations((*story.others, *story.actors))),
+        (f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",),
+    )
 
 
 def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnosis:

@@ -26,10 +26,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import absent, shapes, storekeys, wording
-from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.needs import details, keys, owed, what_for
 from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.partingways import Kind
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.diagnose.standing import Activity, wait_label

@@ -30,11 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, wording
-from ddpdoctor.diagnose.controlflow import Kind
+from ddpdoctor.diagnose import lostbatch, shapes, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.partingways import Kind
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -61,6 +61,8 @@ _FIX = (
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story in shapes.stories(facts):
+        if lostbatch.loader_raised(facts, story):
+            continue  # the batches were there: one was lost in an exception
         if story.shape is Shape.ENDED_EARLY and story.act and story.act.site:
             diagnosis = _diagnosis(facts, story, story.act.site)
             if diagnosis:
@@ -100,7 +102,7 @@ def _fewer_rounds(facts: Facts, story: Story) -> Diagnosis:
 def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis | None:
     short, long = story.actors, story.others
     counts = {rank: _count(facts, rank, loop) for rank in (*short, *long)}
-    agree = _counters_agree(counts, short, long)
+    agree = _counters_agree(counts, short, long) or _ends_in_earlier_epoch(facts, loop, short, long)
     if not agree and all(counts.values()) and not _draws_several(story, loop):
         return None  # as many batches everywhere: something else parted them
     confidence = weaker(Confidence.CERTAIN if agree and story.unique else Confidence.LIKELY, story.cap)
@@ -165,6 +167,31 @@ def _counters_agree(counts: dict[Rank, LoaderCount | None], short: RankSet, long
     return max(c.delivered for c in few) < min(c.delivered for c in many) and (
         min(c.stops for c in few) >= max(1, *(c.stops for c in many))
     )
+
+
+def _ends_in_earlier_epoch(facts: Facts, loop: Site, short: RankSet, long: RankSet) -> bool:
+    """The short side is in a later epoch already: it got fewer batches in the first that is not the same for all."""
+    few, many = ([_epochs(facts, rank, loop) for rank in side] for side in (short, long))
+    if not all(few) or not all(many):
+        return False
+    first = min(len(epochs or ()) for epochs in (*few, *many)) - 1
+    ended, longest = [e[first] for e in few if e], [e[first] for e in many if e]
+    before = {tuple(epochs[:first]) for epochs in (*few, *many) if epochs}
+    return len(before) == 1 and max(ended) < min(longest) and all(len(e or ()) > first + 1 for e in few)
+
+
+def _epochs(facts: Facts, rank: Rank, loop: Site) -> list[int] | None:
+    """Batches of each epoch, the unfinished last one included; None where the history has lost some."""
+    history = facts.histories.get(rank)
+    if history is None or history.truncated:
+        return None
+    found = [0]
+    for step in history.steps:
+        if step.site == loop and step.kind is EventKind.NEXT:
+            found[-1] += 1
+        elif step.site == loop and step.kind is EventKind.STOP_ITERATION:
+            found.append(0)
+    return found
 
 
 def _summary(counts: dict[Rank, LoaderCount | None], short: RankSet, long: RankSet, loop: Site) -> str:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from ddpdoctor.diagnose import shapes
-from ddpdoctor.diagnose.controlflow import Kind
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
+from ddpdoctor.diagnose.partingways import Kind
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.stacks import Site, Thread
 from tests.unit.diagnose.builders import Act, At, Doing, job, raised
