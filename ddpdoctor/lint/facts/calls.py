@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import bases, external, filling, wrapping
+from ddpdoctor.lint.facts import bases, collectives, external, filling, wrapping
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Call, Iteration, Turn
 from ddpdoctor.lint.facts.frame import Frame
@@ -159,10 +159,10 @@ def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: t
         names = names[1:]
     for name, argument in zip(names, node.args, strict=False):
         if name in resets:
-            external.overwrite(frame, argument)
+            collectives.overwrite(frame, argument)
     for keyword in node.keywords:
         if keyword.arg in resets:
-            external.overwrite(frame, keyword.value)
+            collectives.overwrite(frame, keyword.value)
 
 
 def _construct(

@@ -11,6 +11,7 @@ from ddpdoctor.lint.facts.conditions import as_constant
 from ddpdoctor.lint.facts.events import Turn
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.loops import iterated_of
+from ddpdoctor.lint.facts.sources import environment
 from ddpdoctor.lint.facts.text import text_of
 from ddpdoctor.lint.facts.things import Items, Listed, Made, Table
 from ddpdoctor.lint.facts.trace import Loop
@@ -80,8 +81,6 @@ def subscript(analysis: Analysis, frame: Frame, node: Any) -> Value:
     index = analysis.evaluate(frame, node.slice)
     key, thing = index.constant, owner.thing
     if isinstance(thing, Made) and thing.path == "os.environ":
-        from ddpdoctor.lint.facts.names import environment
-
         return environment(key) or unknown("environ", str(key))
     if isinstance(thing, Items) and isinstance(key, int) and -len(thing.items) <= key < len(thing.items):
         return thing.items[key]

@@ -16,12 +16,8 @@ from ddpdoctor.lint.facts.things import (
     LocalModule,
 )
 from ddpdoctor.lint.facts.values import (
-    LOCAL_RANK_NUMBERS,
-    RANK_NUMBERS,
-    WORLD,
     Value,
     const,
-    lift,
     of_thing,
     unknown,
 )
@@ -30,17 +26,6 @@ if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
 
 _BUILTINS = frozenset(dir(builtins))
-
-
-def environment(name: object) -> Value | None:
-    """A launcher's variable, as the text that `os.environ` holds."""
-    if name == "RANK":
-        return lift("text", str, (RANK_NUMBERS,))
-    if name == "LOCAL_RANK":
-        return lift("text", str, (LOCAL_RANK_NUMBERS,))
-    if name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"):
-        return const(str(WORLD)).tagged("world")
-    return None
 
 
 def lookup(analysis: Analysis, frame: Frame, name: str) -> Value:

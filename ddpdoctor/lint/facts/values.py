@@ -71,6 +71,10 @@ class Value(NamedTuple):
         return self._replace(tags=self.tags | frozenset(tags))
 
 
+#: arguments that are given by name
+Keywords = tuple[tuple[str, Value], ...]
+
+
 NO_TAGS: frozenset[str] = frozenset()
 
 
@@ -110,6 +114,8 @@ ORIGIN = frozenset({"ddp", "bypass"})
 MODEL = frozenset({"wrapped", "inner"})
 #: why data differs between ranks
 REASONS = frozenset({"batch", "time", "shard", "own", "random", "file"})
+#: tags of data that what is computed from it has as well
+DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file"}
 #: tags that outlive arithmetic
 STICKY = ORIGIN | REASONS | {"rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file"}
 

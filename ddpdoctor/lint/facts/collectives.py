@@ -1,0 +1,109 @@
+"""Collective operations: of which group, and what they leave the same on every rank."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.facts import frameworks, vocabulary
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.results import made_by
+from ddpdoctor.lint.facts.things import GroupOf, Items, Site
+from ddpdoctor.lint.facts.trace import Op
+from ddpdoctor.lint.facts.values import (
+    ORIGIN,
+    WORLD,
+    Keywords,
+    Symbol,
+    Taint,
+    Value,
+    of_thing,
+    unknown,
+)
+from ddpdoctor.lint.facts.vocabulary import Collective
+
+
+def group_members(group: Value | None) -> tuple[int, ...] | str | None:
+    """Members of a group argument: None for the default group, "unknown" where they cannot be told."""
+    if group is None or (group.known and group.constant is None):
+        return None
+    if isinstance(group.thing, GroupOf):
+        return group.thing.members if group.thing.members is not None else "unknown"
+    return "unknown"
+
+
+def enter_collective(
+    frame: Frame, path: str, spec: Collective, args: tuple[Value, ...], keywords: Keywords, site: Site, node: ast.Call
+) -> Value:
+    group = next((v for k, v in keywords if k in ("group", "process_group")), None)
+    if group is None and 0 <= spec.group < len(args):
+        group = args[spec.group]
+    members = group_members(group)
+    if any(k in ("*", "**") for k, _ in keywords) and group is None:
+        members = "unknown"
+    if not spec.pairwise and not isinstance(members, str):
+        if spec.op == "new_group" and _synchronises_locally(keywords):
+            pass
+        elif any(k == "no_dist" and v.constant is not False for k, v in keywords):
+            pass  # a checkpoint that each process saves by itself
+        else:
+            frame.out.append(Op(spec.op, members, site))
+    if isinstance(members, (tuple, type(None))):
+        for position, name in spec.overwrites:
+            _overwrite_argument(frame, node, position, name)
+    if spec.op == "new_group":
+        return _new_group(path, args, keywords, site)
+    if path in vocabulary.WRAPPERS:
+        value = made_by(path, args, keywords, site, node)
+        return value.tagged("ddp", "wrapped")
+    if spec.returns_uniform and members is None:
+        return Value((unknown("result", site, id(node)).atoms[0]._replace(taint=Taint.UNIFORM),), Taint.UNIFORM)
+    return made_by(path, args, keywords, site, node)._replace(tags=frozenset())
+
+
+def _synchronises_locally(keywords: Keywords) -> bool:
+    return any(k == "use_local_synchronization" and v.constant is not False for k, v in keywords)
+
+
+def _new_group(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site) -> Value:
+    ranks = args[0] if args else next((v for k, v in keywords if k == "ranks"), None)
+    if ranks is None or (ranks.known and ranks.constant is None):
+        return of_thing(GroupOf(tuple(range(WORLD))) if path.endswith(".new_group") else GroupOf(None), site)
+    members: tuple[int, ...] | None = None
+    items = ranks.thing.items if isinstance(ranks.thing, Items) else None
+    if items is not None and all(isinstance(i.constant, int) for i in items):
+        members = tuple(i.constant for i in items)
+    return of_thing(GroupOf(members), site)
+
+
+def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str) -> None:
+    argument = node.args[position] if position < len(node.args) else None
+    if argument is None:
+        argument = next((k.value for k in node.keywords if k.arg == name), None)
+    if argument is not None:
+        overwrite(frame, argument)
+
+
+def overwrite(frame: Frame, argument: ast.expr) -> None:
+    """After a collective the variable holds the same on every rank."""
+    if isinstance(argument, (ast.List, ast.Tuple)):
+        for element in argument.elts:
+            overwrite(frame, element)
+    if isinstance(argument, ast.Attribute) and isinstance(argument.value, ast.Name):
+        owner = frame.env.get(argument.value.id)
+        atom = owner.atoms[0] if owner is not None and len(owner.atoms) == 1 else None
+        if isinstance(atom, Symbol):
+            frame.stores[(atom.key, argument.attr)] = unknown("reduced", id(argument), taint=Taint.UNIFORM)
+    if isinstance(argument, ast.Name):
+        symbol = unknown("reduced", id(argument), taint=Taint.UNIFORM)
+        before = frame.env.get(argument.id)
+        tags = before.tags & ORIGIN if before is not None else frozenset()
+        frame.env[argument.id] = symbol._replace(tags=tags)
+        if frame.function is not None and any(p.arg == argument.id for p in frame.function.parameters):
+            frame.resets.add(argument.id)
+
+
+def enter_method(frame: Frame, spec: Collective, site: Site) -> Value:
+    """A collective method of a framework's object; a backward under `no_sync` shares nothing."""
+    if not (spec.op.startswith("backward") and frameworks.UNSHARED & set(frame.withs)):
+        frame.out.append(Op(spec.op, None, site))
+    return unknown("result", site, taint=Taint.UNIFORM if spec.returns_uniform else Taint.UNKNOWN)

@@ -1,0 +1,64 @@
+"""Functions of the project that a call starts: in new processes, or with options as their arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ddpdoctor.lint.facts import frameworks
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.things import Items
+from ddpdoctor.lint.facts.values import (
+    RANK_NUMBERS,
+    Keywords,
+    Value,
+    const,
+)
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+
+SPAWNED = RANK_NUMBERS.tagged("spawned")
+
+
+def started(analysis: Analysis, frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords) -> None:
+    """Functions of the project that the call starts."""
+    if path in frameworks.SPAWNING:
+        _spawn(analysis, frame, frameworks.SPAWNING[path], args, keywords)
+    elif path in frameworks.STARTING and args:
+        start(analysis, frame, args[0], [])
+    elif path.endswith(".Process") and path.startswith(("torch.multiprocessing", "multiprocessing")):
+        _process(analysis, frame, keywords)
+
+
+def _spawn(
+    analysis: Analysis, frame: Frame, places: tuple[int, int], args: tuple[Value, ...], keywords: Keywords
+) -> None:
+    named = dict(keywords)
+    target = args[places[0]] if len(args) > places[0] else named.get("fn")
+    given = args[places[1]] if len(args) > places[1] else named.get("args")
+    if target is not None:
+        start(analysis, frame, target, [SPAWNED, *_items(given)])
+
+
+def start(analysis: Analysis, frame: Frame, target: Value, args: list[Value]) -> None:
+    """A function that something outside the project calls: in new processes, or with options as its arguments."""
+    from ddpdoctor.lint.facts.calls import spawn
+
+    spawn(analysis, frame, target, args)
+
+
+def _items(given: Value | None) -> list[Value]:
+    if given is None:
+        return []
+    if isinstance(given.thing, Items):
+        return list(given.thing.items)
+    return [const(c) for c in given.constant] if isinstance(given.constant, tuple) else []
+
+
+def _process(analysis: Analysis, frame: Frame, keywords: Keywords) -> None:
+    from ddpdoctor.lint.facts.calls import spawn
+
+    target = next((v for k, v in keywords if k == "target"), None)
+    args = _items(next((v for k, v in keywords if k == "args"), None))
+    if target is not None:
+        spawn(analysis, frame, target, [RANK_NUMBERS if "index" in a.tags else a for a in args])
