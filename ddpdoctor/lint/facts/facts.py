@@ -8,7 +8,8 @@ from functools import cached_property
 
 from ddpdoctor.lint.facts import disk
 from ddpdoctor.lint.facts.analysis import Analysis, site_of
-from ddpdoctor.lint.facts.compare import Divergence, divergences
+from ddpdoctor.lint.facts.compare import divergences
+from ddpdoctor.lint.facts.divergence import Divergence
 from ddpdoctor.lint.facts.events import Call, Iteration
 from ddpdoctor.lint.facts.modules import Module
 from ddpdoctor.lint.facts.nodes import parents

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.facts import vocabulary
-from ddpdoctor.lint.facts.compare import Divergence
+from ddpdoctor.lint.facts.divergence import Divergence
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt

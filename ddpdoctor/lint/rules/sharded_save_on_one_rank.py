@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import vocabulary
-from ddpdoctor.lint.facts.compare import place, proof
+from ddpdoctor.lint.facts.divergence import place, proof
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Made
