@@ -6,10 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from ddpdoctor.lint.facts import filling
-from ddpdoctor.lint.facts.frame import Frame, decided_by
+from ddpdoctor.lint.facts.frame import Frame, choose, decided_by, left_alone
 from ddpdoctor.lint.facts.things import Instance, Items
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
+    WORLD,
     Taint,
     Value,
     asserted,
@@ -94,8 +95,13 @@ def _store_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, 
     key = symbol_key(owner)
     if key is None:
         return
-    known = frame.stores.get((key, name))
-    if known is not None and known != value and frame.mask != EVERY_RANK:
-        value = unknown("stored", key, name, tags=value.tags)
+    if frame.mask != EVERY_RANK:
+        known = frame.stores.get((key, name))
+        if known is not None and known != value:
+            value = choose((), value, frame.mask, known, EVERY_RANK & ~frame.mask, ("stored", key, name))
+        elif known is None:
+            untouched = left_alone(key, name)
+            atoms = tuple(value.at(r) if frame.mask & 1 << r else untouched for r in range(WORLD))
+            value = Value(atoms, Taint.RANK, value.thing, value.tags)
     frame.stores[(key, name)] = value
     analysis.heap[(key, name)] = value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts import frameworks, vocabulary, wrapping
 from ddpdoctor.lint.facts.classes import find_method, mro
-from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.frame import Frame, filled_up, left_alone
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
 from ddpdoctor.lint.facts.names import NEVER_LOCAL, global_value, imported
 from ddpdoctor.lint.facts.nodes import walk
@@ -24,7 +24,11 @@ from ddpdoctor.lint.facts.things import (
 )
 from ddpdoctor.lint.facts.values import (
     LOCAL_RANK_NUMBERS,
+    NO_TAGS,
     ORIGIN,
+    WORLD,
+    Atom,
+    Symbol,
     Taint,
     Value,
     const,
@@ -187,7 +191,10 @@ def instance_value(analysis: Analysis, frame: Frame, owner: Value, thing: Instan
 
     key = symbol_key(owner)
     if key is not None and (key, name) in frame.stores:
-        return frame.stores[(key, name)]
+        here = frame.stores[(key, name)]
+        if left_alone(key, name) in here.atoms:
+            here = filled_up(here, key, name, _stored(analysis, owner, thing, name, elsewhere=True))
+        return _whole(here, key, name)
     if key is not None and name not in thing.info.stores and bases.has_fields(thing.info):
         given = analysis.heap.get((key, name))
         if given is not None:
@@ -201,7 +208,19 @@ def instance_value(analysis: Analysis, frame: Frame, owner: Value, thing: Instan
     return value
 
 
-def _stored(analysis: Analysis, owner: Value, thing: Instance, name: str) -> Value | None:
+def _whole(value: Value, key: int, name: str) -> Value:
+    """An object that only some ranks have stored, where it is not known what the others have."""
+    if value.thing is None or left_alone(key, name) not in value.atoms:
+        return value
+    return of_thing(value.thing, key, name)._replace(tags=value.tags | {"maybe"})
+
+
+def _stored(
+    analysis: Analysis, owner: Value, thing: Instance, name: str, *, elsewhere: bool = False
+) -> Value | None:  # fmt: skip
+    """What the methods store; `elsewhere`: those that do not run just now."""
+    from ddpdoctor.lint.facts.analysis import symbol_key
+
     values: list[Value] = []
     running = False
     for info in mro(analysis, thing.info):
@@ -218,16 +237,42 @@ def _stored(analysis: Analysis, owner: Value, thing: Instance, name: str) -> Val
             break
     if not values:
         return None
+    me = symbol_key(owner)
     first = values[0]
-    if running and all(v.known for v in values):
+    if running and not elsewhere and all(v.known for v in values):
         return unknown("attribute", id(thing.info), name)
     if all(v == first for v in values[1:]):
-        return first
+        return first if me is None else _whole(first, me, name)
+    by_rank = _by_rank(owner, thing, name, values)
+    if by_rank is not None:
+        return by_rank
     informative = [v for v in values if v.thing is not None or len(v.atoms) > 1]
     stand_ins = [v for v in values if v.known and len(v.atoms) == 1 and v.constant in (None, 0, -1)]
     if len(informative) == 1 and len(stand_ins) == len(values) - 1:
         return informative[0].tagged("maybe")
     return unknown("attribute", id(thing.info), name)
+
+
+def _by_rank(owner: Value, thing: Instance, name: str, values: list[Value]) -> Value | None:
+    """An attribute that only some ranks change: one constant on the others."""
+    from ddpdoctor.lint.facts.analysis import symbol_key
+
+    key = symbol_key(owner)
+    things = [v for v in values if v.thing is not None]
+    if key is None or all(len(v.atoms) == 1 for v in values) or len(things) > 1:
+        return None
+    if things and len(things[0].atoms) == 1:
+        return None
+    untouched = left_alone(key, name)
+    atoms: list[Atom] = []
+    for rank in range(WORLD):
+        stored = {v.at(rank) for v in values} - {untouched}
+        symbol = Symbol(hash(("attribute", id(thing.info), name)), Taint.UNKNOWN)
+        atoms.append(stored.pop() if len(stored) == 1 else symbol)
+    if all(isinstance(a, Symbol) for a in atoms):
+        return None
+    tags = NO_TAGS.union(*(v.tags for v in values))
+    return Value(tuple(atoms), Taint.RANK, things[0].thing, tags | {"maybe"}) if things else per_rank(atoms, tags)
 
 
 def _stores_of(analysis: Analysis, owner: Value, thing: Instance, method: FunctionInfo) -> dict[str, Value]:

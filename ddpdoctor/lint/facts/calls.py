@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.lint.facts import bases, collectives, external, filling, wrapping
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Call, Iteration, Turn
-from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.frame import Frame, filled_up
 from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Made, Method, Site, Table
 from ddpdoctor.lint.facts.trace import Scope
 from ddpdoctor.lint.facts.values import ORIGIN, Symbol, Taint, Value, join_tags, of_thing, unknown
@@ -141,6 +141,7 @@ def follow(
     for key, stored in outcome.stores.items():
         mine = isinstance(own, Symbol) and key[0] == own.key and node is not None
         value = chosen_here(frame, node, stored) if mine and node is not None else stored
+        value = filled_up(value, *key, frame.stores.get(key))
         frame.stores[key] = value
         analysis.heap[key] = value
     if node is not None and outcome.resets:

@@ -145,6 +145,24 @@ def choose(
     return value.tagged("local-choice", *(reasons & REASONS)) if local else value.tagged(*(reasons & _FILES))
 
 
+def left_alone(key: int, name: str) -> Symbol:
+    """What an attribute is on ranks that do not store it here: what it was before."""
+    return Symbol(hash(("left alone", key, name)), Taint.UNKNOWN)
+
+
+def filled_up(value: Value, key: int, name: str, before: Value | None) -> Value:
+    """A stored attribute with what it was before on the ranks that did not store it."""
+    untouched = left_alone(key, name)
+    if before is None or untouched not in value.atoms or (before.thing is not None and value.thing is not None):
+        return value
+    if before.thing is not None:
+        return unknown("stored", key, name, tags=value.tags)
+    atoms = [before.at(r) if value.at(r) == untouched else value.at(r) for r in range(WORLD)]
+    if value.thing is None:
+        return per_rank(atoms, value.tags)
+    return Value(tuple(atoms), Taint.RANK, value.thing, value.tags | {"maybe"})
+
+
 def _not_stand_in(value: Value, stand_in: Value) -> Value | None:
     """`value` where `stand_in` is what a run without process group uses in its place."""
     if stand_in.known and len(stand_in.atoms) == 1 and any(stand_in.atoms[0] is s for s in _STAND_INS):
