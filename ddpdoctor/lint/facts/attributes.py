@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import frameworks, vocabulary, wrapping
+from ddpdoctor.lint.facts import frameworks, spellings, vocabulary, wrapping
 from ddpdoctor.lint.facts.classes import find_method, mro
 from ddpdoctor.lint.facts.frame import Frame, filled_up, left_alone
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
@@ -67,7 +67,7 @@ def attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, node: a
 
 
 def _external_attribute(analysis: Analysis, frame: Frame, path: str, name: str, node: ast.AST) -> Value:
-    full = vocabulary.canonical(f"{path}.{name}")
+    full = spellings.canonical(f"{path}.{name}")
     if full == "os.environ":
         return of_thing(Made("os.environ", Site("", 0, 0, 0, 0)))
     if full in ("torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD"):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.classes import external_bases, mro
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.things import Class, Function, Instance, Made
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Keywords = tuple[tuple[str, Value], ...]
 
 #: classes of torch whose constructor arguments are read off a subclass as well
-_FOLLOWED = frozenset({vocabulary.LOADER, vocabulary.SAMPLER})
+_FOLLOWED = frozenset({spellings.LOADER, spellings.SAMPLER})
 #: under which an object keeps the call of its base's constructor
 _BASE = "super()"
 

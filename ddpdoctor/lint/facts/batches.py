@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.things import Instance, Items, Made
 from ddpdoctor.lint.facts.values import Taint, Value, unknown
 
@@ -12,7 +12,7 @@ _BY_RANK = frozenset({"rank", "local_rank", "world", "shard", "block", "prepared
 def same_everywhere(over: Value) -> bool:
     """Every rank goes through all of the data in one order: evaluation that each rank repeats for itself."""
     made = over.thing
-    if not isinstance(made, Made) or made.path != vocabulary.LOADER or made.opaque or over.tags & _BY_RANK:
+    if not isinstance(made, Made) or made.path != spellings.LOADER or made.opaque or over.tags & _BY_RANK:
         return False
     shuffle = made.argument(2, "shuffle")
     chosen = (made.argument(3, "sampler"), made.argument(4, "batch_sampler"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo
 from ddpdoctor.lint.facts.names import global_value
 from ddpdoctor.lint.facts.things import (
@@ -70,5 +70,5 @@ def external_bases(analysis: Analysis, info: ClassInfo) -> set[str]:
                 node = node.value
             if isinstance(node, ast.Name):
                 target = current.module.imports.get(node.id, node.id)
-                names.add(vocabulary.canonical(".".join([target, *parts])))
+                names.add(spellings.canonical(".".join([target, *parts])))
     return names

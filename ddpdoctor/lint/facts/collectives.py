@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts import frameworks, vocabulary
+from ddpdoctor.lint.facts import collective_table, frameworks
+from ddpdoctor.lint.facts.collective_table import Collective
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.results import made_by
 from ddpdoctor.lint.facts.things import GroupOf, Items, Site
@@ -19,7 +20,6 @@ from ddpdoctor.lint.facts.values import (
     of_thing,
     unknown,
 )
-from ddpdoctor.lint.facts.vocabulary import Collective
 
 
 def group_members(group: Value | None) -> tuple[int, ...] | str | None:
@@ -52,7 +52,7 @@ def enter_collective(
             _overwrite_argument(frame, node, position, name)
     if spec.op == "new_group":
         return _new_group(path, args, keywords, site)
-    if path in vocabulary.WRAPPERS:
+    if path in collective_table.WRAPPERS:
         value = made_by(path, args, keywords, site, node)
         return value.tagged("ddp", "wrapped")
     if spec.returns_uniform and members is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from enum import Enum
 
-from ddpdoctor.lint.facts import loaders, vocabulary
+from ddpdoctor.lint.facts import loaders, spellings
 from ddpdoctor.lint.facts.events import Call, Turn
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Instance, Made
@@ -45,7 +45,7 @@ def _sampler(receiver: Value | None) -> Made | None:
     """The sampler that is told, where that is sure."""
     thing = receiver.thing if receiver is not None else None
     made = thing.base if isinstance(thing, Instance) else thing
-    return made if isinstance(made, Made) and made.path == vocabulary.SAMPLER else None
+    return made if isinstance(made, Made) and made.path == spellings.SAMPLER else None
 
 
 def _calls(facts: ModuleFacts) -> dict[int, list[Call | None]]:

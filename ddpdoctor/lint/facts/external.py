@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import dice, disk, filling, vocabulary, wrapping
+from ddpdoctor.lint.facts import collective_table, dice, disk, filling, spellings, wrapping
 from ddpdoctor.lint.facts.collectives import enter_collective
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.methods import method_called
@@ -45,9 +45,9 @@ def _function(
     analysis: Analysis, frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, site: Site,
     node: ast.Call,
 ) -> Value:  # fmt: skip
-    collective = vocabulary.COLLECTIVES.get(path)
+    collective = collective_table.COLLECTIVES.get(path)
     if collective is not None:
-        if path in vocabulary.WRAPPERS:
+        if path in collective_table.WRAPPERS:
             module = args or tuple(v for k, v in keywords if k == "module")
             wrapping.remember(analysis, frame, module, node, site)
         return enter_collective(frame, path, collective, args, keywords, site, node)
@@ -79,6 +79,6 @@ def _function(
 
 def _deepspeed(args: tuple[Value, ...], keywords: Keywords, site: Site, node: ast.Call) -> Value:
     """(engine, optimizer, loader, scheduler)"""
-    engine = of_thing(Made(vocabulary.ENGINE, site, args, keywords, node), vocabulary.ENGINE, site)
+    engine = of_thing(Made(spellings.ENGINE, site, args, keywords, node), spellings.ENGINE, site)
     rest = (unknown("deepspeed", site, name) for name in ("optimizer", "loader", "scheduler"))
     return of_thing(Items((engine, *rest)), "deepspeed.initialize", site)

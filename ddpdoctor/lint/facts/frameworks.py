@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ddpdoctor.lint.facts.collective_table import Collective
+from ddpdoctor.lint.facts.spellings import ENGINE, FSDP, canonical
 from ddpdoctor.lint.facts.things import Made, Site
 from ddpdoctor.lint.facts.values import LOCAL_RANK_NUMBERS, RANK_NUMBERS, WORLD_NUMBER, Taint, Value, of_thing, unknown
-from ddpdoctor.lint.facts.vocabulary import ENGINE, FSDP, Collective, canonical
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis

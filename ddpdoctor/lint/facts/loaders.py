@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts import sharing, vocabulary
+from ddpdoctor.lint.facts import sharing, spellings
 from ddpdoctor.lint.facts.attributes import instance_value
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Turn
@@ -17,7 +17,7 @@ from ddpdoctor.lint.facts.values import Value
 
 def loader_of(value: Value | None) -> Made | None:
     """The `DataLoader(...)` that a value is, also as an object of a subclass."""
-    return _extended(value, vocabulary.LOADER)
+    return _extended(value, spellings.LOADER)
 
 
 def _extended(value: Value | None, path: str) -> Made | None:
@@ -27,7 +27,7 @@ def _extended(value: Value | None, path: str) -> Made | None:
 
 def sampler_of(value: Value | None) -> Made | None:
     """The DistributedSampler of a loader, also inside a BatchSampler."""
-    return _extended(given_sampler(value), vocabulary.SAMPLER)
+    return _extended(given_sampler(value), spellings.SAMPLER)
 
 
 def given_sampler(value: Value | None) -> Value | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ddpdoctor.lint.facts import batches, filling, vocabulary
+from ddpdoctor.lint.facts import batches, filling, spellings
 from ddpdoctor.lint.facts.assignments import assign
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Iteration, Turn
@@ -162,11 +162,11 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
         if thing.path == "builtins.zip" and thing.args:
             inner, element = iterated_of(thing.args[0])
             return inner, element if element is None or "batch" in element.tags else None
-        if thing.path == vocabulary.LOADER:
+        if thing.path == spellings.LOADER:
             return over, unknown("batch", thing.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
         if thing.path == "builtins.range":
             return over, unknown("index", thing.site, tags=frozenset({"index"}))
-    if isinstance(thing, Instance) and thing.base is not None and thing.base.path == vocabulary.LOADER:
+    if isinstance(thing, Instance) and thing.base is not None and thing.base.path == spellings.LOADER:
         return over, unknown("batch", thing.base.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
     return over, filling.element_of(over, "any")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import dice, disk, frameworks, vocabulary
+from ddpdoctor.lint.facts import collective_table, dice, disk, frameworks, vocabulary
 from ddpdoctor.lint.facts.collectives import enter_method
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.sources import FIRST, variable
@@ -44,7 +44,7 @@ def method_called(
         if known is not None:
             return known
     found = disk.method(frame, method, receiver, args, site) or dice.method(receiver, method, args)
-    spec = vocabulary.DUCK_METHODS.get(method)
+    spec = collective_table.DUCK_METHODS.get(method)
     if isinstance(thing, Instance):
         spec = frameworks.inherited(analysis, thing.info, method, keywords) or spec
     if spec is not None:
@@ -95,7 +95,7 @@ def _made_method(
     if thing.path.endswith("ArgumentParser") and method in ("parse_args", "parse_known_args"):
         namespace = of_thing(Namespace(site), site)
         return namespace if method == "parse_args" else of_thing(Items((namespace, unknown("rest", site))))
-    if method == "__call__" and (thing.path in vocabulary.WRAPPERS or thing.path in frameworks.FORWARDING):
+    if method == "__call__" and (thing.path in collective_table.WRAPPERS or thing.path in frameworks.FORWARDING):
         local = any(v.taint is Taint.RANK_LOCAL for v in args)
         tags = frozenset({"ddp"}) | frozenset(t for v in args for t in v.tags & DATA)
         return unknown("forward", site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)

@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import collective_table, spellings, vocabulary
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import Binding, ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.things import (
@@ -87,8 +87,8 @@ def _global(analysis: Analysis, module: Module, name: str) -> Value | None:
             value = global_value(analysis, found, name)
             if value is not None:
                 return value
-        path = vocabulary.canonical(f"{star}.{name}")
-        if path in vocabulary.COLLECTIVES:
+        path = spellings.canonical(f"{star}.{name}")
+        if path in collective_table.COLLECTIVES:
             return of_thing(External(path))
     return None
 
@@ -118,8 +118,8 @@ def _binding(analysis: Analysis, module: Module, binding: Binding) -> Value:
 
 def imported(analysis: Analysis, module: Module, target: str) -> Value:
     """An absolute dotted target: of this project when its own files have it, else external."""
-    path = vocabulary.canonical(target)
-    if path in vocabulary.COLLECTIVES or path in vocabulary.RANK_CALLS or path.split(".")[0] in NEVER_LOCAL:
+    path = spellings.canonical(target)
+    if path in collective_table.COLLECTIVES or path in vocabulary.RANK_CALLS or path.split(".")[0] in NEVER_LOCAL:
         return of_thing(External(path))
     local = analysis.project.find(target, module)
     if local is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import collective_table
 from ddpdoctor.lint.facts.divergence import Divergence
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Site
@@ -18,7 +18,7 @@ def severity(facts: ModuleFacts, item: Divergence) -> Severity | None:
     """Error where ranks surely can part, warning where it is likely; None for a file that nobody writes meanwhile."""
     if not item.local or item.branch.tags & PROVEN:
         return Severity.ERROR
-    if len(item.branch.truth) > 1 and (" in " in item.branch.text or item.op.op not in vocabulary.PLAIN):
+    if len(item.branch.truth) > 1 and (" in " in item.branch.text or item.op.op not in collective_table.PLAIN):
         # members of some group, in an operation of a group that is not known
         return None
     if asks_for_file(item.branch) and "own-file" not in item.branch.tags and written(facts, item.branch) is None:

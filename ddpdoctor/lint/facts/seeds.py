@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.things import Site
@@ -72,7 +72,7 @@ def seeds_elsewhere(facts: ModuleFacts) -> bool:
 
 def data_parallel(facts: ModuleFacts) -> bool:
     """A model is wrapped for data-parallel training."""
-    return bool(facts.named(*DDP_PATHS)) or bool(facts.named(vocabulary.FSDP))
+    return bool(facts.named(*DDP_PATHS)) or bool(facts.named(spellings.FSDP))
 
 
 def trains(facts: ModuleFacts) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.things import Instance, Made
 from ddpdoctor.lint.facts.values import Value
 
@@ -30,13 +30,13 @@ def shared(one: Value, two: Value) -> Value | None:
     if a is None or b is None:
         return None
     for made, other, value in ((a, b, one), (b, a, two)):
-        if made.path == vocabulary.SAMPLER and other.path in _PLAIN:
+        if made.path == spellings.SAMPLER and other.path in _PLAIN:
             return value.tagged("maybe")
-        if made.path == other.path == vocabulary.LOADER and _shares(made) and not _shares(other):
+        if made.path == other.path == spellings.LOADER and _shares(made) and not _shares(other):
             return value.tagged("maybe")
     return None
 
 
 def _shares(loader: Made) -> bool:
     made = made_of(given_sampler(loader))
-    return made is not None and made.path == vocabulary.SAMPLER
+    return made is not None and made.path == spellings.SAMPLER

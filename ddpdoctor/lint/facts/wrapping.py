@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import collective_table
 from ddpdoctor.lint.facts.events import Access, Guard
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.nodes import walk
@@ -31,7 +31,7 @@ class Wrap(NamedTuple):
 def wrapper_of(value: Value | None) -> Made | None:
     """The DDP object that a value surely is."""
     thing = value.thing if value is not None else None
-    if value is None or not isinstance(thing, Made) or thing.path not in vocabulary.WRAPPERS:
+    if value is None or not isinstance(thing, Made) or thing.path not in collective_table.WRAPPERS:
         return None
     return thing if "maybe" not in value.tags else None
 

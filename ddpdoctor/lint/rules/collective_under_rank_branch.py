@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import collective_table
 from ddpdoctor.lint.facts.divergence import place, proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
@@ -47,7 +47,7 @@ from ddpdoctor.model.finding import Finding, Severity
 RULE = LintRule("DD111", "collective-under-rank-branch", Severity.ERROR, ("DD203",))
 
 #: operations that DD117 and DD175 tell of
-_ELSEWHERE = vocabulary.SAVING | {"new_group"}
+_ELSEWHERE = collective_table.SAVING | {"new_group"}
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

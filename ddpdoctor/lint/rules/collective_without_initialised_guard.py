@@ -42,7 +42,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, vocabulary
+from ddpdoctor.lint.facts import blocks, collective_table
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Site
@@ -90,9 +90,9 @@ def _starts_others(facts: ModuleFacts) -> bool:
 
 
 def _needs_group(call: Call) -> bool:
-    if call.path in vocabulary.WRAPPERS:
+    if call.path in collective_table.WRAPPERS:
         return True
-    spec = vocabulary.COLLECTIVES.get(call.path)
+    spec = collective_table.COLLECTIVES.get(call.path)
     mine = call.path.startswith(_C10D) and call.path.count(".") == 2
     return mine and spec is not None and spec.op not in ("init_process_group", "send", "recv", "isend", "irecv")
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import collective_table
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Made
@@ -45,7 +45,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Moves of a wrapped model; device_ids that is a bare number."""
     for call in facts.methods("to", "cuda"):
         thing = call.receiver.thing if call.receiver is not None else None
-        if isinstance(thing, Made) and thing.path in vocabulary.WRAPPERS and _moves(call):
+        if isinstance(thing, Made) and thing.path in collective_table.WRAPPERS and _moves(call):
             assert call.receiver is not None
             if "maybe" not in call.receiver.tags:
                 message = "the model is already wrapped: move it to its device before DistributedDataParallel(...)"

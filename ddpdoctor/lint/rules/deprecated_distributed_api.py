@@ -35,7 +35,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, vocabulary
+from ddpdoctor.lint.facts import devices, spellings
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.modules import Module
@@ -87,7 +87,7 @@ def _old_name(facts: ModuleFacts, node: ast.AST) -> Iterator[Finding | None]:
 
 def _found(facts: ModuleFacts, path: str) -> tuple[str, Rename] | None:
     """The old name that a dotted name is or lies in, with what it has become."""
-    full = vocabulary.canonical(path)
+    full = spellings.canonical(path)
     while full.startswith("torch.distributed."):
         found = renamed(full, facts.torch_version)
         if found is not None:
@@ -109,7 +109,7 @@ def _dotted(module: Module, node: ast.AST) -> str:
 
 def _part(module: Module, node: ast.Attribute, old: str) -> ast.Attribute:
     """`dist.reduce_op` of `dist.reduce_op.SUM`."""
-    while isinstance(node.value, ast.Attribute) and vocabulary.canonical(_dotted(module, node)) != old:
+    while isinstance(node.value, ast.Attribute) and spellings.canonical(_dotted(module, node)) != old:
         node = node.value
     return node
 

@@ -41,7 +41,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import vocabulary, wrapping
+from ddpdoctor.lint.facts import collective_table, wrapping
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Made, Method
 from ddpdoctor.lint.facts.values import Value
@@ -111,7 +111,7 @@ def _trains_on(facts: ModuleFacts, made: Made, index: int) -> bool:
     unused = made.keyword("find_unused_parameters")
     if (unused is not None and unused.constant is not False) or made.opaque:
         return False
-    if any(c.index > index for path in vocabulary.WRAPPERS for c in facts.named(path)):
+    if any(c.index > index for path in collective_table.WRAPPERS for c in facts.named(path)):
         return False
     return any(c.index > index and not c.context.no_grad for c in facts.methods("backward"))
 
@@ -157,5 +157,5 @@ def _is_layer(path: str) -> bool:
 
 
 def _trains_on_new(facts: ModuleFacts, index: int) -> bool:
-    wrapped_again = any(c.index > index for path in vocabulary.WRAPPERS for c in facts.named(path))
+    wrapped_again = any(c.index > index for path in collective_table.WRAPPERS for c in facts.named(path))
     return not wrapped_again and any(c.index > index for c in facts.methods("backward"))

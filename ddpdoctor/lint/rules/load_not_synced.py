@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import vocabulary, wrapping
+from ddpdoctor.lint.facts import collective_table, wrapping
 from ddpdoctor.lint.facts.analysis import symbol_key
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
@@ -66,7 +66,7 @@ def _after_wrap(facts: ModuleFacts, call: Call) -> bool:
     if wrapping.is_wrapped(receiver) or "inner" in receiver.tags:
         return True
     key = symbol_key(receiver)
-    before = (c for path in vocabulary.WRAPPERS for c in facts.named(path) if c.index < call.index)
+    before = (c for path in collective_table.WRAPPERS for c in facts.named(path) if c.index < call.index)
     return key is not None and any(c.args and symbol_key(c.args[0]) == key for c in before)
 
 

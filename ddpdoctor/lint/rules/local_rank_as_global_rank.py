@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, vocabulary
+from ddpdoctor.lint.facts import devices, spellings
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.values import LOCAL_RANK_NUMBERS, Value
@@ -50,7 +50,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if _local(call.argument(4, "rank")) and not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node: on a second node this rank is taken, pass the global rank"
             yield facts.finding(RULE, call.site, message)
-    for call in facts.named(vocabulary.SAMPLER):
+    for call in facts.named(spellings.SAMPLER):
         replicas = call.argument(1, "num_replicas")
         whole = replicas is not None and "world" in replicas.tags
         if whole and _local(call.argument(2, "rank")) and not _on_one_node(facts, call):

@@ -41,7 +41,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import epoch_calls, loaders, vocabulary
+from ddpdoctor.lint.facts import epoch_calls, loaders, spellings
 from ddpdoctor.lint.facts.epoch_calls import Told
 from ddpdoctor.lint.facts.events import Iteration, Turn
 from ddpdoctor.lint.facts.facts import ModuleFacts
@@ -106,7 +106,7 @@ def _epochs(iteration: Iteration) -> Turn | None:
 def _made_anew(facts: ModuleFacts, sampler: Made, epochs: Turn) -> bool:
     """Each turn makes the sampler, from something that may be another in each turn."""
     if not any(c.site == sampler.site and any(t.node is epochs.node for t in c.context.loops)
-               for c in facts.named(vocabulary.SAMPLER)):  # fmt: skip
+               for c in facts.named(spellings.SAMPLER)):  # fmt: skip
         return False
     node = sampler.node
     inside = epochs.site.file == sampler.site.file and epochs.site.line <= sampler.site.line <= epochs.site.end_line

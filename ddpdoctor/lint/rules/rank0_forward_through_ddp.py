@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import vocabulary, wrapping
+from ddpdoctor.lint.facts import collective_table, spellings, wrapping
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
@@ -72,7 +72,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _sharded(call: Call) -> bool:
     thing = call.receiver.thing if call.receiver is not None else None
-    return isinstance(thing, Made) and thing.path == vocabulary.FSDP
+    return isinstance(thing, Made) and thing.path == spellings.FSDP
 
 
 def _elsewhere_too(facts: ModuleFacts, call: Call) -> bool:
@@ -95,7 +95,7 @@ def _out_of_step(facts: ModuleFacts, call: Call) -> bool:
             continue
         if later.method == "__call__" and wrapping.is_wrapped(later.receiver):
             return False
-        spec = vocabulary.COLLECTIVES.get(later.path)
+        spec = collective_table.COLLECTIVES.get(later.path)
         if spec is not None and not spec.pairwise:
             return True
     return False

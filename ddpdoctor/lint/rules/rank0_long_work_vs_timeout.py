@@ -40,7 +40,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, vocabulary
+from ddpdoctor.lint.facts import collective_table, devices
 from ddpdoctor.lint.facts.events import Call, Context
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.values import EVERY_RANK
@@ -77,7 +77,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             wait = _waited_in(waits, call.context, call.index)
             if wait is not None:
                 what = call.path.rpartition(".")[2] or call.method
-                op = vocabulary.COLLECTIVES[wait.path].op
+                op = collective_table.COLLECTIVES[wait.path].op
                 message = (
                     f"only some ranks run {what} while the rest wait in {op}: the default timeout of the group ends "
                     "the job, set timeout="
@@ -87,7 +87,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _is_wait(call: Call) -> bool:
     """A collective of the default group that all ranks come to."""
-    spec = vocabulary.COLLECTIVES.get(call.path)
+    spec = collective_table.COLLECTIVES.get(call.path)
     return (
         spec is not None
         and not spec.pairwise

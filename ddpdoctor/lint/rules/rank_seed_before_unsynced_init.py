@@ -39,7 +39,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import seeds, vocabulary
+from ddpdoctor.lint.facts import seeds, spellings
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.nodes import walk
@@ -69,7 +69,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.named(*DDP_PATHS) or facts.mentions(*_SYNCING) or seeds.by_framework(facts):
         return
     averaged = next((c for c in _all_reduces(facts) if _of_gradient(c)), None)
-    copied = next((c for c in facts.named(vocabulary.FSDP) if _copies(c)), None)
+    copied = next((c for c in facts.named(spellings.FSDP) if _copies(c)), None)
     reason = averaged or copied
     if reason is None or any(_of_parameter(c) for c in facts.named("torch.distributed.broadcast")):
         return

@@ -32,7 +32,7 @@ import ast
 import itertools
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
@@ -45,7 +45,7 @@ RULE = LintRule("DD104", "sampler-shuffle-conflict", Severity.ERROR)
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders with both."""
-    for call in facts.named(vocabulary.LOADER):
+    for call in facts.named(spellings.LOADER):
         sampler = call.argument(3, "sampler")
         shuffle = call.argument(2, "shuffle")
         if sampler is None or shuffle is None or not is_solid(sampler):

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Made
 from ddpdoctor.lint.rule import LintRule
@@ -60,7 +60,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if thing.path in _WITHOUT and not call.receiver.tags & {"maybe", "prepared"}:
             kind = thing.path.rpartition(".")[2]
             yield facts.finding(RULE, call.site, f"a {kind} has no set_epoch: call it on its DistributedSampler")
-        elif thing.path == vocabulary.SAMPLER and call.context.loops and call.args and call.args[0].known:
+        elif thing.path == spellings.SAMPLER and call.context.loops and call.args and call.args[0].known:
             constant = call.args[0].constant
             message = f"set_epoch({constant!r}) in a loop: every epoch has the same order, pass the epoch's number"
             yield facts.finding(RULE, call.site, message)

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import collective_table
 from ddpdoctor.lint.facts.divergence import place, proof
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
@@ -62,7 +62,7 @@ _STATES = tuple(
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences at an operation that saves; and calls that gather if the model is sharded."""
     for item in facts.divergences:
-        if item.local or item.exit is not None or item.mismatched or item.op.op not in vocabulary.SAVING:
+        if item.local or item.exit is not None or item.mismatched or item.op.op not in collective_table.SAVING:
             continue
         message = f"every rank holds a part of this state, and only some come to {item.op.op}: {proof(item)}"
         related = [(item.branch.site, f"the branch: {item.branch.text}")]

@@ -37,7 +37,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders, vocabulary
+from ddpdoctor.lint.facts import loaders, spellings
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
@@ -60,7 +60,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders with workers over data sets that draw from numpy."""
     if facts.torch_version >= _SEEDED:
         return
-    for call in facts.named(vocabulary.LOADER):
+    for call in facts.named(spellings.LOADER):
         made = loaders.loader_of(call.result)
         if made is None or made.opaque or call.keyword("worker_init_fn") is not None or not _has_workers(call):
             continue

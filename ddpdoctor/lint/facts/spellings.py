@@ -1,0 +1,59 @@
+"""One name for each thing outside the project, whichever of its spellings a file imports."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
+ENGINE = "deepspeed.DeepSpeedEngine"
+SAMPLER = "torch.utils.data.DistributedSampler"
+LOADER = "torch.utils.data.DataLoader"
+#: other names of the same thing
+SPELLINGS = {
+    "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
+    "torch.utils.data.distributed.DistributedSampler": SAMPLER,
+    "torch.utils.data.dataloader.DataLoader": LOADER,
+    "torch.utils.data.sampler.RandomSampler": "torch.utils.data.RandomSampler",
+    "torch.utils.data.sampler.SequentialSampler": "torch.utils.data.SequentialSampler",
+    "torch.utils.data.sampler.WeightedRandomSampler": "torch.utils.data.WeightedRandomSampler",
+    "torch.utils.data.sampler.SubsetRandomSampler": "torch.utils.data.SubsetRandomSampler",
+    "torch.utils.data.sampler.BatchSampler": "torch.utils.data.BatchSampler",
+    "torch.utils.data.dataset.IterableDataset": "torch.utils.data.IterableDataset",
+    "torch.utils.data.dataset.random_split": "torch.utils.data.random_split",
+    "torch.utils.data.dataset.Subset": "torch.utils.data.Subset",
+    "accelerate.accelerator.Accelerator": "accelerate.Accelerator",
+    "accelerate.state.PartialState": "accelerate.PartialState",
+    "lightning.Fabric": "lightning.fabric.Fabric",
+    "lightning.Trainer": "lightning.pytorch.Trainer",
+    "lightning_fabric.Fabric": "lightning.fabric.Fabric",
+    "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel": FSDP,
+}
+_MODULE_SPELLINGS = (
+    ("torch.distributed.distributed_c10d.", "torch.distributed."),
+    ("deepspeed.comm.", "torch.distributed."),
+    ("torch.distributed.nn.functional.", "torch.distributed.nn."),
+    ("horovod.torch.mpi_ops.", "horovod.torch."),
+    ("pytorch_lightning.", "lightning.pytorch."),
+    ("ignite.distributed.utils.", "ignite.distributed."),
+    ("ignite.distributed.auto.", "ignite.distributed."),
+    ("ignite.distributed.launcher.", "ignite.distributed."),
+    ("mmengine.dist.utils.", "mmengine.dist."),
+)
+_ACCELERATE_MODULES = ("accelerate.utils.operations.", "accelerate.utils.other.", "accelerate.utils.random.")
+
+
+@lru_cache(maxsize=1 << 14)
+def canonical(path: str) -> str:
+    """The one name used in these tables for an external object."""
+    found = SPELLINGS.get(path)
+    if found is not None:
+        return found
+    for old, new in _MODULE_SPELLINGS:
+        if path.startswith(old):
+            path = new + path[len(old) :]
+    for old in _ACCELERATE_MODULES:
+        if path.startswith(old):
+            path = "accelerate.utils." + path[len(old) :]
+    if path.startswith("mmengine.dist.dist."):
+        path = "mmengine.dist." + path[len("mmengine.dist.dist.") :]
+    return SPELLINGS.get(path, path)
