@@ -12,6 +12,8 @@ from ddpdoctor.model.stacks import Site
 
 VERSION = "watchdog"
 DEFAULT = "0"
+#: operations between two ranks, of which a log does not name the other one; they are counted by themselves
+_PAIRED = ("send", "recv", "coalesced")
 
 
 def recorders(said: Mapping[Rank, Sequence[Timeout]]) -> dict[Rank, Recorder]:
@@ -66,9 +68,10 @@ def _known_groups(said: Mapping[Rank, tuple[Timeout, ...]]) -> Mapping[str, str]
 
 def _recorder(lines: Sequence[Timeout], known: Mapping[str, str]) -> Recorder:
     entries: dict[int, RecorderEntry] = {}
+    paired = {line.group for line in lines if line.op in _PAIRED}
     for line in lines:
         group = known.get(line.group)
-        if group is None:
+        if group is None or line.group in paired:
             continue
         if line.op and line.seq is not None:
             before = entries.get(line.seq)

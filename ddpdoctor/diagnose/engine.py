@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ddpdoctor.diagnose import pairs
 from ddpdoctor.diagnose.desync import examine as desync
 from ddpdoctor.diagnose.facts import Facts, digest
 from ddpdoctor.diagnose.outcome import deadlock
@@ -61,6 +62,8 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
     recorded: tuple[Diagnosis, ...] = ()
     if facts.outcome is Outcome.HANG and Source.PAGES in missing and Source.RECORDER not in missing:
         recorded = desync.beside(facts.evidence)
+    if facts.outcome is Outcome.HANG and Source.PAGES in missing and not recorded:
+        recorded = tuple(pairs.unanswered(facts))
     found.extend(
         (diagnosis, _BY_CODE[diagnosis.code]) for diagnosis in recorded if diagnosis.code != FALLBACK.rule.code
     )

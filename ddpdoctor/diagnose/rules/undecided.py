@@ -208,7 +208,9 @@ def _by_waits(facts: Facts) -> Diagnosis:
         smallest if odd else RankSet(),
         rest,
         f"{shown}: the evidence does not say why",
-        _why(classes, waits) if placed else "Logs alone do not tell whether these wait for each other or for others.",
+        _why(facts, classes, waits)
+        if placed
+        else "Logs alone do not tell whether these wait for each other or for others.",
         "Compare the places below; the sources that could not be read are listed with the report.",
         (*facts.standing_locations(smallest if odd else ()), *facts.standing_locations(rest)),
         tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
@@ -258,7 +260,9 @@ def _classes(facts: Facts) -> list[RankSet]:
     return sorted((RankSet.of(members) for members in found.values()), key=lambda c: (-len(c), c.members))
 
 
-def _why(classes: list[RankSet], waits: list[Wait]) -> str:
+def _why(facts: Facts, classes: list[RankSet], waits: list[Wait]) -> str:
+    if not waits and any(wait.op in ("recv", "send") for wait in facts.graph.all_waits()):
+        return "Some wait for the other side of a send or a recv, and nothing shows which rank that is."
     if len(classes) == 1 and not waits:
         return (
             "All ranks have entered the same operation and none is missing: the program agrees with itself; the "
