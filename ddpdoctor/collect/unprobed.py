@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Worker
+from ddpdoctor.probe import page
 
 #: lies in the folder that `watch` puts on PYTHONPATH
 _PLUGIN = "ddpdoctor_probe_plugin.py"
@@ -42,6 +43,8 @@ def _reason(environ: Mapping[str, str], words: list[str], owner: int) -> tuple[s
         return "something replaced the PYTHONPATH that the probe is on", "extend it: PYTHONPATH=...:$PYTHONPATH"
     if owner not in (os.geteuid(), 0):
         return "it runs as another user, who cannot write its page", "run `watch` as that user"
+    if _free_bytes(run) < page.SIZE:
+        return f"no room is left for its page in {run}", "point XDG_RUNTIME_DIR to a local folder with room"
     return "it has not come to init_process_group, or its torch is older than 2.5 and loads no probe", ""
 
 
@@ -61,6 +64,14 @@ def options_of_python(words: Sequence[str]) -> frozenset[str]:
             if ends or runs:
                 break
     return frozenset(found)
+
+
+def _free_bytes(folder: str) -> int:
+    try:
+        space = os.statvfs(folder)
+    except OSError:
+        return page.SIZE  # it is gone, and that is another reason
+    return space.f_bavail * space.f_frsize
 
 
 def _variables(block: bytes) -> dict[str, str]:

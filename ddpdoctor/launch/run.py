@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
+from ddpdoctor.probe import page
+
 PREFIX = "ddpdoctor-"
 #: held locked by the watch that made the folder
 LOCK = "lock"
@@ -18,22 +20,33 @@ LOCK = "lock"
 LAST_RESORT = "/tmp"
 #: longest folder that is used: a unix socket's path holds 107 bytes
 _MOST_CHARACTERS = 70
+#: bytes for the pages of the ranks of a large node, just under 1 MB each
+_ROOM = 64 * page.SIZE
 
 
 @contextlib.contextmanager
 def run_directory(environ: Mapping[str, str]) -> Iterator[Path | None]:
     """A private folder (0700) with a short path; removed at the end.
 
-    It lies in $XDG_RUNTIME_DIR or the temporary directory, which are local and not shared with other nodes. None
-    where neither can be written: then the job runs without the probe.
+    It lies in $XDG_RUNTIME_DIR or the temporary directory, which are local and not shared with other nodes; in one of
+    them that is nearly full only where all are. None where neither can be written: then the job runs without the probe.
     """
     with contextlib.ExitStack() as stack:
         path = None
-        for parent in (environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), LAST_RESORT):
-            if path is None and parent and len(parent) <= _MOST_CHARACTERS:
+        parents = (environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), LAST_RESORT)
+        for parent in sorted((one for one in parents if one), key=_is_full):
+            if path is None and len(parent) <= _MOST_CHARACTERS:
                 with contextlib.suppress(OSError):
                     path = _make(Path(parent), stack)
         yield path
+
+
+def _is_full(parent: str) -> bool:
+    try:
+        space = os.statvfs(parent)
+    except OSError:
+        return True
+    return space.f_bavail * space.f_frsize < _ROOM
 
 
 def _make(parent: Path, stack: contextlib.ExitStack) -> Path:

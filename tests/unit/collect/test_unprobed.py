@@ -66,6 +66,13 @@ def test_another_user() -> None:
     assert "another user" in unprobed._reason(environ, ["python", "train.py"], os.geteuid() + 1)[0]
 
 
+def test_a_full_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    with process() as pid:
+        environ = unprobed._variables(Path(f"/proc/{pid}/environ").read_bytes())
+    monkeypatch.setattr(unprobed, "_free_bytes", lambda folder: 4096)
+    assert "no room is left for its page in /run/d" in unprobed._reason(environ, ["python"], os.geteuid())[0]
+
+
 @pytest.mark.parametrize(
     ("words", "letters"),
     [

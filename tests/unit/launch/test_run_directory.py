@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,19 @@ def test_a_long_or_missing_runtime_folder_is_passed_over(tmp_path: Path) -> None
         with run_directory({"XDG_RUNTIME_DIR": unusable}) as folder:
             assert folder is not None
             assert str(folder.parent) != unusable
+
+
+def test_a_folder_that_is_nearly_full_comes_last(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = os.statvfs(short)
+    small = os.statvfs_result((*whole[:3], 100, 100, *whole[5:]))
+    monkeypatch.setattr(os, "statvfs", lambda path: small if path == str(short) else whole)
+    with run_directory({"XDG_RUNTIME_DIR": str(short)}) as folder:
+        assert folder is not None
+        assert folder.parent != short
+    monkeypatch.setattr(os, "statvfs", lambda path: small)
+    with run_directory({"XDG_RUNTIME_DIR": str(short)}) as folder:
+        assert folder is not None
+        assert folder.parent == short
 
 
 def dead_pid() -> int:
