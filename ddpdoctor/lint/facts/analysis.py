@@ -243,7 +243,8 @@ class Analysis:
         """What calling a generator gives: something to go through, whose elements are what it yields."""
         first = frame.yields[0]
         same = first is not None and all(v is not None and v.thing == first.thing for v in frame.yields[1:])
-        return of_thing(Listed(site, first if same else None), "generator", id(frame.function), site)
+        value = of_thing(Listed(site, first if same else None), "generator", id(frame.function), site)
+        return value.tagged("shard") if frame.yields_share else value
 
     def returned(self, frame: Frame) -> Value:
         """The value of a call, rank by rank from the returns that each rank can reach."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from ddpdoctor.lint.facts import filling
+from ddpdoctor.lint.facts import filling, shards
 from ddpdoctor.lint.facts.assignments import assign
 from ddpdoctor.lint.facts.conditions import as_constant
 from ddpdoctor.lint.facts.events import Turn
@@ -91,6 +91,8 @@ def subscript(analysis: Analysis, frame: Frame, node: Any) -> Value:
     element = filling.element_of(owner, index.atoms)
     if element is not None:
         return element
+    if shards.part_of(owner, index):
+        return unknown("part", owner.atoms, taint=Taint.RANK_LOCAL, tags=frozenset({"shard"}))
     if owner.known and index.known:
         return lift("Index", lambda a, i: a[i], (owner, index))
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
@@ -122,15 +124,15 @@ def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) ->
 
 def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
     before_env, before_out, before_loops = frame.env, frame.out, frame.loops
-    frame.env, frame.out = dict(before_env), []
+    frame.env, frame.out, chosen = dict(before_env), [], False
     for generator in node.generators:
         over = analysis.evaluate(frame, generator.iter)
         iterated, element = iterated_of(over)
         turn = Turn(node, analysis.site(frame, node), iterated, text_of(generator.target))
         frame.loops = (*frame.loops, turn)
         assign(analysis, frame, generator.target, element or unknown("element", id(generator)))
-        for condition in generator.ifs:
-            analysis.evaluate(frame, condition)
+        conditions = [analysis.evaluate(frame, condition) for condition in generator.ifs]
+        chosen = chosen or any(shards.by_rank(c) for c in conditions)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     unrolled = _unrolled(analysis, frame, node, iterated)
     values = list(unrolled.values()) if unrolled else [analysis.evaluate(frame, part) for part in parts]
@@ -144,6 +146,8 @@ def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
     result = unknown("comprehension", id(node), taint=taint, tags=tags)
     if isinstance(node, ast.DictComp):
         return result._replace(thing=Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
+    if chosen:
+        result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL, tags=tags | {"shard"})
     return result._replace(thing=Listed(analysis.site(frame, node), values[0]))
 
 

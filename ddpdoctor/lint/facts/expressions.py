@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddpdoctor.lint.facts import conditions, containers, modules
+from ddpdoctor.lint.facts import conditions, containers, modules, shards
 from ddpdoctor.lint.facts.attributes import attribute
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.names import lookup
@@ -80,6 +80,7 @@ def _yield(analysis: Analysis, frame: Frame, node: Any) -> Value:
 
     value = analysis.evaluate(frame, node.value) if node.value is not None else const(None)
     frame.yields.append(iterated_of(value)[1] if isinstance(node, ast.YieldFrom) else value)
+    frame.yields_share = frame.yields_share or shards.yields_share(frame)
     frame.out.append(Exit("yield", analysis.site(frame, node)))
     return unknown("yield", id(node))
 

@@ -48,6 +48,8 @@ class Frame:
     returns: list[tuple[int, Value]] = field(default_factory=list)
     #: what each `yield` gives, None where it is not known
     yields: list[Value | None] = field(default_factory=list)
+    #: what it yields is chosen by rank, one more or one less
+    yields_share: bool = False
     #: `self.attribute` and `parameter.attribute` stores, by object key
     stores: dict[tuple[int, str], Value] = field(default_factory=dict)
     #: parameters overwritten in place by a collective

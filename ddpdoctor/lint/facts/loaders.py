@@ -11,7 +11,8 @@ from ddpdoctor.lint.facts.events import Turn
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.things import Instance, Made
+from ddpdoctor.lint.facts.sites import site_of
+from ddpdoctor.lint.facts.things import Function, Instance, Made
 from ddpdoctor.lint.facts.values import Value
 
 
@@ -64,17 +65,32 @@ def drops_last(made: Made, position: int) -> bool | None:
 
 
 def shard_tags(facts: ModuleFacts, value: Value) -> frozenset[str]:
-    """Tags that say how data was split by rank; a dataset of the project has those of what its `__len__` measures."""
+    """Tags that say how data was split by rank; an object of the project has those of what it measures and yields."""
     thing = value.thing
     if not isinstance(thing, Instance):
         return value.tags
+    tags = value.tags | _yielded_tags(facts, value, thing)
     length = find_method(facts.analysis, thing.info, "__len__")
     if length is None:
-        return value.tags
+        return tags
     frame = Frame(thing.info.module)
     measured = {n.attr for n in walk(length.node) if isinstance(n, ast.Attribute)}
     stored = (instance_value(facts.analysis, frame, value, thing, name) for name in sorted(measured))
-    return value.tags.union(*(v.tags for v in stored if v is not None))
+    return tags.union(*(v.tags for v in stored if v is not None))
+
+
+def _yielded_tags(facts: ModuleFacts, value: Value, thing: Instance) -> frozenset[str]:
+    """How what `__iter__` gives is shared out."""
+    order = find_method(facts.analysis, thing.info, "__iter__")
+    if order is None:
+        return frozenset()
+    analysis, site = facts.analysis, site_of(thing.info.module, order.node)
+    analysis.silent += 1
+    try:
+        outcome = analysis.call(Function(order, value), (), (), Frame(thing.info.module, calls=("",)), site)
+    finally:
+        analysis.silent -= 1
+    return outcome.value.tags & {"shard", "block"} if outcome is not None else frozenset()
 
 
 def runs_once(turn: Turn) -> bool:

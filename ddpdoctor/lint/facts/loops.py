@@ -139,12 +139,17 @@ _GOING_THROUGH = frozenset({
 })  # fmt: skip
 
 
+def _is_range(value: Value) -> bool:
+    return isinstance(value.thing, Made) and value.thing.path == "builtins.range"
+
+
 def zipped_with(over: Value) -> tuple[Value, ...]:
     """What is gone through beside the first in `zip(first, ...)`, also inside `enumerate` and the like."""
     thing = over.thing
     if isinstance(thing, Made) and thing.args:
         if thing.path == "builtins.zip":
-            return thing.args[1:]
+            counted = any(_is_range(a) for a in thing.args)
+            return tuple(a.tagged("cut") if counted else a for a in thing.args[1:])
         if thing.path in _GOING_THROUGH:
             return zipped_with(thing.args[0])
     return ()
@@ -158,9 +163,13 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
             inner, element = iterated_of(thing.args[0])
             if thing.path == "builtins.enumerate":
                 element = of_thing(Items((unknown("index", thing.site), element or unknown("item", thing.site))))
+            if thing.path == "itertools.islice" and len(thing.args) > 1:
+                inner = inner.tagged("cut")
             return inner, element
         if thing.path == "builtins.zip" and thing.args:
             inner, element = iterated_of(thing.args[0])
+            if any(_is_range(a) for a in thing.args[1:]):
+                inner = inner.tagged("cut")
             return inner, element if element is None or "batch" in element.tags else None
         if thing.path == spellings.LOADER:
             return over, unknown("batch", thing.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))

@@ -1,8 +1,9 @@
 """Shards of different length feed a loop of collectives
 
 ## What it does
-Finds a loop with collectives (a DDP backward is one) over a rank-strided slice such as `files[rank::world]` or
-`range(rank, len(data), world)`, directly or through a loader without `drop_last`.
+Finds a loop with collectives (a DDP backward is one) over a share of each rank's own: a strided slice such as
+`files[rank::world]` or `range(rank, len(data), world)`, what `index % world == rank` lets through in a generator or a
+comprehension, a part of `numpy.array_split`; directly or through a loader without `drop_last`.
 
 ## Why it hangs
 Unless the length divides by the number of ranks, some ranks get one element more. At the end they wait in a collective
@@ -29,7 +30,7 @@ No automatic fix.
 
 ## When it is wrong
 When the length is known to divide evenly in a way that the code does not show. `DistributedSampler` pads, and a slice
-with an upper bound may have been cut to size: both stay silent.
+with an upper bound may have been cut to size, and a loop with a `break` may end in time: all of them stay silent.
 
 ## References
 https://docs.pytorch.org/tutorials/advanced/generic_join.html
@@ -39,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts import loaders, shards
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.values import Value
 from ddpdoctor.lint.rule import LintRule
@@ -53,7 +54,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         over = iteration.turn.over
         joined = any("join" in name.lower() for name in iteration.context.withs)
-        if over is None or joined or not _sharded(facts, over):
+        if over is None or joined or shards.limited(iteration.turn) or not _sharded(facts, over):
             continue
         ops = facts.looped.get(iteration.turn.site, [])
         if not ops:
@@ -70,7 +71,7 @@ def _sharded(facts: ModuleFacts, over: Value) -> bool:
     """A shard itself, or a loader over one that keeps the ragged end (dropping it does not make blocks equal)."""
     loader = loaders.loader_of(over)
     if loader is None:
-        return "shard" in over.tags
+        return "shard" in loaders.shard_tags(facts, over)
     if loaders.sampler_of(over) is not None:
         return False
     given = [loader.argument(0, "dataset"), loader.argument(3, "sampler")]
