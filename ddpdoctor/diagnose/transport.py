@@ -49,11 +49,11 @@ def advise(backends: frozenset[str], *, nodes: bool | None, seq: int | None) -> 
 
     Sources: NVIDIA/nccl issues 257, 426, 631, 719, 750, 968, 1063, and pytorch/pytorch issue 1637.
     """
-    gloo_only = bool(backends) and all("gloo" in backend and "nccl" not in backend for backend in backends)
-    excluded = ["GPUs, and access between them: the group runs on gloo"] if gloo_only else []
+    without_gpus = gloo_only(backends)
+    excluded = ["GPUs, and access between them: the group runs on gloo"] if without_gpus else []
     if nodes is False:
         excluded.append("InfiniBand, RoCE and the network between machines: all ranks are on one machine")
-    if gloo_only:
+    if without_gpus:
         return Advice((_LOCAL,) if nodes is False else (_GLOO_INTERFACE, _NETWORK), tuple(excluded))
     starts = seq is not None and seq <= _FIRST
     if seq is not None and not starts:
@@ -62,6 +62,11 @@ def advise(backends: frozenset[str], *, nodes: bool | None, seq: int | None) -> 
     between = () if nodes is False else (*((_NCCL_INTERFACE,) if starts or seq is None else ()), _FABRIC)
     steps = (*between, *inside, _LIBRARY, _DEVICE) if starts or seq is None else (_DEVICE, *between, *inside, _LIBRARY)
     return Advice(steps, tuple(excluded))
+
+
+def gloo_only(backends: frozenset[str]) -> bool:
+    """No rank's default group is on anything but gloo, and every rank's is known."""
+    return bool(backends) and all("gloo" in backend and "nccl" not in backend for backend in backends)
 
 
 def backends(facts: Facts) -> frozenset[str]:

@@ -18,7 +18,8 @@ NCCL's own switches (NCCL_NVLS_ENABLE=0, NCCL_CUMEM_ENABLE=0). In a later one: f
 leaves out what the evidence excludes: one machine has no InfiniBand in the way, gloo no GPU.
 
 ## When it is wrong
-An operation that is merely very large or a very slow network looks the same for a while; it names no rank to blame.
+An operation that is merely very large or a very slow network looks the same for a while; it names no rank to blame. On
+GPUs a computation that never ends on one of them looks the same too, and only they can tell: there it is `possible`.
 
 ## References
 https://github.com/pytorch/pytorch/issues/1637 https://github.com/NVIDIA/nccl/issues/426
@@ -75,11 +76,12 @@ def _all_seen(facts: Facts) -> bool:
 
 def _diagnosis(facts: Facts, waits: list[Wait]) -> Diagnosis:
     first = waits[0]
-    advice = transport.advise(transport.backends(facts), nodes=transport.several_nodes(facts), seq=first.seq)
+    backends = transport.backends(facts)
+    advice = transport.advise(backends, nodes=transport.several_nodes(facts), seq=first.seq)
     return Diagnosis(
         RULE.code,
         RULE.name,
-        Confidence.LIKELY,
+        Confidence.LIKELY if transport.gloo_only(backends) else Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         RankSet(),
         facts.waiting,

@@ -37,7 +37,7 @@ from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD117", "new-group-not-on-all-ranks", Severity.ERROR, ("DD203",))
+RULE = LintRule("DD117", "new-group-not-on-all-ranks", Severity.ERROR, ("DD203", "DD219"))
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

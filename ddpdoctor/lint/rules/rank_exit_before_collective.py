@@ -45,7 +45,7 @@ from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD112", "rank-exit-before-collective", Severity.ERROR, ("DD203", "DD252"))
+RULE = LintRule("DD112", "rank-exit-before-collective", Severity.ERROR, ("DD203", "DD206", "DD252"))
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -89,6 +89,8 @@ def test_a_rank_that_left_the_loop() -> None:
 def test_all_in_one_collective_is_the_transport() -> None:
     found = _first(_job([_spins(STEP)] * 3, {0: 1, 1: 1, 2: 1}))
     assert (found.code, found.culprits.members) == ("DD271", ())
+    # THEN it stays open whether a GPU computes for ever instead: only the hardware can tell
+    assert found.confidence is Confidence.POSSIBLE
 
 
 def test_groups_in_another_order_though_every_process_has_launched_both() -> None:
