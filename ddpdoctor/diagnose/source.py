@@ -233,6 +233,11 @@ def branches(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, Span] | 
     return None
 
 
+def if_around(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+    """The innermost `if` around a line, within its function."""
+    return next((_span(code, site, n) for n in reversed(enclosing(code, site)) if isinstance(n, ast.If)), None)
+
+
 def asks_element(code: Mapping[str, SourceFile], site: Site) -> bool:
     """The innermost if/else around a line asks for nothing but the element of the `for` around it."""
     chain = enclosing(code, site)

@@ -6,13 +6,15 @@ import ast
 import functools
 from collections.abc import Iterator
 from enum import Enum
+from typing import TypeGuard
 
-from ddpdoctor.diagnose import frames, operations, signals, source
+from ddpdoctor.diagnose import containers, frames, mispaired, operations, signals, source
 from ddpdoctor.diagnose.conditions import condition_of
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.partingways import Choice, Kind
 from ddpdoctor.diagnose.shapes import Shape, Story, stories
+from ddpdoctor.diagnose.ways import Way
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
@@ -35,7 +37,7 @@ STATE_FUNCTIONS = frozenset(
         "consolidate_state_dict",
     }
 )
-_CREATING = frozenset({"new_group", "split_group"})
+CREATING = frozenset({"new_group", "split_group"})
 #: Parts of paths of the code that shards models, and gathers their parameters when a module runs.
 _SHARDING = ("/torch/distributed/fsdp/", "/deepspeed/", "/torch/distributed/_composable/")
 _GATHERING = frozenset({"all_gather", "reduce_scatter"})
@@ -55,15 +57,15 @@ class Special(Enum):
 def special(facts: Facts, story: Story) -> Special | None:
     """The special cause of a story; None where the general rules say all that can be said."""
     if story.shape is Shape.EXTRA_CALL and story.act and story.act.site:
-        if story.act.op in _CREATING:
+        if story.act.op in CREATING:
             return Special.GROUP_CREATION
         if state_call(facts, story.act, story.actors):
             return Special.SHARDED_STATE
         if _in_module(facts, story, story.act.site):
             return Special.SHARDED_MODULE
-        if _skipped_barrier(facts, story, story.act.site):
+        if _skipped_barrier(facts, story, story.act.site) or mispaired.extra_barrier(facts, story):
             return Special.BARRIER
-    if key_loop(facts, story):
+    if key_loop(facts, story) or nothing_to_give(facts, story):
         return Special.METRIC_KEYS
     if story.shape is Shape.ORDER and module_call(facts, story):
         return Special.SHARDED_MODULE
@@ -150,11 +152,57 @@ def key_loop(facts: Facts, story: Story) -> tuple[Choice, Step, RankSet] | None:
             continue
         if before is not None and before.kind is not EventKind.CALL:
             continue
+        if (around := _names_in_expression(facts, story, more, ranks)) is not None:
+            return around, more, ranks
         for choice in story.choices:
             loop = _loop_over_names(facts, choice, more.site) if choice.kind is Kind.DATA else None
             if loop and not (less and less.site and less.site.file == more.site.file and less.site.line in loop):
                 return choice, more, ranks
     return None
+
+
+def _names_in_expression(facts: Facts, story: Story, more: Step, ranks: RankSet) -> Choice | None:
+    """The line that goes over a mapping's names in a comprehension or `map`, if the ranks stand in its calls again."""
+    before = story.parting.before
+    if before is None or before.site != more.site or before.op != more.op:
+        return None
+    for frame in facts.stack(ranks.members[0]):
+        tree = source.parsed(facts.evidence.code, frame.file)
+        for node in ast.walk(tree) if tree else ():
+            if _goes_over_names(node) and node.lineno <= frame.line <= (node.end_lineno or node.lineno):
+                text = source.line_text(facts.evidence.code, frame.file, frame.line)
+                return Choice(Kind.DATA, Way.ROUND, frame, text)
+    return None
+
+
+def _goes_over_names(node: ast.AST) -> TypeGuard[ast.expr]:
+    """`{k: mean(v) for k, v in logs.items()}`, `map(mean, logs.values())`."""
+    match node:
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            given = [generator.iter for generator in node.generators]
+        case ast.Call(func=ast.Name(id="map"), args=[_, *given]):
+            pass
+        case _:
+            return False
+    called = {
+        inner.func.attr
+        for part in given
+        for inner in ast.walk(part)
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute)
+    }
+    return bool(called & {"items", "keys", "values"})
+
+
+def nothing_to_give(facts: Facts, story: Story) -> Choice | None:
+    """The condition past which a rank with nothing collected returns before the ranks' results are gathered."""
+    if story.act is None or story.act.site is None or len(story.choices) != 1:
+        return None
+    choice = story.choices[0]
+    collects = operations.family(story.act.op) in ("all_gather", "gather") or "gather" in story.act.op
+    decided = (
+        story.shape is Shape.EXTRA_CALL and choice.kind is Kind.CONDITION and choice.site.file == story.act.site.file
+    )
+    return choice if collects and decided and containers.asks_empty(facts.evidence.code, choice.site) else None
 
 
 def _loop_over_names(facts: Facts, choice: Choice, call: Site) -> range | None:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import whereabouts, wording
+from ddpdoctor.diagnose import mispaired, whereabouts, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
@@ -52,7 +52,8 @@ RULE = Rule(
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story, _ in told_by(facts, Special.BARRIER):
+    for told, _ in told_by(facts, Special.BARRIER):
+        story = mispaired.extra_barrier(facts, told) or told
         if story.act and story.act.site:
             yield _diagnosis(facts, story, story.act.site)
 

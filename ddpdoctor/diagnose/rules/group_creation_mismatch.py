@@ -26,15 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, whereabouts, wording
+from ddpdoctor.diagnose import shapes, source, whereabouts, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Story
-from ddpdoctor.diagnose.special import Special, told_by
-from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.diagnose.special import CREATING, Special, told_by
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Source
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
 RULE = Rule(
@@ -52,6 +52,39 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for story, _ in told_by(facts, Special.GROUP_CREATION):
         if story.act and story.act.site:
             yield _diagnosis(facts, story, story.act.site)
+            return
+    if facts.outcome is Outcome.HANG:
+        yield from _all_inside(facts)
+
+
+def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
+    """Every rank stands in the creation of a group, and not all at one place."""
+    waits = [facts.wait(Rank(number)) for number in range(facts.evidence.world_size)]
+    places = {facts.standing(wait.rank).site for wait in waits if wait is not None}
+    if not all(wait is not None and wait.op in CREATING for wait in waits) or None in places or len(places) < 2:
+        return
+    asked = [(site, span) for site in places if site and (span := source.if_around(facts.evidence.code, site))]
+    first = min(asked, key=lambda pair: (pair[0].file, pair[0].line), default=None)
+    shown = (facts.location(facts.waiting, first[0]),) if first else ()
+    yield Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.POSSIBLE,
+        RankSet(),
+        facts.waiting,
+        "all ranks are creating groups, but not the same: "
+        + ", ".join(
+            f"rank {wait.rank} at {wording.place(facts.standing(wait.rank).site)}" for wait in waits[:4] if wait
+        ),
+        "Creating a group needs every rank of the job, members or not, and all groups in one order. Here ranks wait "
+        "for others that are creating another.",
+        (f"Take the call out of `{first[1].text}` ({wording.place(first[0])}): every" if first else "Every")
+        + " rank calls new_group for every group, and keeps the result where it is a member; or give "
+        "use_local_synchronization=True.",
+        (*shown, *facts.standing_locations(facts.waiting)),
+        tuple(f"rank {wait.rank} waits in {wait.op}" for wait in waits if wait),
+    )
 
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:

@@ -1,7 +1,8 @@
 """# DD211 metric-keys-differ
 
 ## What
-Metrics are reduced one by one in a loop over their names, and one rank has fewer names than the others.
+Metrics are reduced one by one in a loop over their names, and one rank has fewer names than the others; or a rank that
+has collected nothing returns before the results are gathered.
 
 ## Why it hangs
 Each name costs one collective. The rank with fewer leaves the loop earlier and stands in the next operation of the
@@ -53,6 +54,32 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         found = special.key_loop(facts, story)
         if found:
             yield _diagnosis(facts, story, *found)
+        elif (empty := special.nothing_to_give(facts, story)) is not None and story.act is not None:
+            yield _returned_early(facts, story, empty, story.act)
+
+
+def _returned_early(facts: Facts, story: Story, condition: Choice, call: Step) -> Diagnosis:
+    """Only who has collected something comes to the call that gathers it."""
+    confidence = weaker(Confidence.LIKELY, story.cap)
+    ours, theirs = wording.ranks(story.others), wording.ranks(story.actors)
+    culprits = RankSet() if story.tie else story.culprits
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        confidence,
+        Confidence.POSSIBLE if story.tie else confidence,
+        culprits,
+        facts.waiting - culprits,
+        f"{ours} had nothing to give to {call.op} at {wording.place(call.site)} and did not come to it, {theirs} did",
+        f"`{condition.text}` at {wording.place(condition.site)} parted them: {theirs} "
+        f"{wording.now(facts, story.actors)}, {ours} {wording.now(facts, story.others)}.",
+        "Never return before a collective: let a rank that has nothing give an empty list or tensor.",
+        (
+            facts.location(culprits or story.others, condition.site),
+            *facts.standing_locations((*story.actors, *story.others)),
+        ),
+        (f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",),
+    )
 
 
 def _diagnosis(facts: Facts, story: Story, loop: Choice, call: Step, more: RankSet) -> Diagnosis:

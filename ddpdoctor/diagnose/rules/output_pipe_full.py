@@ -5,7 +5,8 @@ A rank is inside a write to a pipe that is full because nobody reads it.
 
 ## Why it hangs
 A pipe holds 64 KiB (pipe(7)). Whoever started the rank with `stdout=PIPE` and reads it only at the end lets it fill up;
-then `print` waits for ever, and the other ranks wait for this one.
+then `print` waits for ever, and the other ranks wait for this one. So does a rank that waits for the end of a child of
+its own before it reads what that writes.
 
 ## Example
     process = subprocess.Popen(["torchrun", "train.py"], stdout=subprocess.PIPE)
@@ -31,6 +32,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Source
+from ddpdoctor.model.processes import Child
 from ddpdoctor.model.ranks import Rank, RankSet
 
 RULE = Rule(
@@ -42,6 +44,8 @@ RULE = Rule(
     specificity=62,
 )
 
+#: kernel functions that a write to a full pipe sleeps in
+_IN_WRITE = ("pipe_write", "anon_pipe_write")
 _NAMES = {1: "standard output", 2: "standard error"}
 
 
@@ -50,12 +54,54 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         sleep = sleep_of(facts, rank)
         if sleep is not None and _writes(sleep):
             yield _diagnosis(facts, rank, sleep)
+        child = _silenced(facts, rank, sleep) if sleep is not None else None
+        if sleep is not None and child is not None:
+            yield _of_child(facts, rank, sleep, child)
+
+
+def _silenced(facts: Facts, rank: Rank, sleep: Sleep) -> Child | None:
+    """The child whose end the rank waits for, if a thread of that is inside a write to a pipe."""
+    if not sleep.calls("wait4", "waitid") and not sleep.within("/subprocess.py", "/multiprocessing/"):
+        return None
+    own = facts.rank(rank).worker.pid
+    awaited = {holder.pid for holder in sleep.holders}
+    for child in facts.rank(rank).children:
+        states = child.process.threads if child.process else ()
+        writing = [state for state in states if state.wchan in _IN_WRITE]
+        # a pipe that somebody else should read is none of this rank's
+        ours = any(not s.holders or own in {holder.pid for holder in s.holders} for s in writing)
+        if ours and (not awaited or child.worker.pid in awaited):
+            return child
+    return None
+
+
+def _of_child(facts: Facts, rank: Rank, sleep: Sleep, child: Child) -> Diagnosis:
+    culprit = RankSet.of([rank])
+    waiting = facts.waiting - culprit
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY,
+        culprit,
+        waiting,
+        f"rank {rank} waits at {wording.place(sleep.site)} for the end of a child that cannot write: its pipe is full",
+        f"Process {child.worker.pid}, a child of rank {rank}, sleeps inside a write to a pipe that nobody reads. Rank "
+        f"{rank} waits for its end before it reads, so neither goes on.{wording.held_up(facts, waiting)}",
+        "Read what the child writes before waiting for its end: communicate() of a subprocess, get() of a queue before "
+        "join() of the process that fills it.",
+        (facts.location([rank], sleep.site), *facts.standing_locations(waiting)),
+        (
+            f"rank {rank} is inside {sleep.call or sleep.inside[-1].function}",
+            f"process {child.worker.pid} sleeps in the kernel's pipe_write",
+        ),
+    )
 
 
 def _writes(sleep: Sleep) -> bool:
     """`pipe_write` is `anon_pipe_write` in kernels from 6.15 on."""
     by_call = sleep.calls("write", "writev") and sleep.target is not None and sleep.target.kind == "pipe"
-    return by_call or sleep.wchan in ("pipe_write", "anon_pipe_write")
+    return by_call or sleep.wchan in _IN_WRITE
 
 
 def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:

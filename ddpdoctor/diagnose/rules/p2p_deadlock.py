@@ -1,7 +1,8 @@
 """# DD218 p2p-deadlock
 
 ## What
-Ranks wait for each other in send and recv: all receive first, or all send first.
+Ranks wait for each other in send and recv: all receive first, or all send first; or one receives once more than its
+peer sends.
 
 ## Why it hangs
 A recv returns when its sender sends, and the sender is itself in a recv. So around the circle nobody ever sends. With
@@ -15,8 +16,8 @@ send first it goes well as long as the messages fit into buffers.
 Let even ranks send first and odd ones receive first, or use `isend`, or `batch_isend_irecv` for the whole exchange.
 
 ## When it is wrong
-Only circles that consist of sends and receives alone are told. A receive whose sender waits in a collective can have
-any reason; nothing is said then.
+A receive whose sender waits in a collective can have any reason. It is told only where the two have issued different
+numbers of messages, and nothing else shows that the ranks' ways parted; then it is `likely`.
 
 ## References
 https://github.com/NVIDIA/nccl/issues/479 https://github.com/pytorch/pytorch/issues/172668
@@ -24,7 +25,9 @@ https://github.com/NVIDIA/nccl/issues/479 https://github.com/pytorch/pytorch/iss
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.facts import Facts
@@ -50,6 +53,90 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     circle = _circle(facts)
     if circle:
         yield _diagnosis(facts, circle)
+    if circle or facts.divergences:
+        return
+    for rank in facts.waiting:
+        wait = facts.wait(rank)
+        missed = _unmatched(facts, wait) if wait and wait.kind in (Kind.SEND, Kind.RECV) else None
+        if wait and missed:
+            yield _missing(facts, wait, missed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unmatched:
+    """A send or receive whose counterpart the peer has not issued, though it is elsewhere and cannot come."""
+
+    peer: Rank
+    #: how often either side has issued its part, the one under way included
+    ours: int
+    theirs: int
+
+
+def _unmatched(facts: Facts, wait: Wait) -> _Unmatched | None:
+    peer = wait.peer
+    other = facts.wait(peer) if peer is not None else None
+    if peer is None or other is None or other.kind in (Kind.SEND, Kind.RECV) or wait.rank not in facts.graph.stuck:
+        return None
+    ours, theirs = _issued(facts, wait.rank, peer), _issued(facts, peer, wait.rank)
+    if ours is None or theirs is None:
+        return None
+    counterpart = Kind.SEND if wait.kind is Kind.RECV else Kind.RECV
+    if not 0 < theirs[counterpart] < ours[wait.kind]:
+        return None  # who has never taken its part may be in another part of the program for any reason
+    return _Unmatched(peer, ours[wait.kind], theirs[counterpart])
+
+
+def _issued(facts: Facts, rank: Rank, peer: Rank) -> Counter[Kind] | None:
+    """How often the rank has sent to the peer and received from it; None where its history has lost some."""
+    seen = facts.evidence.rank(rank)
+    if seen is None or seen.page is None or seen.page.events_lost:
+        return None
+    calls = [event.call for event in seen.page.events if event.call]
+    if any(call.kind is Kind.RECV and call.peer is None for call in calls):
+        return None  # from anybody: nobody knows from whom
+    return Counter(call.kind for call in calls if call.peer == peer)
+
+
+def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
+    pair = RankSet.of([wait.rank, found.peer])
+    culprits = RankSet.of([found.peer]) if _others_sent_more(facts, wait, found) else RankSet()
+    what, answer = ("receives", "sent") if wait.kind is Kind.RECV else ("sends", "received")
+    return Diagnosis(
+        RULE.code,
+        RULE.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY if culprits else Confidence.POSSIBLE,
+        culprits,
+        facts.waiting - culprits,
+        f"rank {wait.rank} {what} for the {_nth(found.ours)} time {'from' if what == 'receives' else 'to'} rank "
+        f"{found.peer}, which has {answer} {found.theirs} time{'' if found.theirs == 1 else 's'} and is in "
+        f"{wording.waiting(facts, RankSet.of([found.peer]))}",
+        f"Rank {found.peer} waits in an operation that rank {wait.rank} has to join, and cannot come to its part of "
+        f"this one: the two do not agree on how often they {'exchange' if culprits else 'meet'}.",
+        f"Let both sides reckon with the same number of messages at {wording.place(wait.site)}: agree on the number of "
+        "micro-batches before, and skip on neither side alone.",
+        facts.standing_locations((*pair,)),
+        (
+            f"rank {wait.rank}: {found.ours} issued with rank {found.peer}",
+            f"rank {found.peer}: {found.theirs} answered",
+        ),
+    )
+
+
+def _others_sent_more(facts: Facts, wait: Wait, found: _Unmatched) -> bool:
+    """Another rank in the same part has answered this one more often: then the peer has left one out."""
+    counterpart = Kind.SEND if wait.kind is Kind.RECV else Kind.RECV
+    counts = [
+        issued[counterpart]
+        for seen in facts.evidence.ranks
+        if seen.rank not in (wait.rank, found.peer) and (issued := _issued(facts, seen.rank, wait.rank))
+    ]
+    return any(count > found.theirs for count in counts)
+
+
+def _nth(number: int) -> str:
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number}{'th' if 10 < number % 100 < 14 else ends.get(number % 10, 'th')}"
 
 
 def _circle(facts: Facts) -> tuple[Wait, ...]:

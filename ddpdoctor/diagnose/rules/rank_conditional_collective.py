@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, source, stood, whereabouts, wording
+from ddpdoctor.diagnose import mispaired, shapes, source, stood, whereabouts, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.rule import Rule
@@ -88,7 +88,8 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     never = story.act is not None and not whereabouts.made_by(facts, story.act, story.others)
     condition = shapes.condition_on_rank(facts, story)
     # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).
-    paired_on = story.parting.inserted() and "barrier" in (story.act.op if story.act else "")
+    barrier = "barrier" in (story.act.op if story.act else "")
+    paired_on = barrier and (story.parting.inserted() or mispaired.first_pair(facts, story) is not None)
     sure = never and story.unique and condition is not None and not paired_on
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     op = story.act.op if story.act else "a collective"

@@ -243,6 +243,21 @@ def test_a_child_that_does_not_end_is_named_with_its_line() -> None:
     assert "stands at train.py:33" in found.why
 
 
+@pytest.mark.parametrize("reader", [None, "rank", "other"])
+def test_a_child_that_cannot_write_and_is_waited_for(reader: str | None) -> None:
+    evidence = held(asleep(call="wait4"), Holder(99, Relation.AWAITED, "python", ("python", "convert.py")))
+    seen = evidence.ranks[1]
+    pid = seen.worker.pid if reader == "rank" else 1
+    readers = (Holder(pid, Relation.READER, "python"),) if reader else ()
+    state = ThreadState(99, "python", "S", "pipe_write", 0.1, "write", 1, "", readers)
+    child = Child(Worker(99, 1.0, Role.CHILD), ProcessState(NOW, "S", 0.1, 0, (state,), ()), None, None)
+    ranks = (evidence.ranks[0], replace(seen, children=(child,)), evidence.ranks[2])
+    found = examine(replace(evidence, ranks=ranks)).diagnoses[0]
+    # a pipe that another process should read is not what the rank has forgotten
+    assert (found.code == "DD239") is (reader != "other")
+    assert found.culprits.members == (1,)
+
+
 def test_a_thread_that_another_one_does_not_wake() -> None:
     queue = Site("/usr/lib/python3.11/queue.py", 171, "get"), Site("/usr/lib/python3.11/threading.py", 320, "wait")
     evidence = asleep(*reversed(queue), call="futex", wchan="futex_do_wait")

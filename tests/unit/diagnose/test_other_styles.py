@@ -313,3 +313,102 @@ def with_pending(evidence: Evidence, rank: int, error: Raised) -> Evidence:
     assert page is not None
     ranks[rank] = replace(ranks[rank], page=replace(page, pending=(error,)))
     return replace(evidence, ranks=tuple(ranks))
+
+
+GATHER = """\
+class Predictions:
+    def __init__(self):
+        self.items = []
+
+    def gather(self):
+        if not self.items:
+            return []
+        dist.all_gather_object(box, self.items)
+        return box
+
+
+def evaluate():
+    dist.init_process_group("gloo")
+    found = predictions.gather()
+    dist.barrier()
+"""
+
+
+def test_rank_with_nothing_to_give_returns_early() -> None:
+    start = AT.all("init_process_group", 13, function="evaluate")
+    usual = Doing([start, AT.all("all_gather_object", 8, function="gather")], callers=(AT.line(14, "evaluate"),))
+    odd = Doing([start, AT.all("barrier", 15, function="evaluate")])
+    found = verdict(GATHER, among(odd, usual))
+    assert (found.code, found.culprits.members) == ("DD211", (1,))
+    assert found.locations[0].source == "if not self.items:"
+
+
+MAPPED = """\
+def average(name, value):
+    dist.all_reduce(value)
+    return name, value
+
+
+def synchronize(self):
+    return dict(map(lambda kv: average(*kv), sorted(self.meters.items())))
+
+
+def main():
+    synchronize(logger)
+    dist.barrier()
+"""
+
+
+def test_names_in_an_expression() -> None:
+    # GIVEN a reduction for each name that is no statement of its own
+    reduce = AT.all("all_reduce", 2, function="average")
+    usual = Doing([STARTED, reduce, reduce], callers=(AT.line(7, "synchronize"), AT.line(11, "main")))
+    odd = Doing([STARTED, reduce, AT.all("barrier", 12, function="main")])
+    found = verdict(MAPPED, among(odd, usual))
+    assert (found.code, found.culprits.members) == ("DD211", (1,))
+    assert found.locations[0].line == 7
+
+
+def test_all_ranks_in_the_creation_of_different_groups() -> None:
+    text = "if rank in members:\n    tp = dist.new_group(members)\nif rank < 2:\n    first = dist.new_group([0, 1])\n"
+    places = [2, 4, 2]
+    report = examine(job([Doing([STARTED, AT.all("new_group", line)]) for line in places], code={AT.file: text}))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD219", ())
+    assert "`if rank in members:`" in found.fix
+
+
+FIRST = """\
+@contextlib.contextmanager
+def main_first():
+    try:
+        if not is_main:
+            dist.barrier()
+        yield
+    finally:
+        if is_main:
+            dist.barrier()
+
+
+def load():
+    with main_first():
+        if not path.exists():
+            write(path)
+            dist.barrier()
+
+
+load()
+dist.all_reduce(x)
+is_main = rank == 0
+"""
+
+
+def test_half_of_a_pair_of_barriers_is_not_the_one_too_much() -> None:
+    # GIVEN ranks whose half of a pair met another barrier of rank 0, which hangs in the other half
+    extra, half = AT.all("barrier", 16, function="load"), AT.all("barrier", 9, function="main_first")
+    odd = Doing([STARTED, extra, half], callers=(AT.line(19),))
+    usual = Doing([STARTED, AT.all("barrier", 5, function="main_first"), AT.all("all_reduce", 20)])
+    found = verdict(FIRST, among(odd, usual, at=0))
+    # THEN the barrier between them is named, and no half of the pair for certain
+    assert (found.code, found.culprits.members) == ("DD212", (0,))
+    assert found.locations[0].line == 16
