@@ -17,6 +17,7 @@ from typing import Any
 from ddpdoctor.cli import explain, main
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import SCHEMA, Report
+from ddpdoctor.repro import catalogue
 
 DOCS = Path(__file__).parent
 _MADE = "<!-- made by `make docs`; change the program instead -->\n\n"
@@ -24,7 +25,7 @@ _MADE = "<!-- made by `make docs`; change the program instead -->\n\n"
 
 def pages() -> dict[Path, str]:
     """Every generated file with its text."""
-    made = {DOCS / "commands.md": _commands(), DOCS / "report.schema.json": _schema()}
+    made = {DOCS / "commands.md": _commands(), DOCS / "report.schema.json": _schema(), DOCS / "repro.md": _repro()}
     for prefix, folder, title in (("DD1", "rules", "Lint rules"), ("DD2", "diagnoses", "Diagnoses")):
         found = [page for page in explain.pages() if page.code.startswith(prefix)]
         for page in found:
@@ -57,6 +58,56 @@ def _commands() -> str:
     commands: list[tuple[str, ...]] = [(), *((name,) for name in main.COMMANDS), ("repro", "run"), ("repro", "all")]
     blocks = [f"```console\n$ {' '.join(('ddpdoctor', *argv))} --help\n{help_of(*argv)}```\n" for argv in commands]
     return _MADE + "# Commands\n\n" + "\n".join(blocks)
+
+
+_REPRO = """# The cases of `ddpdoctor repro`
+
+Each case is a program that a person could have written, `broken.py`, and its cure, `fixed.py`. `repro run NAME` starts
+it on real ranks under `ddpdoctor watch` and compares the verdict with what `fixture.toml` says of it: outcome, code,
+who is to blame, line, whether the deadlock is proven, and the time to the report. Cases of harm hang nobody: they run
+by themselves, and their own numbers and `ddpdoctor lint` are compared.
+
+```console
+$ ddpdoctor repro run skipped-batch                       # on gloo and the CPU
+$ ddpdoctor repro run skipped-batch --fixed --ranks 4
+$ ddpdoctor repro run skipped-batch --backend nccl        # on the GPUs of this machine
+$ ddpdoctor repro all --jobs 2 --json > results.json
+```
+
+## On NCCL
+
+`--backend nccl` gives each rank a GPU. Where there are fewer GPUs than ranks, ranks share them, which needs NCCL 2.30
+(`NCCL_MULTI_RANK_GPU_ENABLE=1`, set for the run); then two ranks are started where two show the fault. One line says
+what is missing before anything is started, with exit status 2: a torch without NCCL, no GPU, fewer GPUs than ranks and
+an NCCL before 2.30, or a torch that could not be asked.
+
+**No case has been run on GPUs by us yet.** What is known without one: every program takes the option and places its
+model, batches and reduced tensors on its device (their source is checked, and all but six of the cured ones are run
+with tensors that claim to be on a GPU and refuse others), and the rules are tested on evidence as NCCL would leave it.
+What is expected on NCCL follows from how it works, and is less than on gloo:
+
+- a process goes on when it has launched a collective. It stands still later, where it needs a result, so a verdict on
+  control flow may name another *line*;
+- what a GPU does is seen through torch's Flight Recorder only, so no *deadlock* is proven there;
+- the *time* to the report is not promised;
+- NCCL compares neither sizes nor types nor kinds of the operations that meet. Where ranks issue different numbers of
+  operations, one of them waits in the end, though perhaps later than on gloo. Where a fault can end in wrong numbers
+  instead of a hang, the case stays on gloo.
+
+The last column names the checks that are not made on NCCL, or why a case has one backend only.
+
+| code | case | ranks | ends in | backends | not compared on NCCL, or why one backend only |
+|---|---|---|---|---|---|
+"""
+
+
+def _repro() -> str:
+    rows = [
+        f"| {case.code} | {case.name} | {case.ranks} | {case.ends_as} | {', '.join(case.backends)} "
+        f"| {case.only_because or ', '.join(case.nccl_differs) or 'all is compared'} |"
+        for case in catalogue.load_all(catalogue.root())
+    ]
+    return _MADE + _REPRO + "\n".join(rows) + "\n"
 
 
 def _index(title: str, found: list[explain.Page]) -> str:
