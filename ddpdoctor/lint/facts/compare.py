@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from ddpdoctor.lint.facts.divergence import Divergence, flat, leaving_step, names, walk_one
 from ddpdoctor.lint.facts.residual import Builder, Cell, rank_decided, rank_local
 from ddpdoctor.lint.facts.things import Site
-from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Op, Scope, Trace, operations
+from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Op, Scope, Trace, exits, operations
 from ddpdoctor.lint.facts.values import WORLD
 
 
@@ -18,7 +18,7 @@ def divergences(trace: Trace) -> list[Divergence]:
         return []
     found = _by_rank(trace)
     for branch in _branches(trace):
-        if rank_local(branch.truth):
+        if rank_local(branch.truth) and (exits((branch,)) or operations((branch,))):
             found.extend(_by_choice(trace, branch))
     unique: dict[Site, Divergence] = {}
     for item in sorted(found, key=lambda d: (d.branch.site, d.op.site)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.things import Made, Site
@@ -12,8 +13,11 @@ from ddpdoctor.lint.facts.values import Symbol, Taint, Value
 
 Keywords = tuple[tuple[str, Value], ...]
 
-_ASKS = frozenset({"os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.lexists"})
-_ASKING = frozenset({"exists", "is_file", "is_dir"})
+#: questions, and what is asked for: a folder that is made does not change the answer of `isfile`
+_ASKS = {"os.path.exists": "", "os.path.lexists": "", "os.path.isfile": "file", "os.path.isdir": "folder"}
+_ASKING = {"exists": "", "is_file": "file", "is_dir": "folder"}
+_FOLDERS = frozenset({"mkdir", "makedirs", "copytree", "rmtree"})
+_ANYTHING = frozenset({"rename", "replace", "move", "symlink_to"})
 #: functions that make, change or remove a file: the position of its path
 _WRITES = {
     "torch.save": 1, "builtins.open": 0, "os.makedirs": 0, "os.mkdir": 0, "os.rename": 1, "os.replace": 1,
@@ -34,24 +38,24 @@ _MAKES = re.compile(
 def function(frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, site: Site) -> Value | None:
     """Take note of a file that is asked for or written; what the question gives."""
     if path in _ASKS and args:
-        return _asked(frame, args[0], site)
+        return _asked(frame, args[0], _ASKS[path], site)
     position = _WRITES.get(path)
     if position is None:
         if args and _MAKES.search(path.rpartition(".")[2]):
-            _written(frame, args, site)
+            _written(frame, args, "", site)
     elif len(args) > position and (path != "builtins.open" or _opens_to_write(args, keywords)):
-        _written(frame, (args[position],), site)
+        _written(frame, (args[position],), path.rpartition(".")[2], site)
     return None
 
 
 def method(frame: Frame, name: str, receiver: Value, args: tuple[Value, ...], site: Site) -> Value | None:
     """The same for the method of a path, or of something that is given one."""
     if name in _ASKING and not args:
-        return _asked(frame, receiver, site)
+        return _asked(frame, receiver, _ASKING[name], site)
     if name in _WRITING or (name == "open" and _opens_to_write((receiver, *args), ())):
-        _written(frame, (receiver,), site)
+        _written(frame, (receiver,), name, site)
     elif name in _MOVING or _MAKES.search(name):
-        _written(frame, args, site)
+        _written(frame, args, "", site)
     return None
 
 
@@ -70,66 +74,78 @@ def _name(path: Value) -> object:
     return path.atoms
 
 
-def _asked(frame: Frame, path: Value, site: Site) -> Value:
-    key = hash(("file", _name(path)))
-    frame.out.append(Mark("asked", _name(path), site))
+def _asked(frame: Frame, path: Value, what: str, site: Site) -> Value:
+    key = hash(("file", _name(path), what))
+    frame.out.append(Mark("asked", _name(path), what, site))
     tags = {"file", "own-file"} if len(path.atoms) > 1 or path.tags & {"rank", "local_rank"} else {"file"}
     return Value((Symbol(key, Taint.FILES),), Taint.FILES, None, frozenset(tags))
 
 
-def _written(frame: Frame, paths: Iterable[Value], site: Site) -> None:
+def _written(frame: Frame, paths: Iterable[Value], by: str, site: Site) -> None:
+    """`by`: the function that writes; "" where what it makes is not known."""
+    what = "folder" if by in _FOLDERS else "" if not by or by in _ANYTHING else "file"
     for path in paths:
         if not path.known or isinstance(path.atoms[0], str):
-            frame.out.append(Mark("written", _name(path), site))
+            frame.out.append(Mark("written", _name(path), what, site))
 
 
 def races(trace: Trace) -> dict[Site, Site]:
     """Where a file is asked for, and where it is written with no collective on the way from one to the other."""
-    found: dict[Site, Site] = {}
-    _walk(trace, frozenset(), found, [])
-    return found
+    walk = _Walk()
+    walk.through(trace, frozenset(), [])
+    return walk.found
 
 
+#: steps of one walk: helpers that call helpers many times over would make it endless
+_MOST = 20_000
 _Near = frozenset[Mark]
 _Left = list[tuple[str, _Near]]
 
 
-def _walk(nodes: Trace, near: _Near, found: dict[Site, Site], left: _Left) -> _Near | None:
-    """Marks since the last collective on any way to the end of the nodes; None where none comes there."""
-    for node in nodes:
-        if isinstance(node, Mark):
-            near = _meet(node, near, found)
-        elif isinstance(node, Op):
-            near = near if node.members is not None else frozenset()
-        elif isinstance(node, Exit):
-            if node.kind != "yield":
-                left.append((node.kind, near))
+@dataclass(slots=True)
+class _Walk:
+    found: dict[Site, Site] = field(default_factory=dict)
+    steps: int = 0
+
+    def through(self, nodes: Trace, near: _Near, left: _Left) -> _Near | None:
+        """Marks since the last collective on any way to the end of the nodes; None where none comes there."""
+        for node in nodes:
+            self.steps += 1
+            if self.steps > _MOST:
                 return None
+            if isinstance(node, Mark):
+                near = _meet(node, near, self.found)
+            elif isinstance(node, Op):
+                near = near if node.members is not None else frozenset()
+            elif isinstance(node, Exit):
+                if node.kind != "yield":
+                    left.append((node.kind, near))
+                    return None
+            else:
+                after = self._inside(node, near, left)
+                if after is None:
+                    return None
+                near = after
+        return near
+
+    def _inside(self, node: Alt | Loop | Scope, near: _Near, left: _Left) -> _Near | None:
+        """What stands inside, once: a loop is taken to run."""
+        if isinstance(node, Alt):
+            ends = [self.through(side, near, left) for side in (node.then, node.other)]
         else:
-            after = _inside(node, near, found, left)
-            if after is None:
-                return None
-            near = after
-    return near
+            inner: _Left = []
+            ends = [self.through(node.body, near, inner)]
+            stops = ("return",) if isinstance(node, Scope) else ("break", "continue")
+            ends += [state for kind, state in inner if kind in stops]
+            left += [(kind, state) for kind, state in inner if kind not in stops]
+        reached = [end for end in ends if end is not None]
+        return frozenset().union(*reached) if reached else None
 
 
 def _meet(mark: Mark, near: _Near, found: dict[Site, Site]) -> _Near:
     for other in near:
-        if other.kind != mark.kind and other.path == mark.path:
+        same = other.path == mark.path and (other.what == mark.what or not (other.what and mark.what))
+        if same and other.kind != mark.kind:
             asked, written = (mark, other) if mark.kind == "asked" else (other, mark)
             found.setdefault(asked.site, written.site)
     return near | {mark}
-
-
-def _inside(node: Alt | Loop | Scope, near: _Near, found: dict[Site, Site], left: _Left) -> _Near | None:
-    """What stands inside, once: a loop is taken to run."""
-    if isinstance(node, Alt):
-        ends = [_walk(side, near, found, left) for side in (node.then, node.other)]
-    else:
-        inner: _Left = []
-        ends = [_walk(node.body, near, found, inner)]
-        stops = ("return",) if isinstance(node, Scope) else ("break", "continue")
-        ends += [state for kind, state in inner if kind in stops]
-        left += [(kind, state) for kind, state in inner if kind not in stops]
-    reached = [end for end in ends if end is not None]
-    return frozenset().union(*reached) if reached else None

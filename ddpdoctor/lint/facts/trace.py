@@ -45,6 +45,8 @@ class Mark(NamedTuple):
     kind: str
     #: equal where the path is
     path: object
+    #: "file", "folder", or "" for either
+    what: str
     site: Site
 
 
@@ -62,6 +64,9 @@ class Scope(NamedTuple):
     body: tuple[Node, ...]
     site: Site
 
+
+#: files of one call that are kept in mind
+_MOST_MARKS = 16
 
 Node = Op | Alt | Loop | Exit | Scope | Mark
 Trace = tuple[Node, ...]
@@ -99,26 +104,31 @@ def exits(nodes: Trace) -> bool:
     return False
 
 
-def _marked(nodes: Trace) -> bool:
-    """Whether files are asked for or written in it; inner calls without such were dropped before."""
-    return any(
-        isinstance(n, Mark)
-        or (isinstance(n, Alt) and (_marked(n.then) or _marked(n.other)))
-        or (isinstance(n, Loop) and _marked(n.body))
-        or isinstance(n, Scope)
-        for n in nodes
-    )
+def _marks(nodes: Trace) -> list[Mark]:
+    """What is asked for and written in nodes without operations, each once, and not more than matters."""
+    found: dict[Mark, None] = {}
+    stack = list(reversed(nodes))
+    while stack and len(found) < _MOST_MARKS:
+        node = stack.pop()
+        if isinstance(node, Mark):
+            found[node] = None
+        elif isinstance(node, Alt):
+            stack.extend(reversed((*node.then, *node.other)))
+        elif isinstance(node, (Loop, Scope)):
+            stack.extend(reversed(node.body))
+    return list(found)
 
 
 def prune(nodes: list[Node]) -> Trace:
-    """Drop calls and loops in which nothing collective happens and that nothing leaves."""
+    """Drop calls and loops in which nothing collective happens and that nothing leaves; files are kept in mind."""
     kept: list[Node] = []
     for node in nodes:
         if isinstance(node, (Loop, Scope)) and not node.body:
             continue
         if isinstance(node, Alt) and not node.then and not node.other:
             continue
-        if isinstance(node, Scope) and not operations((node,)) and not _marked(node.body):
+        if isinstance(node, Scope) and not operations((node,)):
+            kept.extend(_marks(node.body))
             continue
         kept.append(node)
     return tuple(kept)
