@@ -7,22 +7,20 @@ break a reader ends that process alone, is named, and the rest of the share is r
 
 from __future__ import annotations
 
-import faulthandler
 import gc
 import itertools
 import multiprocessing
 import os
 import pickle
-import resource
 import signal
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any
 
+from ddpdoctor.archive import limits
 from ddpdoctor.archive.find import File, content
 from ddpdoctor.archive.recorder import Dump, GroupRow, Reader, StepRow, step_of
 from ddpdoctor.archive.values import DumpError
@@ -32,16 +30,10 @@ from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 
-#: bytes of memory that a reading process may add to its own
-MOST_MEMORY = 3 << 29
-#: seconds of processor time for one file
-MOST_SECONDS = 20.0
 #: files that may end a reading process before the rest of its share is given up
 MOST_DEATHS = 16
 #: nanoseconds between newest operations of ranks that cannot be of one run
 OTHER_RUN_NS = 3_600_000_000_000
-#: exit status of a reading process that ran out of its memory
-_OUT_OF_MEMORY = 77
 #: fewer files than this are not worth another process
 _SHARE = 16
 
@@ -129,7 +121,9 @@ class _Worker:
             share: _Share = pickle.loads(received)  # our own process wrote it
             return share
         number = self._current.value
-        self._refused[number] = _ended(self._process.exitcode)
+        self._refused[number] = limits.why_ended(
+            self._process.exitcode, limits.seconds_for(self._files[number]) if number >= 0 else 0.0
+        )
         if number < 0 or len(self._refused) > MOST_DEATHS:
             reason = "not read: too many files of this set ended the process that read them"
             return _Share([], [], [self._refused.get(n, reason) for n in range(len(self._files))])
@@ -137,42 +131,18 @@ class _Worker:
         return None
 
 
-def _ended(status: int | None) -> str:
-    if status == -signal.SIGPROF:
-        return f"refused: reading it takes more than {MOST_SECONDS:g} s of processor time"
-    if status == _OUT_OF_MEMORY:
-        return "refused: reading it needs more memory than a recorder's dump can"
-    return f"refused: reading it ended the reading process (status {status})"
-
-
 def _read_share(files: Sequence[File], refused: dict[int, str], current: Any, sending: Connection) -> None:
     """In the reading process: read, then send everything at once."""
     gc.disable()  # nothing here makes cycles, and looking for them costs a third of the time
-    _limit()
+    limits.impose()
     reader, found = Reader(), list[Dump | str]()
     for number, file in enumerate(files):
         current.value = number
-        signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, limits.seconds_for(file))
         found.append(refused[number] if number in refused else _read_one(reader, file))
     signal.setitimer(signal.ITIMER_PROF, 0)
     sending.send_bytes(pickle.dumps(_Share(reader.rows, reader.groups, found), pickle.HIGHEST_PROTOCOL))
     sending.close()
-
-
-def _limit() -> None:
-    """Memory, no core file, and not a word on the terminal from a process that a file breaks."""
-    faulthandler.disable()
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(nowhere, stream)
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        most = pages * os.sysconf("SC_PAGESIZE") + MOST_MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    except (OSError, ValueError):
-        pass  # a system without /proc, or one that has set a lower limit already
 
 
 def _read_one(reader: Reader, file: File) -> Dump | str:
@@ -182,7 +152,7 @@ def _read_one(reader: Reader, file: File) -> Dump | str:
     except DumpError as error:
         return str(error)
     except MemoryError:
-        os._exit(_OUT_OF_MEMORY)  # the unpickler does not give back what it held: begin anew without this file
+        os._exit(limits.OUT_OF_MEMORY)  # the unpickler does not give back what it held: begin anew without this file
     except (OSError, EOFError, zlib.error) as error:
         return getattr(error, "strerror", None) or str(error) or type(error).__name__
 

@@ -18,7 +18,7 @@ PURE: dict[str, frozenset[str]] = {
     "diagnose": frozenset(),
     "report": frozenset(),
     "lint": frozenset({"engine", "files", "shares", "source"}),
-    "archive": frozenset({"find", "pool", "unpickle", "source", "verdict"}),
+    "archive": frozenset({"find", "limits", "pool", "unpickle", "source", "verdict"}),
 }
 PURE_MODULES = frozenset({"observe.stall", "collect.capture", "collect.assemble", "repro.verdict"})
 #: `pathlib` is not among them: PurePath is no I/O, so its impure half is looked for by name

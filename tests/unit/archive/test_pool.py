@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.dumps.__main__ import write
 from benchmarks.dumps.jobs import Family, job
-from ddpdoctor.archive import pool
+from ddpdoctor.archive import limits, pool
 from ddpdoctor.archive.find import File
 from ddpdoctor.archive.naming import rank_of
 from ddpdoctor.archive.piece import Format
@@ -49,7 +49,7 @@ def test_all_ranks_are_read_and_equal_rings_are_one(folder: Path, processes: int
 
 
 def test_hostile_files_are_named_and_the_others_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST_MEMORY", 1 << 28)
+    monkeypatch.setattr(limits, "MOST_MEMORY", 1 << 28)
     for number, (name, data) in enumerate(HOSTILE.items()):
         (folder / f"{name}_rank_{100 + number}").write_bytes(data)
     dumps = pool.read_all(files(folder), rank_of, processes=2)
@@ -60,7 +60,7 @@ def test_hostile_files_are_named_and_the_others_read(folder: Path, monkeypatch: 
 
 def test_a_file_that_takes_too_long_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashing tuples that share their parts takes time without end, and almost no bytes."""
-    monkeypatch.setattr(pool, "MOST_SECONDS", 0.5)
+    monkeypatch.setattr(limits, "MOST_SECONDS", 0.5)
     bomb = b"\x80\x02K\x01" + b"q\x00h\x00\x86" * 60
     (folder / "slow_rank_100").write_bytes(b"\x80\x02}" + bomb[2:] + b"K\x01s.")
     dumps = pool.read_all(files(folder), rank_of, processes=2)
