@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 
 from ddpdoctor.lint.facts import spellings
+from ddpdoctor.lint.facts.classes import external_bases
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
-from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.modules import FunctionInfo, Module
+from ddpdoctor.lint.facts.things import Made, Method, Namespace, Site
+from ddpdoctor.lint.facts.values import Value, unknown
 
 SEEDERS = (
     "torch.manual_seed",
@@ -31,6 +34,8 @@ _DRAWS = (
     "random.choice", "random.gauss", "torch.randperm", "numpy.random.choice",
 )  # fmt: skip
 
+_NOISE = ("torch.randn", "torch.rand", "torch.normal", "torch.bernoulli")
+
 
 def seedings(facts: ModuleFacts) -> list[Call]:
     """Calls that seed a global generator."""
@@ -45,9 +50,40 @@ def differs_by_rank(call: Call) -> bool:
     return bool(value.tags & {"rank", "local_rank"}) or len(value.atoms) > 1 or value.taint is value.taint.RANK
 
 
-def constant(call: Call) -> bool:
-    """The seed is a known number, the same on all ranks."""
-    return bool(call.args) and isinstance(call.args[0].constant, int)
+def constant(facts: ModuleFacts, call: Call) -> bool:
+    """The seed is a known number or an option of the command line, the same on all ranks."""
+    value = call.args[0] if call.args else None
+    if value is None:
+        return False
+    return (value.known and isinstance(value.constant, int)) or _option(facts, value)
+
+
+def _option(facts: ModuleFacts, value: Value) -> bool:
+    """`args.seed` as it was parsed, or an entry of hydra's configuration: nothing in reach sets it anew."""
+    names: list[str] = []
+    while isinstance(value.thing, Method):
+        names.append(value.thing.name)
+        value = value.thing.receiver
+    modules = (facts.module, *facts.analysis.reached.values())
+    if not names or any(_sets(module, names[0]) for module in modules):
+        return False
+    return isinstance(value.thing, Namespace) or any(
+        value.atoms == unknown("parameter", id(info), info.parameters[0].arg).atoms
+        for module in modules for info in module.functions if info.parameters and _by_hydra(module, info)
+    )  # fmt: skip
+
+
+def _sets(module: Module, name: str) -> bool:
+    changed = [node.target for node in module.of(ast.AugAssign)]
+    return any(stored == name for _, stored in module.attribute_stores) or any(
+        isinstance(target, ast.Attribute) and target.attr == name for target in changed
+    )
+
+
+def _by_hydra(module: Module, info: FunctionInfo) -> bool:
+    targets = [d.func if isinstance(d, ast.Call) else d for d in info.decorators]
+    roots = [t.value.id for t in targets if isinstance(t, ast.Attribute) and isinstance(t.value, ast.Name)]
+    return any(module.imports.get(root) == "hydra" for root in roots)
 
 
 def mentioned(facts: ModuleFacts) -> bool:
@@ -85,13 +121,57 @@ def first_draw(facts: ModuleFacts) -> Site | None:
     for call in facts.named(*_DRAWS):
         if call.keyword("generator") is not None:
             continue
-        function = call.context.function
-        in_dataset = function is not None and function.name in ("__getitem__", "__iter__", "collate_fn")
-        in_loop = bool(call.context.loops) and not call.context.no_grad and trains(facts)
-        made_up = function is None or function.name in ("__init__", "__len__")
-        if (in_dataset or (in_loop and not made_up)) and call.context.module is facts.module:
+        if in_dataset(facts, call) or _in_training(facts, call):
             return call.site
     return _transform(facts)
+
+
+def dataset_draw(facts: ModuleFacts) -> Site | None:
+    """Where a dataset draws, in the workers of its loader."""
+    sites = (
+        call.site for call in facts.named(*_DRAWS) if call.keyword("generator") is None and in_dataset(facts, call)
+    )
+    return next(sites, None) or _transform(facts)
+
+
+def in_dataset(facts: ModuleFacts, call: Call) -> bool:
+    """In a method that a loader's worker runs, or in something that it calls."""
+    names = {name.rpartition(".")[2] for name in call.context.calls}
+    if names & {"__getitem__", "collate_fn"}:
+        return True
+    function = call.context.function
+    if function is None or function.name != "__iter__" or function.owner is None:
+        return False
+    return any(base.endswith("IterableDataset") for base in external_bases(facts.analysis, function.owner))
+
+
+def _in_training(facts: ModuleFacts, call: Call) -> bool:
+    """In a loop of a script that trains, or in a network's forward pass."""
+    function = call.context.function
+    name = function.name if function is not None else ""
+    if call.context.no_grad or not trains(facts) or name in ("", "__init__", "__len__"):
+        return False
+    return bool(call.context.loops) or (name == "forward" and function is not None and function.owner is not None)
+
+
+def noise(facts: ModuleFacts) -> list[tuple[Call, Made]]:
+    """Noise drawn in training from a generator of its own, with that generator."""
+    found: list[tuple[Call, Made]] = []
+    for call in facts.named(*_NOISE):
+        given = call.keyword("generator")
+        made = given.thing if given is not None else None
+        if (
+            isinstance(made, Made)
+            and made.path == "torch.Generator"
+            and (in_dataset(facts, call) or _in_training(facts, call))
+        ):
+            found.append((call, made))
+    return found
+
+
+def seedings_of(facts: ModuleFacts, generator: Made) -> list[Call]:
+    """Calls that seed this generator."""
+    return [c for c in facts.methods("manual_seed") if c.receiver is not None and c.receiver.thing == generator]
 
 
 def _transform(facts: ModuleFacts) -> Site | None:

@@ -1,8 +1,9 @@
 """Every rank draws the same random numbers
 
 ## What it does
-Finds data-parallel training whose ranks all seed with the same constant while augmentation or noise is drawn from
-those generators: no seed anywhere depends on the rank.
+Finds data-parallel training whose ranks all seed with the same constant, or with the same option of the command line,
+while augmentation or noise is drawn from those generators: no seed anywhere depends on the rank. Generators of their
+own, for noise or for a `DataLoader` with workers, count as well.
 
 ## Why it harms
 DataLoader workers are seeded from the main process's generator (torch 1.9 and later), so with equal seeds the k-th
@@ -41,8 +42,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts import seeds, spellings
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Made, Site
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -50,17 +52,41 @@ RULE = LintRule("DD131", "identical-rng-all-ranks", Severity.WARNING)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Constant seeds in a data-parallel script with random augmentation, none of them by rank."""
+    """Equal seeds in a data-parallel script with random augmentation or noise."""
     if not seeds.data_parallel(facts) or seeds.by_framework(facts):
         return
+    yield from _global(facts)
+    yield from _generators(facts)
+
+
+def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Global generators, seeded alike and never by rank."""
     given = seeds.seedings(facts)
-    if not given or any(seeds.differs_by_rank(call) for call in given) or seeds.seeds_elsewhere(facts):
+    if seeds.seeds_elsewhere(facts) or not all(seeds.constant(facts, call) for call in given):
         return
-    constant = sorted((c for c in given if seeds.constant(c)), key=lambda c: c.site)
     draw = seeds.first_draw(facts)
-    if constant and draw is not None:
+    if given and draw is not None:
         message = (
             "every rank starts from this seed, so all ranks draw the same augmentation or noise: "
             "seed again with `+ rank` after the model is made"
         )
-        yield facts.finding(RULE, constant[0].site, message, related=((draw, "random numbers are drawn here"),))
+        place = min(facts.place(call) for call in given)
+        yield facts.finding(RULE, place, message, related=((draw, "random numbers are drawn here"),))
+
+
+def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Generators of their own: for noise, or for a loader, whose workers are seeded from it."""
+    uses: list[tuple[Made, Site, str]] = []
+    uses += [(made, call.site, "the noise is drawn here") for call, made in seeds.noise(facts)]
+    draw = seeds.dataset_draw(facts)
+    for call in facts.named(spellings.LOADER) if draw is not None else ():
+        given, workers = call.keyword("generator"), call.argument(5, "num_workers")
+        works = workers is not None and workers.known and workers.constant and call.keyword("worker_init_fn") is None
+        if given is not None and isinstance(given.thing, Made) and given.thing.path == "torch.Generator" and works:
+            uses.append((given.thing, call.site, "this loader seeds its workers from it"))
+    for made, site, what in uses:
+        given_seeds = seeds.seedings_of(facts, made)
+        if all(seeds.constant(facts, call) for call in given_seeds):
+            place = facts.place(given_seeds[0]) if given_seeds else made.site
+            message = "every rank draws the same from this generator: seed it with `+ rank`"
+            yield facts.finding(RULE, place, message, related=((site, what),))

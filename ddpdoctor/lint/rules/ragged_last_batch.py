@@ -41,7 +41,7 @@ from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.events import Call, Turn
 from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Items, Listed, Made
+from ddpdoctor.lint.facts.things import Items, Listed, Made, Method
 from ddpdoctor.lint.facts.values import Value
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
@@ -62,7 +62,8 @@ _EQUAL_SIZES = (
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Collectives of equal sizes on data of a batch that may be ragged."""
     for call in facts.named(*_EQUAL_SIZES):
-        if not any("batch" in v.tags or _batch_items(v) for v in (*call.args, *(v for _, v in call.keywords))):
+        given = call.argument(1, "tensor") or call.argument(1, "input_tensor") or call.argument(1, "input")
+        if given is None or not _grows_with_batch(given):
             continue
         for turn in call.context.loops:
             loader = loaders.loader_of(turn.over)
@@ -73,8 +74,29 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield _finding(facts, call, loader)
 
 
-def _batch_items(value: Value) -> bool:
-    return isinstance(value.thing, Items) and any("batch" in i.tags for i in value.thing.items)
+#: what they give has a size of its own, however large the batch is
+_REDUCING = frozenset({
+    "mean", "sum", "item", "norm", "max", "min", "amax", "amin", "std", "var", "median", "prod", "any", "all", "numel",
+    "size", "tensor", "loss", "cross_entropy", "mse_loss", "nll_loss", "l1_loss", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "kl_div", "smooth_l1_loss", "ones", "zeros", "full", "t", "T", "bincount",
+    "histc", "len", "count_nonzero", "shape",
+})  # fmt: skip
+
+
+def _grows_with_batch(value: Value, depth: int = 0) -> bool:
+    """The tensor is a batch, or what a network or a mapping function made of one."""
+    thing = value.thing
+    if isinstance(thing, Items):
+        return any(_grows_with_batch(item, depth + 1) for item in thing.items)
+    if depth > 8 or not isinstance(thing, (Made, Method)):
+        return "batch" in value.tags and "length" not in value.tags
+    name = thing.name if isinstance(thing, Method) else thing.path.rpartition(".")[2]
+    if name in _REDUCING or "loss" in name.lower():
+        return False
+    if isinstance(thing, Method):
+        return _grows_with_batch(thing.receiver, depth + 1)
+    criterion = name == "__call__" and len(thing.args) > 2
+    return not criterion and any(_grows_with_batch(v, depth + 1) for v in thing.args)
 
 
 def _ragged(loader: Made) -> bool:

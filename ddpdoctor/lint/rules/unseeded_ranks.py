@@ -54,4 +54,4 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if not groups or seeds.mentioned(facts) or seeds.by_framework(facts) or not seeds.trains(facts):
         return
     message = "this script trains on several ranks and never seeds: no run can be repeated"
-    yield facts.finding(RULE, groups[0].site, message)
+    yield facts.finding(RULE, facts.place(groups[0]), message)
