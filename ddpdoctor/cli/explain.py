@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ddpdoctor.cli import options
@@ -53,11 +54,16 @@ def pages() -> tuple[Page, ...]:
     from ddpdoctor.diagnose import registry as diagnoses
     from ddpdoctor.lint import registry as lint
 
-    found = [Page(rule.code, rule.name, page, _diagnoses(rule.diagnoses)) for rule, page in lint.pages()]
+    cases = _cases()
+    found = [
+        Page(rule.code, rule.name, page, (*_diagnoses(rule.diagnoses), *_seen(cases.get(rule.code, ()))))
+        for rule, page in lint.pages()
+    ]
     for registered in diagnoses.RULES:
         rule = registered.rule
-        tried = (f"See it: ddpdoctor repro run {rule.fixture}",) if rule.fixture else ()
-        found.append(Page(rule.code, rule.name, registered.documentation, (_earlier(rule.lint), *tried)))
+        others = [name for name in cases.get(rule.code, ()) if name != rule.fixture]
+        related = (_earlier(rule.lint), *_seen([*filter(None, [rule.fixture]), *others]))
+        found.append(Page(rule.code, rule.name, registered.documentation, related))
     return tuple(sorted(found, key=lambda page: page.code))
 
 
@@ -66,6 +72,24 @@ def text_of(page: Page) -> str:
     heading = f"# {page.code} {page.name}"
     body = page.text.strip().removeprefix(heading).strip()
     return "\n\n".join((heading, body, *page.related)) + "\n"
+
+
+def _cases() -> Mapping[str, Sequence[str]]:
+    """The cases that show each code; none where they are not installed."""
+    from ddpdoctor.errors import InputError
+    from ddpdoctor.repro import catalogue
+
+    found: dict[str, list[str]] = {}
+    try:
+        for case in catalogue.load_all(catalogue.root()):
+            found.setdefault(case.code, []).append(case.name)
+    except InputError:
+        return {}
+    return found
+
+
+def _seen(names: Sequence[str]) -> tuple[str, ...]:
+    return (f"See it: {', '.join(f'ddpdoctor repro run {name}' for name in names)}",) if names else ()
 
 
 def _earlier(codes: tuple[str, ...]) -> str:
@@ -83,6 +107,9 @@ def _find(wanted: str, known: tuple[Page, ...]) -> Page:
         if wanted.upper() == page.code or wanted.lower() == page.name:
             return page
     words = [word for page in known for word in (page.code, page.name)]
+    begun = [page.code for page in known if len(wanted) > 2 and page.code.startswith(wanted.upper())]
+    if begun:
+        raise UsageError(f"no rule is called {wanted!r}", hint=f"codes that begin so are {', '.join(begun)}")
     guess = options.closest(wanted.upper(), words) or options.closest(wanted.lower(), words)
     hint = f"did you mean `ddpdoctor explain {guess}`?" if guess else "codes stand in every report and lint finding"
     raise UsageError(f"no rule is called {wanted!r}", hint=hint)

@@ -78,6 +78,13 @@ def test_a_diagnosis_without_a_lint_rule_says_so() -> None:
         assert told is not bool(registered.rule.lint)
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_page_of_a_code_names_its_cases(case: Case) -> None:
+    (page,) = [page for page in pages() if page.code == case.code]
+    (line,) = [line for line in text_of(page).splitlines() if line.startswith("See it: ")]
+    assert f"ddpdoctor repro run {case.name}" in line.removeprefix("See it: ").split(", ")
+
+
 def test_every_diagnosis_has_a_fixture() -> None:
     assert {registered.rule.code for registered in registry.RULES} == {case.code for case in CASES if not case.harm}
 
