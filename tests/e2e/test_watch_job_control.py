@@ -6,11 +6,12 @@ import os
 import pty
 import re
 import select
-import signal
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
+import psutil
 import pytest
 
 WATCH = f"{sys.executable} -m ddpdoctor watch --quiet --"
@@ -39,7 +40,7 @@ class Shell:
                 self.text += os.read(self._file, 4096).decode(errors="replace")
         return self.text
 
-    def wait_for(self, pattern: str, seconds: float = 20) -> None:
+    def wait_for(self, pattern: str, seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
         while not re.search(pattern, self.text):
             assert time.monotonic() < deadline, f"no {pattern!r} in:\n{self.text}"
@@ -48,11 +49,22 @@ class Shell:
     def foreground(self) -> int:
         return os.tcgetpgrp(self._file)
 
+    def wait_for_stopped(self) -> None:
+        """bash tells that a job of the background has stopped before its next prompt, so it is asked until it does."""
+        deadline = time.monotonic() + 20
+        while "Stopped" not in self.text:
+            assert time.monotonic() < deadline, self.text
+            self.type("jobs\n")
+            self.read(0.3)
+
     def close(self) -> None:
-        for group in {self.foreground(), self.pid}:
-            os.killpg(group, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        """End everything that the terminal's session has, stopped jobs of the background too."""
+        for process in psutil.process_iter():
+            with suppress(psutil.NoSuchProcess, ProcessLookupError):
+                if os.getsid(process.pid) == self.pid:
+                    process.kill()
         os.close(self._file)
+        os.waitpid(self.pid, 0)
 
 
 @pytest.fixture
@@ -117,7 +129,7 @@ def test_a_background_job_that_reads_does_not_take_the_terminal(shell: Shell) ->
     time.sleep(0.7)
     shell.type("echo still' 'mine\n")
     shell.wait_for("still mine")
-    shell.wait_for("Stopped")
+    shell.wait_for_stopped()
     shell.type("fg\n")
     time.sleep(0.7)
     shell.type("Bob\n")
