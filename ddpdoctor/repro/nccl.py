@@ -19,7 +19,8 @@ import json, torch
 has = torch.distributed.is_available() and torch.distributed.is_nccl_available()
 version = torch.cuda.nccl.version() if has else ()
 version = version if isinstance(version, tuple) else ()
-print(json.dumps([torch.cuda.device_count(), list(version)]))
+# a fourth part is a suffix, which is text
+print(json.dumps([torch.cuda.device_count(), list(version[:3])]))
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,21 @@ def test_a_torch_that_does_not_answer_is_not_a_torch_without_nccl(monkeypatch: p
 
     monkeypatch.setattr(subprocess, "run", breaks)
     assert nccl.find().unknown == "torch could not be asked what it finds: OSError: libcudart.so.13: cannot open"
+
+
+@pytest.mark.parametrize(("version", "found"), [((2, 30, 7), (2, 30, 7)), ((2, 30, 7, "beta"), (2, 30, 7)), (2708, ())])
+def test_what_torch_says_of_its_nccl(
+    version: object, found: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a torch that has NCCL and one GPU, as far as it is asked
+    text = f"""
+from types import SimpleNamespace as Space
+distributed = Space(is_available=lambda: True, is_nccl_available=lambda: True)
+cuda = Space(device_count=lambda: 1, nccl=Space(version=lambda: {version!r}))
+"""
+    (tmp_path / "torch.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert nccl.find() == Nccl(1, found)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
