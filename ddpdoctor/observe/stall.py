@@ -10,8 +10,10 @@ PROOF_AFTER = 3.0
 #: seconds between looks for a proof: the first of these, then the next, the last from then on
 PROOF_PAUSES = (2.0, 4.0, 8.0, 15.0, 30.0)
 
-#: seconds that a reported job must live on after it moved: a timeout's exception moves it, too, and ends it
+#: seconds over which a reported job must go on moving: a timeout's exception moves it, too, once, and ends it
 SETTLING = 3.0
+#: seconds that it must live on where it moved but once: what raised may need a while for its end on a busy machine
+LIVED_ON = 12.0
 
 #: `auto`: at least this long, at least FACTOR times the run's own longest gap, FIRST_STEP before the first step
 FLOOR = 30.0
@@ -65,8 +67,9 @@ class Progress:
     reported: float | None = None
     reports: int = 0
     reported_at: float = 0.0
-    #: when the first movement after a report was read
+    #: when the first movement after a report was read, and when it was made
     stirred: float | None = None
+    stirred_by: float = 0.0
 
 
 def advance(progress: Progress, pulse: Pulse) -> Progress:
@@ -83,6 +86,7 @@ def advance(progress: Progress, pulse: Pulse) -> Progress:
         stepped=progress.stepped or pulse.steps > 0,
         looks=0,
         stirred=pulse.time if progress.stirred is None else progress.stirred,
+        stirred_by=pulse.moved if progress.stirred is None else progress.stirred_by,
     )
 
 
@@ -99,7 +103,8 @@ def stall_after(progress: Progress, wanted: float | None) -> float:
 def decide(progress: Progress, now: float, wanted: float | None) -> Decision:
     """What to do now."""
     if progress.reported is not None and progress.stirred is not None:
-        return Decision.RESUMED if now - progress.stirred >= SETTLING else Decision.KEEP
+        goes_on = progress.moved - progress.stirred_by >= SETTLING
+        return Decision.RESUMED if goes_on or now - progress.stirred >= LIVED_ON else Decision.KEEP
     if progress.reported is not None:
         # a verdict stands; look again ever more rarely whether it still holds
         pause = stall_after(progress, wanted) * 2**progress.reports

@@ -154,17 +154,19 @@ def test_torchrun_in_a_pod_that_sets_rank_for_the_node(tmp_path: Path) -> None:
 @pytest.mark.parametrize("where", ["tick", "look", "close"])
 def test_our_own_failure_is_one_line_and_the_jobs_status_stays(where: str, tmp_path: Path) -> None:
     """A defect of ours, put there on purpose, in the middle of the loop, of a look, and at the end."""
+    job = "import time, sys; print(1, flush=True); time.sleep(2); sys.exit(3)"
     inner = (
         "import sys\nfrom ddpdoctor.observe import watcher\n"
         f"def broken(*_, **__): raise RuntimeError('on purpose')\nwatcher.Watcher.{where} = broken\n"
         f"from ddpdoctor.cli.main import main\n"
-        f"sys.exit(main(['watch', '--', {sys.executable!r}, '-c', 'import time, sys; time.sleep(2); sys.exit(3)']))"
+        f"sys.exit(main(['watch', '--', {sys.executable!r}, '-c', {job!r}]))"
     )
-    process = subprocess.Popen([sys.executable, "-c", inner], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", inner], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "1\n"
     if where == "look":
-        time.sleep(1.2)
         process.send_signal(signal.SIGQUIT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 3, said
     assert said.count("on purpose") == 1, said
     assert "Traceback" not in said

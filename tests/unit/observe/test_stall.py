@@ -95,15 +95,26 @@ def test_a_look_that_finds_nothing_starts_the_stall_clock_again() -> None:
     assert stall.decide(moved, 31.0, 10.0) is Decision.KEEP
 
 
-def test_movement_after_a_report_is_told_once() -> None:
+def test_one_movement_after_a_report_is_told_when_the_job_lives_on() -> None:
     progress = stall.reported(moving([10.0]), 20.0)
     assert stall.decide(progress, 21.0, 10.0) is Decision.KEEP
     progress = stall.advance(progress, Pulse(25.0, 24.8, 1, pages=1))
-    assert stall.decide(progress, 27.9, 10.0) is Decision.KEEP, "it may be a timeout's exception that ends the job"
+    assert stall.decide(progress, 36.9, 10.0) is Decision.KEEP, "it may be a timeout's exception that ends the job"
+    assert stall.decide(progress, 37.0, 10.0) is Decision.RESUMED
+    progress = stall.resumed(progress)
+    assert stall.decide(progress, 37.5, 10.0) is Decision.STALLED
+
+
+def test_going_on_to_move_after_a_report_is_told_once() -> None:
+    progress = stall.reported(moving([10.0]), 20.0)
+    for moved in (24.8, 26.0, 27.7):
+        progress = stall.advance(progress, Pulse(moved + 0.2, moved, 1, pages=1))
+        assert stall.decide(progress, moved + 0.3, 10.0) is Decision.KEEP
+    progress = stall.advance(progress, Pulse(28.0, 27.9, 1, pages=1))
     assert stall.decide(progress, 28.0, 10.0) is Decision.RESUMED
     progress = stall.resumed(progress)
-    assert stall.decide(progress, 28.5, 10.0) is not Decision.RESUMED
-    assert stall.decide(progress, 35.0, 10.0) is Decision.STALLED
+    assert stall.decide(progress, 28.5, 10.0) is Decision.KEEP
+    assert stall.decide(progress, 38.0, 10.0) is Decision.STALLED
 
 
 def test_a_timeout_that_is_known_stays_known() -> None:
