@@ -63,7 +63,8 @@ def rank_condition(code: Mapping[str, SourceFile], site: Site) -> Span | None:
     for node in (*reversed(enclosing(code, site)), _function(tree, site.line)):
         if isinstance(node, ast.If) and _in_branch(node, site.line) and _asks_rank(node.test, names):
             return _span(code, site, node)
-        for before in reversed(getattr(node, "body", [])):
+        body = getattr(node, "body", [])  # a lambda's is an expression
+        for before in reversed(body if isinstance(body, list) else []):
             if _sends_away(before, site.line) and _asks_rank(before.test, names):
                 return _span(code, site, before)
     return None

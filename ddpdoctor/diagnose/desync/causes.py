@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ddpdoctor.diagnose import operations, transport
 from ddpdoctor.diagnose.desync import shifts
-from ddpdoctor.diagnose.desync.circles import circle
+from ddpdoctor.diagnose.desync.circles import circle, circle_of_unnamed, may_lack_others
 from ddpdoctor.diagnose.desync.meetings import Field, Meeting
 from ddpdoctor.diagnose.desync.shifts import Shift
 from ddpdoctor.diagnose.desync.words import a_few, full, issued, label, locations, numel, places, ranks, verb
@@ -44,7 +44,9 @@ def causes(field: Field) -> tuple[Diagnosis, ...]:
     found = [_missing(field, meeting, missing, alone=len(loose) == 1) for meeting, missing in loose[:_MOST_CAUSES]]
     if not found:
         sinks = sorted(field.sinks, key=lambda sink: -sum(len(meeting.waiting) for meeting in sink))
-        found = [diagnosis for sink in sinks for diagnosis in _of_sink(field, sink)]
+        unnamed = [sink[0] for sink in sinks if len(sink) == 1 and may_lack_others(field, sink[0])]
+        found = [circle_of_unnamed(field, unnamed)] if unnamed else []
+        found += [diagnosis for sink in sinks if sink[0] not in unnamed for diagnosis in _of_sink(field, sink)]
     return tuple(found[:_MOST_CAUSES])
 
 

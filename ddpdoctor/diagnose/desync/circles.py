@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ddpdoctor.diagnose.desync.meetings import Field, Meeting
 from ddpdoctor.diagnose.desync.shifts import mark
 from ddpdoctor.diagnose.desync.words import a_few, issued, label, locations, ranks, verb
-from ddpdoctor.diagnose.rules import group_order_cycle, p2p_deadlock
+from ddpdoctor.diagnose.rules import group_order_cycle, p2p_deadlock, undecided
 from ddpdoctor.model.crowd import Ring, Step
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -118,6 +118,39 @@ def _groups(field: Field, found: Sequence[Meeting]) -> Diagnosis:
         "Use the groups in the same order on every rank, also where communication is overlapped with something else.",
         locations(((RankSet.of([r]), m.steps[r].site) for m in found for r in m.waiting.members[:1]), field, odd),
         tuple(a_few(links)),
+    )
+
+
+def may_lack_others(field: Field, meeting: Meeting) -> bool:
+    """All that are known to be in the group have come; but others wait elsewhere, and may be in it too."""
+    named = meeting.group.name not in field.crowd.inferred
+    return not named and meeting.met and not meeting.step.p2p and len(field.waiting - meeting.waiting) > 0
+
+
+def circle_of_unnamed(field: Field, found: Sequence[Meeting]) -> Diagnosis:
+    """Operations of groups whose members no dump names, while other ranks wait elsewhere: these may be the members.
+
+    In two groups of all ranks that is the circle through both; the transport has failed in neither.
+    """
+    rule = group_order_cycle.RULE if len(found) > 1 else undecided.RULE
+    inside = RankSet.of(rank for meeting in found for rank in meeting.waiting)
+    places = [f"{ranks(m.waiting)} {verb(m.waiting, 'is', 'are')} in {_named(field, m)}" for m in found]
+    rest = field.waiting - inside
+    if rest:
+        places.append(f"{ranks(rest)} {verb(rest, 'waits', 'wait')} elsewhere")
+    return Diagnosis(
+        rule.code,
+        rule.name,
+        Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        RankSet(),
+        field.waiting,
+        "; ".join(a_few(places)),
+        "The dumps do not name the members of these groups. If ranks that wait elsewhere belong to them, they wait for "
+        "each other: each would come to the other operation only afterwards.",
+        "Use the groups in the same order on every rank; see who is in each of them where they are made.",
+        locations(((m.waiting, m.step.site) for m in found), field, RankSet()),
+        tuple(a_few(places)),
     )
 
 

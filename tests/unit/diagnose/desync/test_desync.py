@@ -199,3 +199,23 @@ def test_two_ranks_that_miss_different_operations_are_both_told_and_neither_is_l
     found = verdict(rings, 4, (pair,)).diagnoses
     assert {rank for diagnosis in found for rank in diagnosis.culprits} >= {1}
     assert {diagnosis.culprit_confidence for diagnosis in found} == {Confidence.POSSIBLE}
+
+
+def test_groups_without_names_of_their_members_are_no_failure_of_the_transport() -> None:
+    """gloo's dumps name none: rank 0 can be a member of the group in which ranks 1 and 2 wait."""
+    rings = {rank: [waits(1, 10 + (rank > 0), group="2" if rank else "1", backend="gloo")] for rank in range(3)}
+    report = examine(fold({Rank(rank): Recorder("2.10", tuple(ring)) for rank, ring in rings.items()}, 3))
+    first = report.diagnoses[0]
+    assert (first.code, first.confidence, first.culprits) == ("DD220", Confidence.POSSIBLE, RankSet())
+    assert {(place.line, place.ranks.members) for place in first.locations} == {(10, (0,)), (11, (1, 2))}
+    assert all(diagnosis.code != "DD271" for diagnosis in report.diagnoses)
+
+
+def test_one_such_group_leaves_it_open() -> None:
+    rings = {
+        0: [waits(4, 12, backend="gloo", op="barrier")],
+        1: [waits(1, 11, group="2", backend="gloo")],
+        2: [waits(1, 11, group="2", backend="gloo")],
+    }
+    report = examine(fold({Rank(rank): Recorder("2.10", tuple(ring)) for rank, ring in rings.items()}, 3))
+    assert "DD271" not in [diagnosis.code for diagnosis in report.diagnoses]

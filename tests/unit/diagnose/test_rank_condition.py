@@ -1,0 +1,24 @@
+"""Where the source around a line is looked through for a condition on the rank, whatever it is made of."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddpdoctor.diagnose.source import rank_condition
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.stacks import Site
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "later(lambda: dist.broadcast(x, 0))",
+        "dist.broadcast(x, 0) if ready else None",
+        "found = [dist.broadcast(x, 0) for _ in range(2)]",
+    ],
+)
+def test_expressions_that_hold_a_call_are_no_bodies(line: str) -> None:
+    code = {"/a.py": SourceFile("/a.py", f"def f(rank, x):\n    if rank == 0:\n        {line}\n")}
+    found = rank_condition(code, Site("/a.py", 3, "f"))
+    assert found is not None
+    assert found.first == 2
