@@ -6,13 +6,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ddpdoctor.errors import ExitCode, InputError, UsageError
-from ddpdoctor.lint import engine, registry, settings
+from ddpdoctor.lint import engine, files, registry, settings
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import Finding
 
@@ -174,7 +173,7 @@ def _fix(args: argparse.Namespace, findings: Sequence[Finding], chosen: Settings
 
     changed: list[str] = []
     for path in dict.fromkeys(f.file for f in findings):
-        raw = sys.stdin.buffer.read() if path == "<stdin>" else engine.read_file(path)
+        raw = sys.stdin.buffer.read() if path == "<stdin>" else files.read_file(path)
         mine = [f for f in findings if f.file == path]
         decoded = source.decode(raw) if raw is not None and not path.endswith(".ipynb") else None
         if raw is None or not isinstance(decoded, source.Source):
@@ -191,7 +190,7 @@ def _fix(args: argparse.Namespace, findings: Sequence[Finding], chosen: Settings
         changed.append(path)
     if args.diff:
         return ExitCode.FOUND if changed and not args.exit_zero else ExitCode.OK
-    report = engine.lint(args.paths, replace(chosen), jobs=1) if changed else engine.Report(tuple(findings), {}, 0)
+    report = engine.lint(args.paths, chosen, jobs=1) if changed else engine.Report(tuple(findings), {}, 0)
     left = _above_baseline(args.baseline, report.findings) if args.baseline else report.findings
     sys.stdout.write(_rendered(args, left, report.texts))
     print(f"ddpdoctor: fixed {len(changed)} file{'s' * (len(changed) != 1)}", file=sys.stderr)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import tokenize
-from dataclasses import dataclass
+
+from ddpdoctor.lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Comment:
     """One comment; line from 1, column from 0 in characters."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ddpdoctor.lint import files, registry, shares, source, suppress, taught
@@ -14,6 +14,7 @@ from ddpdoctor.lint.facts import modules
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.files import Candidate, Sized, is_file, read_file
+from ddpdoctor.lint.record import record
 from ddpdoctor.lint.settings import Settings, ignored_here
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -28,7 +29,7 @@ FEW = 100_000
 Read = Callable[[str], "bytes | None"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Result:
     """Findings of one file, and its text for code frames ("" when there are no findings)."""
 
@@ -38,7 +39,7 @@ class Result:
     cells: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Report:
     """The outcome of a run."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ddpdoctor.lint.record import record
 from ddpdoctor.model.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.facts import ModuleFacts
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LintRule:
     """Metadata of one rule; hints are opt-in."""
 
@@ -25,7 +25,7 @@ class LintRule:
     words: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Registered:
     """A rule with its check and its page."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from ddpdoctor.errors import UsageError
+from ddpdoctor.lint.record import field, record
 
 DEFAULT_EXCLUDES = (
     ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", ".mypy_cache", ".ruff_cache", ".pytest_cache",
@@ -17,7 +17,7 @@ DEFAULT_EXCLUDES = (
 _KEYS = ("select", "ignore", "extend-select", "per-file-ignores", "exclude", "torch-version")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Settings:
     """Which codes run, and where not."""
 

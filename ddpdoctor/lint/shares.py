@@ -14,8 +14,9 @@ import select
 import signal
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from ddpdoctor.lint.record import field, record
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -23,14 +24,14 @@ R = TypeVar("R")
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Lost:
     """A share whose process failed: killed by `signal`, or by an exception where that is 0."""
 
     signal: int
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class _Worker:
     """A process at work on one share."""
 

@@ -8,7 +8,8 @@ import io
 import json
 import tokenize
 import warnings
-from dataclasses import dataclass
+
+from ddpdoctor.lint.record import record
 
 #: bytes; a larger file is generated data, and parsing it would take minutes and gigabytes
 LARGEST = 4_000_000
@@ -25,7 +26,7 @@ _MATTERING = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Unreadable:
     """Why a file could not be read as Python; line and column from 1."""
 
@@ -34,7 +35,7 @@ class Unreadable:
     column: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Source:
     """Decoded source. `cells` maps a line of a notebook's joined code to (cell from 1, line in it)."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ddpdoctor.lint.comments import Comment
+from ddpdoctor.lint.record import record
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -18,7 +18,7 @@ _CODE = re.compile(r"[A-Za-z]+[0-9]+|[a-z]+(?:-[a-z0-9]+)+")
 _FILE = re.compile(r"#\s*ddpdoctor:\s*ignore-file")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Suppression:
     """One comment; no codes means every code."""
 

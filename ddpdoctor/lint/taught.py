@@ -12,10 +12,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ddpdoctor.lint.comments import Comment
 from ddpdoctor.lint.facts.values import Taint
+from ddpdoctor.lint.record import record
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -26,7 +26,7 @@ _TAINTS = {"uniform": Taint.UNIFORM, "rank-local": Taint.RANK_LOCAL}
 _WORDS = (*_TAINTS, "ignore", "ignore-file")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Fault:
     """A comment of ours that does nothing; columns from 1."""
 
@@ -36,7 +36,7 @@ class Fault:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Taught:
     """What the comments of one file say: the taint of an expression's node, by its `id`, and comments without effect.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from ddpdoctor.lint.facts import frameworks
 from ddpdoctor.lint.facts.events import Access, Branch, Call, Context, Iteration
@@ -30,6 +29,7 @@ from ddpdoctor.lint.facts.values import (
     unknown,
 )
 from ddpdoctor.lint.facts.wrapping import Wrap
+from ddpdoctor.lint.record import field, record
 
 #: how deep calls are followed
 DEPTH = 12
@@ -37,7 +37,7 @@ DEPTH = 12
 BUDGET = 12_000
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Outcome:
     """What calling a function with certain arguments does."""
 
@@ -51,7 +51,7 @@ class Outcome:
     ends: bool = False
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Root:
     """A function (or the module itself, or a spawned function) analysed from its start."""
 
@@ -60,7 +60,7 @@ class Root:
     function: FunctionInfo | None
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Analysis:
     """All facts about one module. Rules read `calls`, `iterations`, `branches` and `roots`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts import bases, collectives, external, filling, wrapping
@@ -13,6 +12,7 @@ from ddpdoctor.lint.facts.frame import Frame, filled_up
 from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Made, Method, Site, Table
 from ddpdoctor.lint.facts.trace import Scope
 from ddpdoctor.lint.facts.values import ORIGIN, Symbol, Taint, Value, join_tags, of_thing, unknown
+from ddpdoctor.lint.record import replace
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis

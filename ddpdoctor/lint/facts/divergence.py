@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ddpdoctor.lint.facts.residual import Cell, has_op, walk
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Op
+from ddpdoctor.lint.record import record
 
 #: operations of one rank shown in a message
 SHOWN = 6
@@ -14,7 +13,7 @@ SHOWN = 6
 LONGEST = 48
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Divergence:
     """Two ranks that do not run the same collectives."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Any
 
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.values import EVERY_RANK, Atom, Value
+from ddpdoctor.lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Guard:
     """A condition that holds where an event happens."""
 
@@ -22,7 +22,7 @@ class Guard:
     site: Site
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Turn:
     """A loop that an event happens in; `node` is the statement (or comprehension) itself."""
 
@@ -33,7 +33,7 @@ class Turn:
     target: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Context:
     """Where in the program an event happens."""
 
@@ -66,7 +66,7 @@ class Context:
         return bool(self.calls) and self.calls[0] == "<module>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Call:
     """A call of something outside the project (`path`), or of a method of an object (`method`)."""
 
@@ -99,7 +99,7 @@ class Call:
         return any(k in ("*", "**") for k, _ in self.keywords)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Access:
     """An attribute that is read from a wrapped model."""
 
@@ -110,7 +110,7 @@ class Access:
     context: Context
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Iteration:
     """A `for` loop that starts."""
 
@@ -119,7 +119,7 @@ class Iteration:
     index: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Branch:
     """An `if` whose condition was not the same constant on all ranks."""
 

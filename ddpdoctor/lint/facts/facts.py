@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from ddpdoctor.lint.facts import disk
@@ -17,6 +16,7 @@ from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.facts.reach import Reached, reached
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt, Loop, Node, Op, Scope, operations
+from ddpdoctor.lint.record import field, record
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Fix, Related, Severity
 
@@ -24,7 +24,7 @@ from ddpdoctor.model.finding import Finding, Fix, Related, Severity
 NEWEST_TORCH = (2, 13)
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class ModuleFacts:
     """Facts about one file, computed once; rules read them."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -10,6 +9,7 @@ from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Made
 from ddpdoctor.lint.facts.values import Symbol, Value, unknown
+from ddpdoctor.lint.record import record
 
 #: a path as parts that can be compared: constant names and symbols
 Parts = tuple[Any, ...]
@@ -26,7 +26,7 @@ class Use(Enum):
     LISTS = "lists"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Touch:
     """A call that uses a path."""
 

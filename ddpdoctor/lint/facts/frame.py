@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 
 from ddpdoctor.lint.facts import filling, sharing
 from ddpdoctor.lint.facts.events import Guard, Turn
@@ -24,9 +23,10 @@ from ddpdoctor.lint.facts.values import (
     per_rank,
     unknown,
 )
+from ddpdoctor.lint.record import field, record
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Frame:
     """Variables, emitted trace, and where we are."""
 

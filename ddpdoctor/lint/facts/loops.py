@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ddpdoctor.lint.facts import batches, filling, spellings
@@ -31,6 +30,7 @@ from ddpdoctor.lint.facts.values import (
     truth,
     unknown,
 )
+from ddpdoctor.lint.record import replace
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -188,7 +188,7 @@ def count_of(over: Value) -> tuple[Atom, ...]:
         if all(b.known for b in bounds) and any(len(b.atoms) > 1 for b in bounds):
             try:
                 return tuple(len(range(*(b.at(r) for b in bounds))) for r in range(4))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 return (Symbol(hash(thing.site), Taint.UNKNOWN),)
     return (Symbol(hash(("count", over.atoms[0] if len(over.atoms) == 1 else 0)), Taint.UNKNOWN),)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ddpdoctor.lint import comments, taught
 from ddpdoctor.lint.comments import Comment
 from ddpdoctor.lint.facts.nodes import walk
+from ddpdoctor.lint.record import field, record
 from ddpdoctor.lint.taught import Taught
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 N = TypeVar("N", bound=ast.AST)
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class FunctionInfo:
     """A function or method; identity is what makes it equal."""
 
@@ -46,7 +46,7 @@ class FunctionInfo:
         return [*a.posonlyargs, *a.args]
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class ClassInfo:
     """A class: its methods, and which methods store which attributes of `self`."""
 
@@ -60,7 +60,7 @@ class ClassInfo:
     stores: dict[str, list[FunctionInfo]] = field(default_factory=dict)
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Binding:
     """One top-level way in which a name gets a value."""
 
@@ -68,7 +68,7 @@ class Binding:
     value: ast.expr | FunctionInfo | ClassInfo | None
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Module:
     """A parsed file and the index of its top level."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from ddpdoctor.lint.facts.analysis import Root
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt, Loop, Node, Op, Scope
+from ddpdoctor.lint.record import record
 
 #: enough for every script; helpers that call helpers many times over would make it endless
 MOST = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Reached:
     """A collective, as a function analysed from its start comes to it."""
 

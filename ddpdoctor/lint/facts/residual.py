@@ -7,14 +7,14 @@ the same collectives when their first cells have the same number.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Mark, Node, Op, Scope, Trace, exits
 from ddpdoctor.lint.facts.values import WORLD, Atom, Symbol, Taint
+from ddpdoctor.lint.record import field, record
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Cell:
     """One step and what follows it."""
 
@@ -31,7 +31,7 @@ class Cell:
     rest: Cell | None
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Builder:
     """Builds residuals that share one numbering, so that they can be compared."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.record import field, record
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
@@ -38,7 +38,7 @@ class External(NamedTuple):
 _LIBRARIES = ("torch.", "builtins.", "numpy.", "os.", "sys.", "math.", "random.", "time.", "functools.", "itertools.")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class LocalModule:
     module: Module
 
@@ -47,7 +47,7 @@ class LocalModule:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Function:
     """A function of the project; `receiver` is bound as its first parameter."""
 
@@ -61,7 +61,7 @@ class Function:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Class:
     info: ClassInfo
 
@@ -70,7 +70,7 @@ class Class:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Instance:
     """An object of a class of the project."""
 
@@ -86,7 +86,7 @@ class Instance:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Made:
     """The result of calling something external: a sampler, a loader, a wrapped model, a group, a tensor."""
 
@@ -123,14 +123,14 @@ class Method(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Items:
     """A tuple or list whose elements are known one by one."""
 
     items: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Listed:
     """A list of unknown length: the result of a comprehension or a generator, or what was appended to."""
 
@@ -139,7 +139,7 @@ class Listed:
     element: Value | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Table:
     """A dict with constant string keys; `complete` is false when it may hold more."""
 
@@ -149,14 +149,14 @@ class Table:
     rest: Value | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Namespace:
     """An `argparse` result."""
 
     site: Site
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GroupOf:
     """A process group: its members in the simulated job, None where they are not known."""
 

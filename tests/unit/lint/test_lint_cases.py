@@ -9,12 +9,13 @@ finds must be exactly what is marked.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from ddpdoctor.lint import engine, registry
+from ddpdoctor.lint.record import replace
 from ddpdoctor.lint.rule import Registered
 from ddpdoctor.lint.settings import Settings
 
