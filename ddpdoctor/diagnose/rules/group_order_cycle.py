@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose import devicewaits, shapes, wording
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import History, Step
 from ddpdoctor.diagnose.rule import Rule
@@ -55,15 +55,24 @@ MOST_PATHS = 4096
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    if any(story.shape not in (Shape.ORDER, Shape.UNCLEAR) for story in shapes.stories(facts)):
-        return
     cycle = _cycle(facts)
+    other = any(story.shape not in (Shape.ORDER, Shape.UNCLEAR) for story in shapes.stories(facts))
+    if other and not _in_queues(cycle):
+        return
     if len(cycle) > 2:
         yield _long_cycle(facts, cycle)
     elif cycle:
         yield _diagnosis(facts, *cycle)
     elif order := _threads_in_disorder(facts):
         yield _threads(facts, order)
+
+
+def _in_queues(cycle: tuple[Wait, ...]) -> bool:
+    """The processes have launched the operations of both groups, and only the queues of their GPUs stand.
+
+    Then the histories hold both, in either order, as if one side had made a call more.
+    """
+    return bool(cycle) and all(wait.doubt == devicewaits.DOUBT for wait in cycle)
 
 
 def _cycle(facts: Facts) -> tuple[Wait, ...]:

@@ -106,7 +106,8 @@ def test_groups_in_another_order_though_every_process_has_launched_both() -> Non
         ("b", (0, 2)),
         ("a", (1,)),
     ]
-    assert _first(evidence).culprits.members == (1,)
+    found = _first(evidence)
+    assert (found.code, found.culprits.members) == ("DD220", (1,))
 
 
 def test_what_gloo_has_in_the_background_holds_nobody() -> None:
