@@ -62,6 +62,13 @@ PROGRAMS = [
     ("store_wait", 4, Expected(("DD252",), (3,), deadlock="suspected", stall_after=10)),
     ("mesh_cycle", 4, Expected(("DD220",), None)),
     ("checkpoint_thread", 3, Expected(("DD220",), None, line="")),
+    ("bad_file_in_worker", 3, Expected(("DD208",), (1,), line="except OSError as error:")),
+    ("main_process_first", 3, Expected(("DD212",), (0,), line="so that all see the file")),
+    ("nothing_found", 3, Expected(("DD211",), (2,), line="if not self.found:")),
+    ("node_local_checkpoint", 3, Expected(("DD206",), (0,), line="if not checkpoint.exists():")),
+    ("fewer_messages", 3, Expected(("DD218",), (1,))),
+    ("synchronised_layer", 3, Expected(("DD210",), (1,), line="dist.all_reduce(mean)")),
+    ("unread_child", 2, Expected(("DD239",), (0,), deadlock="suspected", stall_after=10, line="converter.wait()")),
     ("greedy_pattern", 3, Expected(("DD231",), (1,), "slow", "no", stall_after=10, line="TITLE.match(text)")),
 ]
 
