@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from ddpdoctor.lint.facts.divergence import Divergence, flat, leaving_step, names, walk_one
+from ddpdoctor.lint.facts.possible import may_agree
 from ddpdoctor.lint.facts.residual import Builder, Cell, rank_decided, rank_local
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Op, Scope, Trace, exits, operations
@@ -53,6 +54,8 @@ def _by_rank(trace: Trace) -> list[Divergence]:
         numbers = (_number(one), _number(two))
         if numbers[0] != numbers[1] and numbers not in seen:
             seen.add(numbers)
+            if may_agree(one, two):
+                continue
             found.extend(_Comparison(rank, other, one_left, builder.left).compare(one, two))
     return found
 

@@ -38,6 +38,8 @@ class Symbol(NamedTuple):
     key: int
     taint: Taint
     negated: bool = False
+    #: ("and" or "or", its two sides) where it is made of two unknowns
+    parts: tuple[str, Symbol, Symbol] | None = None
 
 
 #: a plain constant, or a Symbol
@@ -268,7 +270,16 @@ def _connect(a: Atom, b: Atom, *, conjunction: bool) -> Atom:
         return a
     if a == b:
         return a
-    return Symbol(hash(("and" if conjunction else "or", a, b)), max(a.taint, b.taint))
+    name = "and" if conjunction else "or"
+    return Symbol(hash((name, a, b)), max(a.taint, b.taint), parts=(name, _shallow(a), _shallow(b)))
+
+
+def _shallow(symbol: Symbol, depth: int = 0) -> Symbol:
+    """The symbol, without parts of parts of parts: what is tested in a loop is made of itself again and again."""
+    if symbol.parts is None or depth > 2:
+        return symbol._replace(parts=None)
+    name, one, two = symbol.parts
+    return symbol._replace(parts=(name, _shallow(one, depth + 1), _shallow(two, depth + 1)))
 
 
 def mask_where(truths: tuple[Atom, ...], mask: int) -> tuple[int, int]:
