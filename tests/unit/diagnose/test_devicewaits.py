@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+
+import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.waits import find_waits
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.progress import Event, EventKind
 from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import Act, At, Doing, job
 
 AT = At()
 STEP = AT.step(3)
 ITEM = AT.line(7)
+REPORT = stories.AT.line(20)
 CODE = {
     AT.file: """
 
@@ -119,3 +124,41 @@ def test_what_gloo_has_in_the_background_holds_nobody() -> None:
 def test_a_rank_that_goes_on_does_not_wait() -> None:
     moving = Doing(STEP, blocked=False, stands=ITEM, cpu_share=1.0, moves=True)
     assert examine(_job([moving] * 3, {0: 1, 1: 1, 2: 1})).outcome is Outcome.HEALTHY
+
+
+def _on_nccl(evidence: Evidence) -> Evidence:
+    """The same job on NCCL: only a barrier holds a process, any other is at the line that reads the loss."""
+    ranks = []
+    for rank in evidence.ranks:
+        assert rank.page is not None
+        assert rank.recorder is not None
+        assert rank.motion is not None
+        entries = tuple(replace(entry, backend="nccl") for entry in rank.recorder.entries)
+        page = replace(rank.page, backend="nccl")
+        seen = replace(rank, page=page, recorder=replace(rank.recorder, entries=entries))
+        if page.calls[0].op != "barrier":
+            stacks = Stacks(Rung.PYSPY_NONBLOCKING, (Thread(rank.worker.pid, "MainThread", (REPORT, stories.MAIN)),))
+            update = Event(len(page.events), EventKind.OPTIMIZER_STEP, 90.0, rank.worker.pid, stories.AT.line(13))
+            page = replace(page, calls=(), events=(*page.events, update))
+            seen = replace(seen, page=page, stacks=stacks, motion=replace(rank.motion, cpu_seconds=1.0))
+        ranks.append(seen)
+    return replace(evidence, ranks=tuple(ranks))
+
+
+@pytest.mark.parametrize("odd", [0, 2])
+@pytest.mark.parametrize(
+    "strange",
+    [
+        stories.ran_out,
+        stories.left_early,
+        stories.skipped,
+        stories.skipped_forward,
+        stories.without_sync,
+        stories.saves_alone,
+    ],
+)
+def test_the_same_causes_as_on_gloo_and_never_certain(strange: Callable[[], Doing], odd: int) -> None:
+    told = stories.among(4, odd, strange)
+    known, found = examine(told).diagnoses[0], _first(_on_nccl(told))
+    assert (found.code, found.culprits) == (known.code, known.culprits)
+    assert found.locations[0].line == known.locations[0].line
