@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
-from ddpdoctor.lint.facts import disk
+from ddpdoctor.lint.facts import disk, polling
 from ddpdoctor.lint.facts.analysis import Analysis, site_of
 from ddpdoctor.lint.facts.compare import divergences
 from ddpdoctor.lint.facts.divergence import Divergence
 from ddpdoctor.lint.facts.events import Call, Iteration
 from ddpdoctor.lint.facts.modules import Module
 from ddpdoctor.lint.facts.nodes import parents
+from ddpdoctor.lint.facts.polling import Stuck
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.facts.reach import Reached, reached
 from ddpdoctor.lint.facts.things import Site
@@ -91,6 +92,14 @@ class ModuleFacts:
         found: dict[Site, Site] = {}
         for root in self.analysis.roots:
             found.update(disk.races(root.trace))
+        return found
+
+    @cached_property
+    def stuck(self) -> dict[Site, Stuck]:
+        """Where a rank asks for a file that comes only behind a collective that it has not entered."""
+        found: dict[Site, Stuck] = {}
+        for root in self.analysis.roots:
+            found.update(polling.stuck(root.trace))
         return found
 
     @cached_property

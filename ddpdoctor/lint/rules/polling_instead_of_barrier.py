@@ -1,11 +1,13 @@
 """A loop that sleeps until a file is there, in place of a barrier
 
 ## What it does
-Finds loops that sleep while a file does not exist, in programs that have a process group.
+Finds loops that sleep while a file does not exist, in programs that have a process group. A hint; an error where the
+rank that writes the file does so only behind a collective, in which it waits for the very ranks that wait here.
 
 ## Why it harms
 The file is there before it is whole, so the reader finds half of it; one left over from the last run lets a rank
-through at once; and when the writer fails, the others poll for ever, with no timeout and nothing in a log.
+through at once; and when the writer fails, or waits itself, the others poll for ever, with no timeout and nothing in a
+log.
 
 ## Example
 ```python
@@ -40,12 +42,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.nodes import walk
+from ddpdoctor.lint.facts.polling import Stuck
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule(
-    "DD126", "polling-instead-of-barrier", Severity.HINT, words=frozenset({"sleep"})
-)  # fmt: skip
+RULE = LintRule("DD126", "polling-instead-of-barrier", Severity.ERROR, words=frozenset({"sleep"}))
 
 _ASKS = frozenset({"exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "glob"})
 _BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone", "synchronize"})
@@ -57,13 +58,30 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`while not exists(path): sleep()` in a file that takes part in a process group."""
     if not facts.distributed:
         return
-    for node in facts.module.nodes:
-        if isinstance(node, ast.While) and _polls(node) and not _behind_barrier(facts, node):
+    for node in facts.module.of(ast.While):
+        if not _polls(node):
+            continue
+        reason = _stuck(facts, node)
+        if reason is not None:
+            message = (
+                f"rank {reason.waits} waits here for a file that rank {reason.writes} writes only after "
+                f"{reason.op.op}, where it waits for rank {reason.waits}"
+            )
+            related = ((reason.op.site, f"{reason.op.op} comes first"), (reason.written, "the file is written here"))
+            yield facts.finding(RULE, node.test, message, related=related)
+        elif not _behind_barrier(facts, node):
             message = (
                 "this waits for a file, which is there before it is whole and may be an old one: use a barrier after "
                 "the rank that writes it"
             )
-            yield facts.finding(RULE, node.test, message)
+            yield facts.finding(RULE, node.test, message, severity=Severity.HINT)
+
+
+def _stuck(facts: ModuleFacts, loop: ast.While) -> Stuck | None:
+    """Why the file cannot come, where that is proven."""
+    end = loop.end_lineno or loop.lineno
+    places = (s for s in sorted(facts.stuck) if s.file == facts.module.path and loop.lineno <= s.line <= end)
+    return next((facts.stuck[s] for s in places), None)
 
 
 def _polls(loop: ast.While) -> bool:
