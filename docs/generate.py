@@ -71,7 +71,7 @@ by themselves, and their own numbers and `ddpdoctor lint` are compared.
 $ ddpdoctor repro run skipped-batch                       # on gloo and the CPU
 $ ddpdoctor repro run skipped-batch --fixed --ranks 4
 $ ddpdoctor repro run skipped-batch --backend nccl        # on the GPUs of this machine
-$ ddpdoctor repro all --jobs 2 --json > results.json
+$ ddpdoctor repro all --jobs 2 --json > results.json      # with --backend nccl, all that run there
 ```
 
 ## On NCCL

@@ -52,11 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (show, running):
         action.add_argument("--fixed", action="store_true", help="the cured program instead of the broken one")
     running.add_argument("--ranks", type=_positive, metavar="N", help="number of processes (default: the case's own)")
-    running.add_argument(
-        "--backend",
-        choices=("gloo", "nccl"),
-        help="nccl: on the GPUs of this machine, which ranks share where there are fewer (default: gloo, on the CPU)",
-    )
+    for action in (running, every):
+        action.add_argument(
+            "--backend",
+            choices=("gloo", "nccl"),
+            help="nccl: on this machine's GPUs, which ranks share where there are fewer (default: gloo, on the CPU)",
+        )
     every.add_argument("--jobs", type=_positive, default=1, metavar="N", help="cases at a time (default: 1)")
     for action in (listing, running, every):
         action.add_argument("--json", action="store_true", help="print JSON on stdout, everything else on stderr")
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, _interrupt)
     if case is None:
-        results = _run_all(args.jobs, stop)
+        results = _run_all(args.jobs, stop, backend.machine(args.backend))
     else:
         ranks, nccl = backend.chosen(case, args.backend, args.ranks)
         results = [_run_one(case, ranks, args.fixed, stop, nccl)]
@@ -195,27 +196,23 @@ def _draw(report: Report, bundle: Path) -> None:
     print(f"\n{text}", file=sys.stderr, flush=True)
 
 
-def _run_all(jobs: int, stop: threading.Event) -> list[Result]:
+def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[Result]:
     """Every broken program and every fixed one, `jobs` at a time; one line each as it ends."""
     from ddpdoctor.repro import catalogue, runner
+
+    def run(case: Case, fixed: bool) -> Result:
+        folder = root / f"{case.name}-{'fixed' if fixed else 'broken'}"
+        ranks, left_out = backend.planned(case, nccl)
+        if left_out:
+            return runner.skipped(case, ranks=ranks, fixed=fixed, why=left_out)
+        return runner.run(case, ranks=ranks, fixed=fixed, folder=folder, stop=stop, tick=lambda _: None, nccl=nccl)
 
     cases = catalogue.load_all(catalogue.root())
     root = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-"))
     todo = [(case, fixed) for case in cases for fixed in (False, True)]
     _say(f"{len(todo)} runs, {jobs} at a time; what they leave is in {root}")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [
-            pool.submit(
-                runner.run,
-                case,
-                ranks=case.ranks,
-                fixed=fixed,
-                folder=root / f"{case.name}-{'fixed' if fixed else 'broken'}",
-                stop=stop,
-                tick=lambda _: None,
-            )
-            for case, fixed in todo
-        ]
+        futures = [pool.submit(run, case, fixed) for case, fixed in todo]
         try:
             for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
                 for line in _progress(done, len(todo), future.result()):

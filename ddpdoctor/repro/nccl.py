@@ -39,14 +39,18 @@ class Nccl:
         short = case.ranks > max(self.gpus, 1)
         return 2 if short and (case.harm or case.blames(2) is not None) else case.ranks
 
-    def refuses(self, case: Case, ranks: int) -> str:
-        """Why so many ranks of a case cannot run here, "" if they can."""
+    def lacks(self) -> str:
+        """Why nothing can run on NCCL here, "" if something may."""
         if self.unknown:
             return self.unknown
         if not self.version:
             return "this torch has no NCCL"
-        if not self.gpus:
-            return "torch finds no GPU"
+        return "" if self.gpus else "torch finds no GPU"
+
+    def refuses(self, case: Case, ranks: int) -> str:
+        """Why so many ranks of a case cannot run here, "" if they can."""
+        if lacking := self.lacks():
+            return lacking
         found = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}"
         if ranks > self.gpus and case.backends == ("nccl",):
             return f"each of its {ranks} ranks needs a GPU of its own, and torch finds {found}"

@@ -75,6 +75,12 @@ def missing(case: Case) -> str:
     return "needs several nodes" if case.needs == "multi-node" else ""
 
 
+def skipped(case: Case, *, ranks: int, fixed: bool, why: str) -> Result:
+    """What stands for a program that was not run."""
+    program = case.fixed if fixed else case.broken
+    return Result(case.name, case.code, program.name, ranks, (), 0.0, skipped=why)
+
+
 def run(
     case: Case,
     *,
@@ -92,9 +98,8 @@ def run(
     where the program is to run on it; None for the CPU.
     """
     program = case.fixed if fixed else case.broken
-    lacking = missing(case)
-    if lacking:
-        return Result(case.name, case.code, program.name, ranks, (), 0.0, skipped=lacking)
+    if lacking := missing(case):
+        return skipped(case, ranks=ranks, fixed=fixed, why=lacking)
     folder.mkdir(parents=True)
     began = time.monotonic()
     plain = [*launch_command(case.launcher, program, ranks), *backend_arguments(case, nccl)]

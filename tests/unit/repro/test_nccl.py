@@ -100,6 +100,26 @@ def test_what_is_told_of_a_case(case: Case) -> None:
     assert not {"outcome", "code", "culprits"} & set(case.nccl_differs)
 
 
+def test_all_cases_on_a_machine_with_one_gpu() -> None:
+    found = Nccl(1, (2, 30, 7))
+    planned = {case.name: backend.planned(case, found) for case in CASES}
+    assert planned["uneven-inputs"] == (2, "")
+    assert planned["wrong-device"][1].startswith("cannot run on NCCL here: each of its 2 ranks needs a GPU")
+    assert planned["transport-stall"][1].startswith("does not run on NCCL: It drops the packets")
+    assert {name for name, (_, why) in planned.items() if not why} == {
+        case.name for case in CASES if case.backends == ("gloo", "nccl")
+    }
+    assert backend.planned(EITHER, None) == (4, "")
+
+
+@pytest.mark.parametrize("found", [Nccl(0, ()), Nccl(0, (2, 30, 7)), Nccl(0, (), "torch did not say")])
+def test_no_case_is_started_where_none_can_run(found: Nccl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nccl, "find", lambda: found)
+    with pytest.raises(UsageError, match="no case can run on NCCL here: "):
+        backend.machine("nccl")
+    assert backend.machine(None) is None
+
+
 def test_the_backend_that_was_asked_for() -> None:
     assert backend.chosen(EITHER, None, None) == (4, None)
     assert backend.chosen(EITHER, "gloo", 2) == (2, None)
