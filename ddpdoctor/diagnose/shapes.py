@@ -199,8 +199,12 @@ def _round_shape(before: Step | None, act: Step, instead: Step) -> Shape | None:
 
 
 def _raised_past(facts: Facts, parting: Parting, act: Step, instead: Step, actors: RankSet, others: RankSet) -> bool:
-    """The actors went on with their loop past a call of the others, and only an exception leads past it."""
-    if act.kind not in _NEW_ROUND or instead.kind is not EventKind.CALL:
+    """The actors went on with their loop past a call of the others, or made their last call once more.
+
+    And only an exception leads there.
+    """
+    again = act.kind is EventKind.CALL and act == parting.before and act != instead
+    if not (again or act.kind in _NEW_ROUND) or instead.kind is not EventKind.CALL:
         return False
     ways = controlflow.choices(facts, parting, actors, others)
     return bool(ways) and all(way.kind is Kind.EXCEPTION for way in ways)

@@ -412,3 +412,31 @@ def test_half_of_a_pair_of_barriers_is_not_the_one_too_much() -> None:
     # THEN the barrier between them is named, and no half of the pair for certain
     assert (found.code, found.culprits.members) == ("DD212", (0,))
     assert found.locations[0].line == 16
+
+
+RETRY = """\
+def upload(step):
+    for attempt in range(3):
+        try:
+            dist.all_reduce(step)
+            write(step)
+            return
+        except OSError:
+            attempts.append(step)
+
+
+def main():
+    upload(step)
+    dist.barrier()
+"""
+
+
+def test_collective_that_is_tried_again() -> None:
+    # GIVEN a rank that failed behind a collective and entered it once more
+    reduce = AT.all("all_reduce", 4, function="upload")
+    odd = Doing([STARTED, reduce, reduce], callers=(AT.line(12, "main"),))
+    usual = Doing([STARTED, reduce, AT.all("barrier", 13, function="main")])
+    found = verdict(RETRY, among(odd, usual))
+    # THEN it is the caught exception, though both sides make both calls
+    assert (found.code, found.culprits.members) == ("DD208", (1,))
+    assert found.locations[0].source == "except OSError:"
