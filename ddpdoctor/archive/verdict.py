@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ddpdoctor.archive import naming, pool, read, recorded, source
@@ -15,7 +15,7 @@ from ddpdoctor.archive.pool import Dumps
 from ddpdoctor.archive.thin import MOST, thinned
 from ddpdoctor.collect import assemble as capture
 from ddpdoctor.collect import bundle, code
-from ddpdoctor.diagnose import engine
+from ddpdoctor.diagnose import engine, wording
 from ddpdoctor.diagnose.desync import examine as desync
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.errors import InputError
@@ -75,8 +75,8 @@ def examine(found: Found, dumps: Dumps | None = None) -> Report:
     pieces.extend(recorded.pieces(dumps))
     gaps = [*gaps, *dumps.gaps, *_not_read(found)]
     loose = assemble(pieces, gaps)
-    if not loose.ranks and not bundles:
-        raise _nothing(found, gaps, loose.notes)
+    if not bundles and not any(_tells(seen) for seen in loose.ranks) and not (loose.ranks and _remarks(loose)):
+        raise _nothing(found, gaps, loose)
     loose = _with_source(loose, found)
     evidence = join([*bundles, loose]) if bundles else loose
     report = at_most_likely(_judged(evidence))
@@ -190,11 +190,28 @@ def _blaming_nobody(report: Report) -> Report:
     return replace(report, diagnoses=diagnoses)
 
 
-def _nothing(found: Found, gaps: list[Gap], notes: Sequence[str]) -> InputError:
+def _tells(seen: RankEvidence) -> bool:
+    """More than that there is such a rank. A log without a word of a hang is no sign that there is none."""
+    known = (seen.page, seen.recorder, seen.stacks, seen.process, seen.exit, seen.raised)
+    return any(known) or bool(seen.reported or seen.fatal or seen.children)
+
+
+def _remarks(loose: Evidence) -> list[str]:
+    """What is worth a word although no rank stands anywhere: complaints, a rendezvous of too many."""
+    return [note for note in loose.notes if not note.startswith("rank numbers come from")]
+
+
+def _nothing(found: Found, gaps: list[Gap], loose: Evidence) -> InputError:
     hint = "give recorder dumps, py-spy or faulthandler stacks, logs, or a bundle"
     if not found.files and not found.unknown and not found.unreadable:
         return InputError("there is no file in what was given", hint=hint)
-    if notes:
-        return InputError(f"no rank is named in what was given; all that it says is: {'; '.join(notes)}", hint=hint)
+    if loose.ranks:
+        only = f"{wording.ranks(loose.seen())} {'are' if len(loose.ranks) > 1 else 'is'} named"
+        return InputError(
+            f"nothing here tells why a job hangs: {only}, and no line says that one waits or failed", hint=hint
+        )
+    if loose.notes:
+        told = "; ".join(loose.notes)
+        return InputError(f"no rank is named in what was given; all that it says is: {told}", hint=hint)
     reason = gaps[0].reason if gaps else "no rank is named in it"
     return InputError(f"nothing here tells why a job hangs: {reason}", hint=hint)

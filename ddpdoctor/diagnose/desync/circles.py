@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from ddpdoctor.diagnose.desync.meetings import Field, Meeting
+from ddpdoctor.diagnose.desync.meetings import DEFAULT, Field, Meeting
 from ddpdoctor.diagnose.desync.shifts import mark
 from ddpdoctor.diagnose.desync.words import a_few, issued, label, locations, ranks, verb
 from ddpdoctor.diagnose.rules import group_order_cycle, p2p_deadlock, undecided
@@ -123,7 +123,8 @@ def _groups(field: Field, found: Sequence[Meeting]) -> Diagnosis:
 
 def may_lack_others(field: Field, meeting: Meeting) -> bool:
     """All that are known to be in the group have come; but others wait elsewhere, and may be in it too."""
-    named = meeting.group.name not in field.crowd.inferred
+    # in the default group all ranks are: who waits elsewhere has come to fewer of its operations, or to more
+    named = meeting.group.name not in field.crowd.inferred or meeting.group.name == DEFAULT
     return not named and meeting.met and not meeting.step.p2p and len(field.waiting - meeting.waiting) > 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ddpdoctor.diagnose.desync.causes import causes
-from ddpdoctor.diagnose.desync.meetings import Field, Meeting, survey
+from ddpdoctor.diagnose.desync.meetings import DEFAULT, Field, Meeting, survey
 from ddpdoctor.diagnose.desync.words import ranks
 from ddpdoctor.diagnose.rules import undecided
 from ddpdoctor.merge.crowd import fold
@@ -18,8 +18,6 @@ from ddpdoctor.model.stacks import Site
 
 #: groups shown in full; of more, those that somebody waits in
 _MOST_GROUPS = 64
-#: the name of the group of all ranks
-DEFAULT = "0"
 
 
 def examine(crowd: Crowd, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = ()) -> Report:

@@ -11,6 +11,8 @@ from ddpdoctor.model.ranks import Group, Rank, RankSet
 
 #: Different operations of one group that ranks stand in at once; the oldest ones are looked at.
 _MOST_PLACES = 64
+#: the name of the group of all ranks
+DEFAULT = "0"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

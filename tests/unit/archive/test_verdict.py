@@ -303,3 +303,8 @@ def test_the_same_stack_in_two_formats_is_no_movement(tmp_path: Path) -> None:
     report = diagnose(tmp_path)
     assert report.outcome is Outcome.HANG
     assert report.diagnoses[0].culprits.members == (1,)
+
+
+def test_a_log_without_a_word_of_a_hang_is_no_sign_that_there_is_none() -> None:
+    with pytest.raises(InputError, match="ranks 0-1 are named, and no line says that one waits or failed"):
+        diagnose("-", stdin=b"[rank0]: step 7 loss 0.2\n[rank1]: step 7 loss 0.3\n")
