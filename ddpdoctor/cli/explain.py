@@ -75,14 +75,15 @@ def text_of(page: Page) -> str:
 
 
 def _cases() -> Mapping[str, Sequence[str]]:
-    """The cases that show each code; none where they are not installed."""
+    """The cases that show what a diagnosis names or a lint rule finds; none where they are not installed."""
     from ddpdoctor.errors import InputError
     from ddpdoctor.repro import catalogue
 
     found: dict[str, list[str]] = {}
     try:
         for case in catalogue.load_all(catalogue.root()):
-            found.setdefault(case.code, []).append(case.name)
+            for code in {case.code, case.lint} - {""}:
+                found.setdefault(code, []).append(case.name)
     except InputError:
         return {}
     return found

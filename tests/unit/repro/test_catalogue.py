@@ -79,10 +79,11 @@ def test_a_diagnosis_without_a_lint_rule_says_so() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_page_of_a_code_names_its_cases(case: Case) -> None:
-    (page,) = [page for page in pages() if page.code == case.code]
-    (line,) = [line for line in text_of(page).splitlines() if line.startswith("See it: ")]
-    assert f"ddpdoctor repro run {case.name}" in line.removeprefix("See it: ").split(", ")
+def test_the_pages_of_its_diagnosis_and_its_lint_rule_name_a_case(case: Case) -> None:
+    texts = {page.code: text_of(page) for page in pages()}
+    for code in {case.code, case.lint} - {""}:
+        (line,) = [line for line in texts[code].splitlines() if line.startswith("See it: ")]
+        assert f"ddpdoctor repro run {case.name}" in line.removeprefix("See it: ").split(", ")
 
 
 def test_every_diagnosis_has_a_fixture() -> None:
