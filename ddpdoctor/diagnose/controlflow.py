@@ -9,6 +9,7 @@ trace in its history are no ways.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -46,12 +47,22 @@ def choices(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) ->
     # whoever comes to a loop with as many rounds everywhere does in it what the other side does there
     for n, (theirs, ours) in enumerate(((act.site, instead.site), (instead.site, act.site))[::-1]):
         traced[n] |= _rounds_for_all(facts, graph, theirs) - _rounds_for_all(facts, graph, ours)
-    found = Search(graph, traced[0], traced[1]).choices(facts.evidence.code, before, act, instead)
+    callers = _callers(facts, graph, actors, act.site)
+    found = Search(graph, traced[0], traced[1], callers).choices(facts.evidence.code, before, act, instead)
     if found:
         return found
     # a loop over something around a loader (islice, zip) may end without a trace of it
     loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
-    return Search(graph, traced[0] - loops, traced[1] - loops).choices(facts.evidence.code, before, act, instead)
+    search = Search(graph, traced[0] - loops, traced[1] - loops, callers)
+    return search.choices(facts.evidence.code, before, act, instead)
+
+
+def _callers(facts: Facts, graph: FlowGraph, ranks: RankSet, site: Site) -> tuple[frozenset[int], ...]:
+    """Who called the function that the line is in, and so on outwards, where one of the ranks still stands there."""
+    stacks = (facts.stack(rank) for rank in ranks)
+    stack = next((stack for stack in stacks if stack and frames.same_place(stack[0], site)), ())
+    found = (graph.at(frame.file, frame.line) for frame in stack[1:])
+    return tuple(nodes for nodes in found if nodes)
 
 
 def _by_user(facts: Facts, ranks: RankSet, step: Step | None) -> Step | None:
@@ -136,7 +147,10 @@ def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
     own = [file for file in files if not frames.is_library(file)][:_MOST_FILES]
     found = {file: parsed(facts.evidence.code, file) for file in own}
     histories = [step.site for history in facts.histories.values() for step in history.steps if step.site]
-    stacks = [site for seen in facts.evidence.ranks for site in facts.stack(seen.rank)]
-    ran = frozenset((site.file, site.line) for site in (*histories, *stacks) if site.file in found)
-    graph = FlowGraph({file: tree for file, tree in found.items() if tree is not None}, ran)
+    stacks = dict.fromkeys(facts.stack(seen.rank) for seen in facts.evidence.ranks)
+    standing = [site for stack in stacks for site in stack]
+    ran = frozenset((site.file, site.line) for site in (*histories, *standing) if site.file in found)
+    pairs = {pair for stack in stacks for pair in itertools.pairwise(stack)}
+    calls = frozenset(((caller.file, caller.line), (called.file, called.line)) for called, caller in pairs)
+    graph = FlowGraph({file: tree for file, tree in found.items() if tree is not None}, ran, calls)
     return graph if len(graph.nodes) <= _MOST_NODES else None

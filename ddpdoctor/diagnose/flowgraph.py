@@ -17,6 +17,8 @@ from ddpdoctor.diagnose.ways import Edge, Function, Known, Node, Way, of_class, 
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+#: a file and a number
+Line = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class _Scope:
     exit: int
     #: handlers around it, innermost first, then the function's own way out
     raised: tuple[int, ...]
+    home: int
     again: int = -1
     out: int = -1
 
@@ -36,10 +39,21 @@ class _Scope:
 class FlowGraph:
     """All ways through a few files."""
 
-    def __init__(self, trees: Mapping[str, ast.Module], ran: frozenset[tuple[str, int]] = frozenset()) -> None:
-        """`ran`: lines that were seen to run; of several functions of one name they tell which is meant."""
+    def __init__(
+        self,
+        trees: Mapping[str, ast.Module],
+        ran: frozenset[tuple[str, int]] = frozenset(),
+        calls: frozenset[tuple[Line, Line]] = frozenset(),
+    ) -> None:
+        """`ran`: lines that were seen to run; of several functions of one name they tell which is meant.
+
+        `calls`: lines that were seen to call, directly or through a library, and lines of what they called.
+        """
         self.files = frozenset(trees)
         self.nodes: list[Node] = []
+        self.functions: list[Function] = []
+        #: the number of the function that each node is in
+        self.home: list[int] = []
         #: a statement that calls one of the functions -> what it does afterwards
         self.after: dict[int, int] = {}
         named: dict[str, list[Function]] = {}
@@ -58,6 +72,8 @@ class FlowGraph:
         known = Known(told_apart(named, seen), methods, imported, objects, of_class(methods))
         for index in range(len(self.nodes)):
             self._join(index, known)
+        for caller, called in sorted(calls):
+            self._join_seen(caller, called)
 
     def at(self, file: str, line: int) -> frozenset[int]:
         """The statement on a line; of several the first: a head rather than what stands behind it."""
@@ -86,10 +102,11 @@ class FlowGraph:
         return head.stmt.lineno <= node.first <= (head.stmt.end_lineno or head.stmt.lineno)
 
     def _function(self, file: str, name: str, owner: str, body: list[ast.stmt]) -> Function:
-        scope = _Scope(file, name, owner, -1, ())
+        scope = _Scope(file, name, owner, -1, (), len(self.functions))
         end, fell, raised = (self._node(scope, None) for _ in range(3))
         self.nodes[fell].edges.append(Edge(end, Way.ON))
-        made = Function(file, -1, end, raised)
+        made = Function(file, -1, end, raised, bool(owner))
+        self.functions.append(made)
         first = len(self.nodes)
         made.entry = self._block(body, fell, replace(scope, exit=end, raised=(raised,)))
         inside = range(first, len(self.nodes))
@@ -101,6 +118,7 @@ class FlowGraph:
     def _node(self, scope: _Scope, stmt: ast.AST | None) -> int:
         first, last = syntax.lines_of(stmt)
         self.nodes.append(Node(scope.file, scope.function, stmt, first, last, scope.owner))
+        self.home.append(scope.home)
         return len(self.nodes) - 1
 
     def _aside(self, index: int, follow: int) -> int:
@@ -108,6 +126,7 @@ class FlowGraph:
         node = self.nodes[index]
         edges = [Edge(follow, Way.ON)]
         self.nodes.append(Node(node.file, node.function, node.stmt, node.first, -1, node.owner, edges))
+        self.home.append(self.home[index])
         return len(self.nodes) - 1
 
     def _block(self, body: list[ast.stmt], follow: int, scope: _Scope) -> int:
@@ -177,14 +196,32 @@ class FlowGraph:
         if called.yields and isinstance(node.stmt, (ast.For, ast.AsyncFor)):
             self._through_generator(node, called, ways, raised)
             return
-        if isinstance(node.stmt, (ast.For, ast.AsyncFor)):
-            return  # what makes the iterator is called before the loop, not in each of its rounds
+        if called.yields or isinstance(node.stmt, (ast.For, ast.AsyncFor)):
+            return  # a generator does not run when it is called; an iterator is made before the loop's rounds
         after = self._aside(index, -1)
         self.nodes[after].edges = [*ways, *raised]
         self.after[index] = after
         self._return_to(after, called)
         self.nodes[called.raised].edges.extend(raised)
         node.edges = [Edge(called.entry, Way.ON), *raised]
+
+    def _join_seen(self, caller: Line, line: Line) -> None:
+        """A call that no name tells, of an overriding method or through a library's hook: a stack has shown it."""
+        inside = {self.home[n] for n in self.at(*line) if self.nodes[n].function != "<module>"}
+        for index in self.at(*caller):
+            node = self.nodes[index]
+            for called in (self.functions[number] for number in inside):
+                joined = any(edge.target == called.entry for edge in node.edges)
+                if joined or called.yields or isinstance(node.stmt, LOOPS):
+                    continue
+                ways, raised = _split(node.edges)
+                after = self.after.get(index, self._aside(index, -1))
+                if index not in self.after:
+                    self.nodes[after].edges = [*ways, *raised]
+                    ways = [Edge(after, Way.ON)]
+                node.edges = [Edge(called.entry, Way.ON), *ways, *raised]
+                self._return_to(after, called)
+                self.nodes[called.raised].edges.extend(raised)
 
     def _return_to(self, after: int, called: Function) -> None:
         """A known value that the caller's condition asks for leads to that branch only."""

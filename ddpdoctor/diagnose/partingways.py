@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from ddpdoctor.diagnose import syntax
+from ddpdoctor.diagnose.activations import Activations
 from ddpdoctor.diagnose.flowgraph import LOOPS, FlowGraph
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.rounds import same_everywhere
@@ -61,22 +62,28 @@ class Choice:
 class Search:
     """Ways from the last common step to what either side did next."""
 
-    def __init__(self, graph: FlowGraph, left: frozenset[int], right: frozenset[int]) -> None:
+    def __init__(
+        self,
+        graph: FlowGraph,
+        left: frozenset[int],
+        right: frozenset[int],
+        callers: Sequence[frozenset[int]] = (),
+    ) -> None:
+        """`callers`: who called the function that the actors now stand in, as their stack shows it."""
         self.graph = graph
+        self._back = Activations(graph)
+        self._callers = callers
         #: nodes that leave a trace in the actors' or the others' history: no way of theirs leads through them unseen
         self.traced = (left, right)
-        self.before: dict[int, list[int]] = {}
-        for index, node in enumerate(graph.nodes):
-            for edge in node.edges:
-                self.before.setdefault(edge.target, []).append(index)
 
     def choices(self, code: Mapping[str, SourceFile], before: Step, act: Step, instead: Step) -> tuple[Choice, ...]:
         start = self._nodes(before) | self.graph.done(self._nodes(before))
         left, right = self.graph.done(self._nodes(act)), self.graph.done(self._nodes(instead))
         if not (start and left and right):
             return ()
-        leads_left = self._leading_to(left, self.traced[0])
-        leads_right = self._leading_to(right, self.traced[1])
+        leads_left = self._back.leading_to(left, self.traced[0], self._callers)
+        leads_right = self._back.leading_to(right, self.traced[1])
+        calmly = self._back.leading_to(right, self.traced[1], calmly=True)
         onward = {index: self._onward(index, before, instead) for index in start}
         reached = self._reached(start, onward)
         found: dict[tuple[object, ...], Choice] = {}
@@ -84,7 +91,9 @@ class Search:
         for index in sorted(passed, key=lambda n: (self.graph.nodes[n].file, self.graph.nodes[n].first)):
             edges = onward.get(index, self.graph.nodes[index].edges)
             stays = index in right or (index in start and _in_one_statement(before, instead, start & right))
-            for edge in self._parting_edges(edges, leads_left, leads_right, stays=stays):
+            if not stays and not any(edge.target in calmly for edge in edges):
+                continue  # where only an exception leads to what the others did, that parted them
+            for edge in self._parting_edges(index, edges, leads_left, leads_right):
                 choice = self._choice(code, index, self._named(index, edge, act, instead), leads_left)
                 # conditions around one jump are one choice; the innermost is shown
                 found[(choice.jump or choice.site, choice.way is Way.RAISED)] = choice
@@ -108,16 +117,6 @@ class Search:
             return [edge for edge in edges if edge.way is Way.RAISED]
         return edges
 
-    def _leading_to(self, targets: frozenset[int], traced: frozenset[int]) -> frozenset[int]:
-        """The targets, and all nodes from which one is reached without a trace in between."""
-        found, todo = set(targets), list(targets)
-        while todo:
-            for index in self.before.get(todo.pop(), ()):
-                if index not in found and index not in traced:
-                    found.add(index)
-                    todo.append(index)
-        return frozenset(found)
-
     def _reached(self, start: frozenset[int], onward: Mapping[int, list[Edge]]) -> set[int]:
         found, todo, traced = set(start), list(start), self.traced[0] & self.traced[1]
         while todo:
@@ -128,13 +127,11 @@ class Search:
                     todo.append(edge.target)
         return found
 
-    def _parting_edges(
-        self, edges: list[Edge], left: frozenset[int], right: frozenset[int], *, stays: bool
-    ) -> list[Edge]:
+    def _parting_edges(self, index: int, edges: list[Edge], left: frozenset[int], right: frozenset[int]) -> list[Edge]:
         """Edges on which the actors can have gone on, and behind which there is no way to what the others did."""
-        if not stays and not any(edge.target in right for edge in edges):
-            return []
-        return [edge for edge in edges if edge.target in left and edge.target not in right]
+        # which function a call leads to, and where that returns to, nobody chooses
+        chosen = [edge for edge in edges if edge.way is not Way.ON or isinstance(self.graph.nodes[index].stmt, LOOPS)]
+        return [edge for edge in chosen if edge.target in left and edge.target not in right]
 
     def _choice(self, code: Mapping[str, SourceFile], index: int, edge: Edge, leads: frozenset[int]) -> Choice:
         caught = self._handler(edge.target, leads) if edge.way is Way.RAISED else index
@@ -164,7 +161,7 @@ class Search:
     def _idles(self, loop: int) -> bool:
         """From the loop's head a way leads back to it that leaves no trace."""
         rounds = [edge.target for edge in self.graph.nodes[loop].edges if edge.way is Way.ROUND]
-        seen = self._leading_to(frozenset({loop}), self.traced[0])
+        seen = self._back.leading_to(frozenset({loop}), self.traced[0])
         return any(target in seen for target in rounds)
 
     def _handler(self, index: int, leads: frozenset[int]) -> int:

@@ -51,6 +51,8 @@ class Function:
     entry: int
     exit: int
     raised: int
+    #: it is called on an object
+    method: bool = False
     #: nodes of `yield` statements, and what follows them when the consumer asks for more
     yields: list[int] = field(default_factory=list)
     resumed: list[Edge] = field(default_factory=list)
@@ -85,6 +87,8 @@ class Known:
         for name, root in syntax.called_by(node.stmt):
             origin = self.imported.get(node.file, {}).get(root)
             found = self.named.get(name)
+            if found and origin is None and root != name and not found.method:
+                continue  # `loss.mean()` is not the program's own function `mean`
             # `torch.save()` is not the program's own `save`
             if found and (origin is None or origin & _words(found.file)):
                 return found
