@@ -6,9 +6,8 @@ import ast
 
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.modules import Module
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Site
-
-_Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def module_of(facts: ModuleFacts, site: Site) -> Module | None:
@@ -19,8 +18,11 @@ def module_of(facts: ModuleFacts, site: Site) -> Module | None:
 def function_at(module: Module, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """The innermost function around a line."""
     best: ast.FunctionDef | ast.AsyncFunctionDef | None = None
-    for node in ast.walk(module.tree):
-        if isinstance(node, _Function) and node.lineno <= line <= (node.end_lineno or 0):
+    functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [
+        *module.of(ast.FunctionDef), *module.of(ast.AsyncFunctionDef)
+    ]  # fmt: skip
+    for node in functions:
+        if node.lineno <= line <= (node.end_lineno or 0):
             best = node if best is None or node.lineno >= best.lineno else best
     return best
 
@@ -29,7 +31,7 @@ def around(module: Module, site: Site) -> list[ast.If | ast.IfExp | ast.BoolOp |
     """Conditions and `try` blocks around a place in its function; the test of an `if` itself is not under it."""
     scope: ast.AST = function_at(module, site.line) or module.tree
     found: list[ast.If | ast.IfExp | ast.BoolOp | ast.Try] = []
-    for node in ast.walk(scope):
+    for node in walk(scope):
         if isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try)) and _holds(node, site):
             tested = isinstance(node, (ast.If, ast.IfExp)) and _holds(node.test, site)
             if not tested:
@@ -41,7 +43,7 @@ def before(module: Module, site: Site) -> list[tuple[ast.If, ast.stmt]]:
     """Branches in front of a place in its function that leave it, each with the statement that leaves."""
     scope: ast.AST = function_at(module, site.line) or module.tree
     found: list[tuple[ast.If, ast.stmt]] = []
-    for node in ast.walk(scope):
+    for node in walk(scope):
         if isinstance(node, ast.If) and (node.end_lineno or 0) < site.line:
             for side in (node.body, node.orelse):
                 if side and leaves(side[-1]):

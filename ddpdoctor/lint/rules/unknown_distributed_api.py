@@ -55,22 +55,23 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     aliases = _aliases(facts)
     attributes = facts.module.of(ast.Attribute)
     patched = {n.attr for n in attributes if not isinstance(n.ctx, ast.Load)} | _asked_for(facts)
+    # what stands around a name is looked at last: of all but a few there is nothing to say
     for node in attributes:
         if not isinstance(node.ctx, ast.Load) or node.attr in patched:
             continue
-        of_package = _is_package(facts, node.value, aliases)
-        if not (of_package or _is_reduction(facts, node.value, aliases)) or _guarded(facts, node):
-            continue
-        if of_package:
-            yield from _name(facts, node, node.attr, fixable=True)
-        elif node.attr not in torch_api.REDUCTIONS:
+        if _is_package(facts, node.value, aliases):
+            yield from (f for f in _name(facts, node, node.attr, fixable=True) if not _guarded(facts, node))
+        elif node.attr not in torch_api.REDUCTIONS and _is_reduction(facts, node.value, aliases):
             meant = "AVG" if node.attr in ("MEAN", "AVERAGE") else _close(node.attr, torch_api.REDUCTIONS)
-            yield facts.finding(RULE, node, f"ReduceOp has no {node.attr}{_hint(meant)}")
+            if not _guarded(facts, node):
+                yield facts.finding(RULE, node, f"ReduceOp has no {node.attr}{_hint(meant)}")
     for statement in facts.module.of(ast.ImportFrom):
         if statement.module == _PACKAGE and not statement.level:
             for alias in statement.names:
-                if alias.name != "*" and not _guarded(facts, statement):
-                    yield from _name(facts, alias, alias.name, fixable=False)
+                if alias.name != "*":
+                    yield from (
+                        f for f in _name(facts, alias, alias.name, fixable=False) if not _guarded(facts, statement)
+                    )
     for call in facts.module.of(ast.Call):
         yield from _keywords(facts, call, aliases)
 
@@ -157,7 +158,7 @@ def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator
         package, _, name = facts.module.imports.get(func.id, "").rpartition(".")
         name = name if package == _PACKAGE else ""
     taken = torch_api.FUNCTIONS.get(name)
-    if taken is None or _guarded(facts, call):
+    if taken is None:
         return
     version = facts.torch_version
     for keyword in call.keywords:
@@ -172,7 +173,8 @@ def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator
             message = f"{name} takes no keyword {keyword.arg}{_hint(_close(keyword.arg, taken))}: TypeError"
         else:
             continue
-        yield facts.finding(RULE, keyword.value, message)
+        if not _guarded(facts, call):
+            yield facts.finding(RULE, keyword.value, message)
 
 
 def _close(name: str, known: object) -> str:
