@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from ddpdoctor.lint.facts.divergence import Divergence, flat, leaving_step, names, walk_one
 from ddpdoctor.lint.facts.possible import may_agree
-from ddpdoctor.lint.facts.residual import Builder, Cell, rank_decided, rank_local
+from ddpdoctor.lint.facts.residual import Builder, Cell, Left, rank_decided, rank_local
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Op, Scope, Trace, exits, operations
 from ddpdoctor.lint.facts.values import WORLD
@@ -98,8 +98,8 @@ def _number(cell: Cell | None) -> int:
 class _Comparison:
     left: int
     right: int
-    left_exits: list[tuple[Alt, Exit]]
-    right_exits: list[tuple[Alt, Exit]]
+    left_exits: list[Left]
+    right_exits: list[Left]
     local: Alt | None = None
 
     def compare(self, a: Cell | None, b: Cell | None) -> list[Divergence]:
@@ -148,7 +148,7 @@ class _Comparison:
         cell: Cell,
         runs: int,
         lacks: int,
-        exits_of_other: list[tuple[Alt, Exit]],
+        exits_of_other: list[Left],
         found: list[Divergence],
         whole: tuple[list[Cell], list[Cell]],
         looped: bool,
@@ -165,10 +165,11 @@ class _Comparison:
         left: Exit | None = None
         branch = first.guard
         if branch is None:
-            earlier = [pair for pair in exits_of_other if pair[1].kind != "raise"]
+            # what leaves a function, or a loop in it, skips nothing outside of that function
+            earlier = [e for e in exits_of_other if e[1].kind != "raise" and first.chain[: len(e[2])] == e[2]]
             if not earlier:
                 return
-            branch, left = earlier[0]
+            branch, left, _ = earlier[0]
         mismatched = left is None and bool(operations(branch.then)) and bool(operations(branch.other))
         found.append(
             Divergence(
@@ -221,11 +222,11 @@ def _surely(cells: list[Cell]) -> list[Cell]:
     return found
 
 
-def _left_through(step: Exit, guard: Alt | None, own: list[tuple[Alt, Exit]]) -> tuple[Alt | None, Exit]:
+def _left_through(step: Exit, guard: Alt | None, own: list[Left]) -> tuple[Alt | None, Exit]:
     """The branch through which a rank left a loop, and how: `break`, or the `return` that ends the loop with it."""
     if step.kind == "break":
         return guard, step
-    return next(((a, e) for a, e in own if e.kind == "return" == step.kind), (None, step))
+    return next(((a, e) for a, e, _ in own if e.kind == "return" == step.kind), (None, step))
 
 
 def _same_place(a: Cell, b: Cell) -> bool:

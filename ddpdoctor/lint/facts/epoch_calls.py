@@ -6,7 +6,7 @@ import ast
 from enum import Enum
 
 from ddpdoctor.lint.facts import loaders, spellings
-from ddpdoctor.lint.facts.events import Call, Turn
+from ddpdoctor.lint.facts.events import Call, Iteration
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Instance, Made
 from ddpdoctor.lint.facts.values import Symbol, Value
@@ -22,9 +22,10 @@ class Told(Enum):
     IN_LOOP = "in the loop"
 
 
-def told(facts: ModuleFacts, loader: Value | None, sampler: Made, epochs: Turn) -> Told:
-    """Whether each turn of the epoch loop tells the sampler its number."""
-    if _counts(facts, loader):
+def told(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> Told:
+    """Whether a loop around the loader's own tells the sampler its number in each turn."""
+    around = {turn.node for turn in iteration.context.loops}
+    if _counts(facts, iteration.turn.over):
         return Told.IN_LOOP
     result = Told.NEVER
     calls = _calls(facts)
@@ -35,7 +36,7 @@ def told(facts: ModuleFacts, loader: Value | None, sampler: Made, epochs: Turn) 
             if call is None or one is None:
                 return Told.IN_LOOP
             if one.site == sampler.site:
-                if any(turn.node is epochs.node for turn in call.context.loops):
+                if any(turn.node in around for turn in call.context.loops):
                     return Told.IN_LOOP
                 result = Told.OUTSIDE
     return result

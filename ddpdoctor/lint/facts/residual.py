@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ddpdoctor.lint.facts.things import Site
-from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Mark, Node, Op, Scope, Trace, exits
+from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Mark, Node, Op, Scope, Trace, exits, operations
 from ddpdoctor.lint.facts.values import WORLD, Atom, Symbol, Taint
 from ddpdoctor.lint.record import field, record
 
@@ -31,6 +31,10 @@ class Cell:
     rest: Cell | None
 
 
+#: the branch, the way out, and the calls that lead to it, outermost first
+Left = tuple[Alt, Exit, tuple[Site, ...]]
+
+
 @record(slots=True)
 class Builder:
     """Builds residuals that share one numbering, so that they can be compared."""
@@ -42,7 +46,7 @@ class Builder:
     #: the branch under trial and the side that this rank takes
     chosen: tuple[Alt, bool] | None = None
     #: branches on the rank through which this rank left early
-    left: list[tuple[Alt, Exit]] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
     #: the branch that each open call was entered under: a return from that call does not leave that branch
     entered: list[Alt | None] = field(default_factory=lambda: [None])
 
@@ -87,7 +91,7 @@ class Builder:
             self.entered.pop()
             return cell
         if isinstance(node, Loop):
-            return self._loop(node, rest, chain, guard, assumed)
+            return self._loop(node, rest, targets, chain, guard, assumed)
         if isinstance(node, Mark):
             return rest
         return self._alt(node, rest, targets, chain, guard, assumed)
@@ -96,7 +100,7 @@ class Builder:
         self, node: Exit, targets: Mapping[str, Cell | None], chain: tuple[Site, ...], guard: Alt | None
     ) -> Cell | None:
         if guard is not None and guard is not self.entered[-1]:
-            self.left.append((guard, node))
+            self.left.append((guard, node, chain))
         if node.kind in targets:
             return targets[node.kind]
         if node.kind == "return":
@@ -104,14 +108,23 @@ class Builder:
         return self._cell(("exit", node.kind), node, chain, guard, (), None)
 
     def _loop(
-        self, node: Loop, rest: Cell | None, chain: tuple[Site, ...], guard: Alt | None, assumed: Mapping[int, bool]
+        self,
+        node: Loop,
+        rest: Cell | None,
+        targets: Mapping[str, Cell | None],
+        chain: tuple[Site, ...],
+        guard: Alt | None,
+        assumed: Mapping[int, bool],
     ) -> Cell | None:
         count = node.times[self.rank] if len(node.times) > 1 else node.times[0]
         if count == 0 and not isinstance(count, Symbol):
             return rest
         leave = self._cell(("exit", "return"), Exit("return", node.site), chain, None, (), None)
         body = self._sequence(node.body, None, {"continue": None, "return": leave}, chain, guard, assumed)
-        if body is None or (not has_op(body) and not _has_return(body)):
+        # a return that leads where the end of the loop leads, too
+        lands = "return" in targets and _number(targets["return"]) == _number(rest)
+        nowhere = lands and not operations(node.body)
+        if body is None or (not has_op(body) and (nowhere or not _has_return(body))):
             return rest
         return self._cell(("loop", count, body.number), node, chain, guard, (body,), rest)
 

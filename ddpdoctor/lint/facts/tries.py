@@ -15,7 +15,7 @@ LOCAL_EXCEPTIONS = frozenset({
     "FloatingPointError", "PermissionError",
 })  # fmt: skip
 #: words of a condition under which a handler gives up on purpose where there are other ranks
-_TOGETHER = re.compile(r"dist|world|rank|ddp|parallel|num_proc|multi", re.IGNORECASE)
+_TOGETHER = re.compile(r"dist|world|rank|ddp|parallel|num_proc|multi|initiali[sz]ed", re.IGNORECASE)
 #: calls in a handler that may end the process, or tell the other ranks
 _ACTS = re.compile(
     r"exit|abort|kill|fail|raise|die|terminate|sync|barrier|reduce|broadcast|gather|shutdown|recover|restart|signal"

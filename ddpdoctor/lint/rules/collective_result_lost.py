@@ -44,6 +44,7 @@ from ddpdoctor.model.finding import Finding, Severity
 RULE = LintRule("DD118", "collective-result-lost", Severity.ERROR)
 
 
+_LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub)
 _IN_PLACE = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "broadcast"))
 #: always make a new tensor
 _COPIES = frozenset({"clone"})
@@ -63,12 +64,26 @@ def _temporary(facts: ModuleFacts, call: Call) -> Iterator[Finding | None]:
     if not isinstance(tensor, ast.Call) or not call.unused or call.path.endswith("broadcast"):
         return
     name = tensor.func.attr if isinstance(tensor.func, ast.Attribute) else ""
-    if name not in _COPIES | _MAYBE_COPIES | {"tensor"} or _module_function(tensor, "tensor", name):
+    if name not in _COPIES | _MAYBE_COPIES | {"tensor"} or _module_function(tensor, "tensor", name) or _empty(tensor):
         return
     op = call.path.rpartition(".")[2]
     message = f"{op} changes a temporary that nobody can read: bind it to a name first"
     severity = Severity.WARNING if name in _MAYBE_COPIES else Severity.ERROR
     yield facts.finding(RULE, call.site, message, severity=severity)
+
+
+def _empty(tensor: ast.expr) -> bool:
+    """`torch.zeros(1).cuda()`: nothing is lost, the call is there to meet the other ranks."""
+    while isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
+        name, owner = tensor.func.attr, tensor.func.value
+        if isinstance(owner, ast.Name) and owner.id == "torch":
+            return name in ("zeros", "ones", "empty") or (name == "tensor" and _literal(tensor))
+        tensor = owner
+    return False
+
+
+def _literal(call: ast.Call) -> bool:
+    return bool(call.args) and all(isinstance(n, _LITERALS) for n in ast.walk(call.args[0]))
 
 
 def _module_function(tensor: ast.Call, wanted: str, name: str) -> bool:

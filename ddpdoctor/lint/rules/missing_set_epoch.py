@@ -60,7 +60,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         epochs = _epochs(iteration)
         if sampler is None or epochs is None or _made_anew(facts, sampler, epochs):
             continue
-        told = epoch_calls.told(facts, iteration.turn.over, sampler, epochs)
+        told = epoch_calls.told(facts, iteration, sampler)
         if told is Told.IN_LOOP:
             continue
         once = " more than once" if told is Told.OUTSIDE else ""
