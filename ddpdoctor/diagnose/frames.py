@@ -24,6 +24,8 @@ _IMPLICIT_WAITS = frozenset(
         "_build_debug_param_to_name_mapping",
     }
 )
+#: Outermost functions of a program and of its processes.
+_ROOTS = frozenset({"<module>", "_main", "main"})
 #: Functions of torch.distributed that compute rather than wait.
 _COMPUTING = frozenset({"_object_to_tensor", "_tensor_to_object"})
 _LIBRARY_ROOTS = ("/torch/", "/ddpdoctor/probe/")
@@ -63,7 +65,7 @@ def waits_in_torch(thread: Thread, *, backward: bool) -> bool:
     top = thread.frames[0]
     path = _slashes(top.file)
     if backward:
-        return _name(top) == "_engine_run_backward"
+        return _runs_backward(top)
     if "/ddpdoctor/probe/" in path or waits_implicitly(thread):
         return True
     return "/torch/distributed/" in path and _name(top) not in _COMPUTING
@@ -73,10 +75,40 @@ def waits_implicitly(thread: Thread) -> bool:
     """Blocked, if at all, on collectives that torch's C++ issued: backward, bucket rebuild, buffers."""
     if not thread.frames or not is_torch(thread.frames[0].file):
         return False
-    if _name(thread.frames[0]) in _IMPLICIT_WAITS:
+    if _name(thread.frames[0]) in _IMPLICIT_WAITS or _runs_backward(thread.frames[0]):
         return True
     below_dispatch = next((frame for frame in thread.frames if not _is_dispatch(frame)), thread.frames[-1])
     return _name(below_dispatch) == "wait_tensor" and "/torch/distributed/" in _slashes(below_dispatch.file)
+
+
+def _runs_backward(frame: Site) -> bool:
+    """torch's last Python frame before the engine; `backward` itself before torch 2.3."""
+    if _name(frame) == "backward":
+        return _slashes(frame.file).endswith("/torch/autograd/__init__.py")
+    return _name(frame) == "_engine_run_backward"
+
+
+def engine_thread(rank: RankEvidence) -> Thread | None:
+    """The thread of autograd's engine that runs Python: hooks of FSDP, DeepSpeed and the like. None if it is not clear.
+
+    C++ started it, so nothing of Python's `threading`, and no module, is at its root.
+    """
+    main = main_thread(rank)
+    threads = rank.stacks.threads if rank.stacks else ()
+    found = [
+        thread
+        for thread in threads
+        if thread is not main
+        and thread.frames
+        and thread.frames[-1].function not in _ROOTS
+        and not is_python_thread(thread)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def is_python_thread(thread: Thread) -> bool:
+    """Python's own `threading` started it."""
+    return any(_name(frame) in ("_bootstrap", "_bootstrap_inner") for frame in thread.frames[-2:])
 
 
 def torch_call(thread: Thread) -> str:

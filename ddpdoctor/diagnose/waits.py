@@ -116,7 +116,11 @@ def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> It
         doubt = _doubt_of_thread(rank, thread.os_id, backward=True)
         yield _entry_wait(evidence, rank, thread.os_id, site, None, doubt, entries[0])
     elif rank.page is None and frames.waits_in_torch(thread, backward=False) and not _moves(rank):
-        op = frames.torch_call(thread)
+        inner = frames.engine_thread(rank) if frames.waits_implicitly(thread) else None
+        if inner is not None:  # on CUDA hooks of backward run in a thread of their own: that is where it stands
+            site = frames.innermost_user_frame(inner.frames)
+        calling = inner is not None and frames.waits_in_torch(inner, backward=False)
+        op = frames.torch_call(inner if inner is not None and calling else thread)
         told = next((said for said in rank.reported if said.op == op and said.missing), None)
         needs = RankSet.of(told.missing) if told else _NOBODY
         yield Wait(rank.rank, thread.os_id, op, Kind.ALL, site, None, needs=needs, doubt="no page")
