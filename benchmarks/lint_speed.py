@@ -2,7 +2,7 @@
 
     python -m benchmarks.lint_speed [--tools FOLDER] [--runs N] [--limit SECONDS]
 
-Two trees: this interpreter's site-packages, and those of its files that use torch.distributed, by themselves. flake8
+It prints Markdown, as docs/lint.md shows it. Two trees: this interpreter's site-packages, and those of its files that use torch.distributed, by themselves. flake8
 (with torchfix) and pylint are taken from FOLDER/bin, a virtual environment of their own; ruff is the one beside this
 interpreter. The tools run in turn, and the best of N counts, so that a machine that is busy is busy for all of them.
 A tool that is not there, or not done within SECONDS, is said to be so.
@@ -75,12 +75,13 @@ def _installed(folder: Path) -> dict[str, str]:
 
 def _one_file(environ: dict[str, str], folder: Path, runs: int) -> None:
     (folder / "train.py").write_text(_TRAIN)
+    print(f"\n| one file, end to end, best of {runs} | wall | processor | memory |\n|---|---|---|---|")
     for name, target in (("a script of four lines", folder / "train.py"), ("a real one", _longest_fixture())):
         tool = Tool(name, [sys.executable, "-c", _PROGRAM, "lint", str(target)])
         for _ in range(runs):
             _run(tool, environ, 60.0)
         lines = target.read_text().count("\n")
-        print(f"{name} ({lines} lines), end to end: {min(tool.wall):.3f} s, {min(tool.cpu):.3f} s of processor")
+        print(f"| {name}, {lines} lines | {min(tool.wall):.3f} s | {min(tool.cpu):.3f} s | {tool.peak:.0f} MB |")
 
 
 def _longest_fixture() -> Path:
@@ -119,22 +120,27 @@ def _tools(folder: Path, tools: Path) -> list[Tool]:
 def _compare(title: str, folder: Path, environ: dict[str, str], args: argparse.Namespace) -> None:
     sources = [path.read_bytes() for path in folder.rglob("*.py")]
     lines = sum(raw.count(b"\n") for raw in sources)
-    print(f"\n{title}: {len(sources)} files, {lines} lines, best of {args.runs}", flush=True)
+    print(f"\n{title}: {len(sources):,} files, {lines:,} lines, {JOBS} jobs each, best of {args.runs}\n", flush=True)
     tools = _tools(folder, args.tools)
     for _ in range(args.runs):
         for tool in tools:
             if not tool.missing:
                 _run(tool, environ if tool.name == OURS else dict(os.environ), args.limit)
-    ours = tools[0]
+    print(
+        "| | wall | processor | memory, all processes | wall, of ours | processor, of ours |\n|---|---|---|---|---|---|"
+    )
     for tool in tools:
-        if tool.missing or not tool.wall:
-            print(f"  {tool.name:<26} {tool.missing}", flush=True)
-            continue
-        print(
-            f"  {tool.name:<26} {min(tool.wall):8.2f} s  {min(tool.cpu):8.2f} s of processor  {tool.peak:5.0f} MB  "
-            f"{min(tool.wall) / min(ours.wall):6.1f} times ours ({min(tool.cpu) / min(ours.cpu):.1f} in processor)",
-            flush=True,
-        )
+        print(_row(tool, tools[0]), flush=True)
+
+
+def _row(tool: Tool, ours: Tool) -> str:
+    if tool.missing or not tool.wall:
+        return f"| {tool.name} | {tool.missing} | | | | |"
+    wall, cpu = min(tool.wall), min(tool.cpu)
+    return (
+        f"| {tool.name} | {wall:.2f} s | {cpu:.2f} s | {tool.peak:.0f} MB | {wall / min(ours.wall):.1f} | "
+        f"{cpu / min(ours.cpu):.1f} |"
+    )
 
 
 def _run(tool: Tool, environ: dict[str, str], limit: float) -> None:

@@ -21,8 +21,9 @@ def _written(node: ast.expr) -> str:
     "source",
     [
         "rank == 0", "not rank", "not a is b", "not (a and b)", "(a < b) < c", "a < b < c", "1 .real", "-1 == a",
-        "f(x, *y)", "f(x)(y).z", "f(k=1)", "a[0] == 1", "u'a  b' in c", "'a  b' == \"it's\"", "'\\n' == x", "x is not None",
+        "f(x, *y)", "f(x)(y).z", "f(k=1)", "a[0] == 1", "u'a  b' in c", "'a  b' == \"it's\"", "'\\n' == x",
         "(lambda: 1)() == 2", "(a if b else c) == d", "(yield_ := 3) == 3", "1.5 == x", "b'a' == x", "x not in (1, 2)",
+        "x is not None",
     ],
 )  # fmt: skip
 def test_single(source: str) -> None:
