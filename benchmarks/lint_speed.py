@@ -2,10 +2,10 @@
 
     python -m benchmarks.lint_speed [--tools FOLDER] [--runs N] [--limit SECONDS]
 
-It prints Markdown, as docs/lint.md shows it. Two trees: this interpreter's site-packages, and those of its files that use torch.distributed, by themselves. flake8
-(with torchfix) and pylint are taken from FOLDER/bin, a virtual environment of their own; ruff is the one beside this
-interpreter. The tools run in turn, and the best of N counts, so that a machine that is busy is busy for all of them.
-A tool that is not there, or not done within SECONDS, is said to be so.
+It prints Markdown, as docs/lint.md shows it. Two trees: this interpreter's site-packages, and those of its files that
+use torch.distributed, by themselves. flake8 (with torchfix) and pylint are taken from FOLDER/bin, a virtual environment
+of their own; ruff is the one beside this interpreter. The tools run in turn, and the best of N counts, so that a
+machine that is busy is busy for all of them. A tool that is not there, or not done within SECONDS, is said to be so.
 """
 
 from __future__ import annotations
