@@ -48,6 +48,8 @@ class Console:
         stall = f"{config.stall_after:g} s" if config.stall_after else "auto"
         extra = [f"{name}={value}" for name, value in planned.items() if name not in _UNSAID]
         said = [version, self._probe(torch, planned), f"stall after {stall}", f"group timeout {timeout}"]
+        if self._stream.isatty():
+            said.append("Ctrl-\\ looks now")
         self.mention(f"watching ({', '.join(said)})" + (f"; set {' '.join(extra)}" if extra else ""))
 
     def _probe(self, torch: str | None, planned: Mapping[str, str]) -> str:

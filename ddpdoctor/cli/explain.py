@@ -43,8 +43,9 @@ def run(args: argparse.Namespace) -> ExitCode:
         sys.stdout.write("\n".join(text_of(page) for page in known))
         return ExitCode.OK
     if args.code is None:
-        listed = ", ".join(page.code for page in known)
-        raise UsageError("no code to explain", hint=f"one of {listed}")
+        span = f"{known[0].code} to {known[-1].code}"
+        hint = f"name one ({span}), as in `ddpdoctor explain DD201`; `ddpdoctor explain --all` prints every one"
+        raise UsageError("no code to explain", hint=hint)
     sys.stdout.write(text_of(_find(args.code, known)))
     return ExitCode.OK
 

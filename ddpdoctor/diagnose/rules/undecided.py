@@ -211,7 +211,7 @@ def _by_waits(facts: Facts) -> Diagnosis:
         _why(facts, classes, waits)
         if placed
         else "Logs alone do not tell whether these wait for each other or for others.",
-        "Compare the places below; the sources that could not be read are listed with the report.",
+        "Compare these places; what could not be read, and how to make it readable, is listed with the report.",
         (*facts.standing_locations(smallest if odd else ()), *facts.standing_locations(rest)),
         tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
     )

@@ -37,7 +37,7 @@ from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.partingways import Kind
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
-from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind, LoaderCount
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -54,8 +54,9 @@ RULE = Rule(
 )
 
 _FIX = (
-    "Give every rank the same number of batches: filter before the data are split, use "
-    "DistributedSampler(drop_last=True), or stop all ranks at the all-reduced minimum length."
+    "Give every rank the same number of batches: filter before the data are split and use "
+    "DistributedSampler(drop_last=True); with an IterableDataset, all_reduce each step whether any rank has run out, "
+    "and stop together."
 )
 
 
@@ -116,7 +117,7 @@ def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis | None:
         _summary(counts, short, long, loop),
         f"{_went_on(story)} "
         f"{wording.ranks(short).capitalize()} had no batch left and went on behind the loop: "
-        f"{_where(facts, short)}. Neither side can finish.",
+        f"{_where(facts, short)}. {_so(facts)}",
         _fix(story),
         (facts.location(short, loop), *facts.standing_locations((*short, *long))),
         tuple(_evidence(facts, counts, loop)),
@@ -204,6 +205,12 @@ def _summary(counts: dict[Rank, LoaderCount | None], short: RankSet, long: RankS
     return f"{head} after {wording.batches(few[0])} where {wording.ranks(long)} got {many[0]}"
 
 
+def _so(facts: Facts) -> str:
+    if facts.outcome is Outcome.CRASH:
+        return "What the two issued does not fit together."
+    return "Neither side can finish."
+
+
 def _where(facts: Facts, short: RankSet) -> str:
     if facts.waiting.members and any(rank in facts.waiting for rank in short):
         return f"into {wording.waiting(facts, short)}"
@@ -212,9 +219,12 @@ def _where(facts: Facts, short: RankSet) -> str:
 
 def _evidence(facts: Facts, counts: dict[Rank, LoaderCount | None], loop: Site) -> Iterator[str]:
     yield f"the histories part at {wording.place(loop)}: StopIteration against another batch"
+    alike: dict[tuple[int, int], list[Rank]] = {}
     for rank, count in sorted(counts.items()):
         if count:
-            yield f"rank {rank}: {wording.batches(count.delivered)} delivered, {count.stops} StopIteration"
+            alike.setdefault((count.delivered, count.stops), []).append(rank)
+    for (delivered, stops), ranks in sorted(alike.items()):
+        yield f"{wording.ranks(RankSet.of(ranks))}: {wording.batches(delivered)} delivered, {stops} StopIteration"
     for rank in sorted(counts):
         counters = facts.counters(rank)
         if counters:
