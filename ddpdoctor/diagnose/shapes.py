@@ -18,7 +18,7 @@ from ddpdoctor.diagnose.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.partingways import Choice, Kind
 from ddpdoctor.diagnose.sides import Divergence
 from ddpdoctor.diagnose.ways import Way
-from ddpdoctor.diagnose.whereabouts import Whereabouts, left_loop, made_by, shares_loop
+from ddpdoctor.diagnose.whereabouts import Whereabouts, left_loop, made_by, ran_module, shares_loop
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -151,7 +151,8 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
         return Shape.SKIPPED, True
     if _forwards_alone(facts, act, others):
         return Shape.EXTRA_FORWARD, True
-    if act.kind is not EventKind.CALL or (parting.behind and not parting.rejoined and not _met_wrongly(facts)):
+    behind = parting.behind and not parting.rejoined and not _met_wrongly(facts, actors, others)
+    if act.kind is not EventKind.CALL or behind:
         return Shape.UNCLEAR, False
     if parting.inserted():
         if instead is not None and _ended_inner_loop(facts, parting, actors, others):
@@ -166,8 +167,14 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
     return Shape.UNCLEAR, False
 
 
-def _met_wrongly(facts: Facts) -> bool:
-    """gloo ended a rank since operations of unequal size had met: nobody is merely behind."""
+def _met_wrongly(facts: Facts, actors: RankSet, others: RankSet) -> bool:
+    """Operations that do not belong together have met: nobody is merely behind.
+
+    Both sides wait in them; or they were of unequal size, for which gloo ended a rank.
+    """
+    waits = [wait for rank in others if (wait := facts.wait(rank)) is not None]
+    if any(set(wait.mismatched) & set(actors) and wait.rank in facts.graph.stuck for wait in waits):
+        return True
     own = [failure for failure in facts.failures if not failure.victim]
     return facts.outcome is Outcome.CRASH and bool(own) and own[0].status == ABORTED
 
@@ -219,7 +226,7 @@ def _call_against_round(
         return Shape.UNCLEAR, False  # theirs to tell
     if not known and act.site is not None and condition_of(facts, act.site, actors, others):
         return Shape.EXTRA_CALL, True
-    if known and instead is not None and _ran_module(parting.before, act, instead):
+    if known and instead is not None and ran_module(parting.before, act, instead):
         return Shape.EXTRA_CALL, True
     ways = controlflow.choices(facts, parting, actors, others)
     if ways and all(way.enters for way in ways):
@@ -230,16 +237,6 @@ def _call_against_round(
     if where is Whereabouts.INSIDE and not known:
         return Shape.EXTRA_CALL, True
     return (Shape.LEFT_LOOP if known or ways else Shape.UNCLEAR), bool(ways)
-
-
-def _ran_module(before: Step | None, act: Step, instead: Step) -> bool:
-    """The actors' call is made by a module while it runs; the others are past the forward that should have run it."""
-    runs = [step is not None and step.site is not None and _is_forward(step.site) for step in (before, act, instead)]
-    return runs == [False, True, False] and instead.kind is EventKind.BACKWARD
-
-
-def _is_forward(site: Site) -> bool:
-    return site.function.rpartition(".")[2] == "forward"
 
 
 def _call_against_call(

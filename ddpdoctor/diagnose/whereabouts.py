@@ -109,3 +109,13 @@ def whereabouts(facts: Facts, actor: Rank, other: Rank) -> tuple[Whereabouts, Lo
         if inner:
             return Whereabouts.RETURNED, Loop(frame.file, inner[0])
     return (Whereabouts.INSIDE if loops else Whereabouts.UNKNOWN), None
+
+
+def ran_module(before: Step | None, act: Step, instead: Step) -> bool:
+    """The actors' call is made by a module while it runs; the others are past the forward that should have run it."""
+    runs = [step is not None and step.site is not None and _is_forward(step.site) for step in (before, act, instead)]
+    return runs == [False, True, False] and instead.kind is EventKind.BACKWARD
+
+
+def _is_forward(site: Site) -> bool:
+    return site.function.rpartition(".")[2] == "forward"

@@ -440,3 +440,38 @@ def test_collective_that_is_tried_again() -> None:
     # THEN it is the caught exception, though both sides make both calls
     assert (found.code, found.culprits.members) == ("DD208", (1,))
     assert found.locations[0].source == "except OSError:"
+
+
+TIMED = """\
+class Saving:
+    def due(self):
+        return time.monotonic() - self.last > self.seconds
+
+    def step(self, model):
+        if self.due():
+            dist.barrier()
+
+
+saving = Saving()
+for batch in stream():
+    model(batch).sum().backward()
+    saving.step(model)
+"""
+
+
+def test_forward_that_waits_in_an_operation_of_its_own_is_not_merely_behind() -> None:
+    # GIVEN ranks inside a broadcast that DDP's forward issues itself, of which the history holds no event
+    step = [AT.forward(12), AT.backward(12)]
+    odd = Doing([*step, AT.all("barrier", 7, function="step")], callers=(AT.line(13, "<module>"),))
+    usual = Doing([*step, AT.forward(12), AT.broadcast(12, 1)])
+    evidence = job(among(odd, usual), code={AT.file: TIMED})
+    ranks = []
+    for seen in evidence.ranks:
+        page = seen.page
+        assert page is not None
+        shown = page if seen.rank == 1 else replace(page, events=page.events[:-1])
+        ranks.append(replace(seen, page=shown))
+    found = examine(replace(evidence, ranks=tuple(ranks))).diagnoses[0]
+    # THEN the barrier that one rank came to is what parted them
+    assert (found.code, found.culprits.members) == ("DD206", (1,))
+    assert found.locations[0].line == 6
