@@ -199,6 +199,11 @@ def instance_value(analysis: Analysis, frame: Frame, owner: Value, thing: Instan
         given = analysis.heap.get((key, name))
         if given is not None:
             return given
+    if key is not None and find_method(analysis, thing.info, "__init__") in analysis.stack:
+        # a method that `__init__` calls sees what was stored so far
+        so_far = analysis.heap.get((key, name))
+        if so_far is not None:
+            return so_far
     cached_key = (thing.info, thing.site, name)
     if cached_key in analysis.attributes:
         return analysis.attributes[cached_key]

@@ -55,7 +55,7 @@ def method(frame: Frame, name: str, receiver: Value, args: tuple[Value, ...], si
     if name in _WRITING or (name == "open" and _opens_to_write((receiver, *args), ())):
         _written(frame, (receiver,), name, site)
     elif name in _MOVING or _MAKES.search(name):
-        _written(frame, args, "", site)
+        _written(frame, args, name if name in _MOVING else "", site)
     return None
 
 
@@ -75,25 +75,37 @@ def _name(path: Value) -> object:
 
 
 def _asked(frame: Frame, path: Value, what: str, site: Site) -> Value:
-    key = hash(("file", _name(path), what))
+    key = _answer(_name(path), what)
     frame.out.append(Mark("asked", _name(path), what, site))
     tags = {"file", "own-file"} if len(path.atoms) > 1 or path.tags & {"rank", "local_rank"} else {"file"}
     return Value((Symbol(key, Taint.FILES),), Taint.FILES, None, frozenset(tags))
 
 
+def _answer(path: object, what: str) -> int:
+    """Equal for questions that have one answer."""
+    return hash(("file", path, what))
+
+
 def _written(frame: Frame, paths: Iterable[Value], by: str, site: Site) -> None:
     """`by`: the function that writes; "" where what it makes is not known."""
-    what = "folder" if by in _FOLDERS else "" if not by or by in _ANYTHING else "file"
+    what = "folder" if by in _FOLDERS else "anything" if by in _ANYTHING else "file" if by else ""
     for path in paths:
         if not path.known or isinstance(path.atoms[0], str):
             frame.out.append(Mark("written", _name(path), what, site))
 
 
 def races(trace: Trace) -> dict[Site, Site]:
-    """Where a file is asked for, and where it is written with no collective on the way from one to the other."""
+    """Branches on whether a file is there: where it is written, with no collective between that and the question."""
     walk = _Walk()
     walk.through(trace, frozenset(), [])
-    return walk.found
+    found: dict[Site, Site] = {}
+    for branch in walk.branches:
+        head, atom = branch.site, branch.truth[0]
+        for answer, (asked, written) in walk.found.items():
+            direct = isinstance(atom, Symbol) and atom.key == answer
+            if direct or (asked.file == head.file and head.line <= asked.line <= head.end_line):
+                found.setdefault(head, written)
+    return found
 
 
 #: steps of one walk: helpers that call helpers many times over would make it endless
@@ -104,7 +116,9 @@ _Left = list[tuple[str, _Near]]
 
 @dataclass(slots=True)
 class _Walk:
-    found: dict[Site, Site] = field(default_factory=dict)
+    found: dict[int, tuple[Site, Site]] = field(default_factory=dict)
+    #: branches on the way whose condition is what is on the disks
+    branches: list[Alt] = field(default_factory=list)
     steps: int = 0
 
     def through(self, nodes: Trace, near: _Near, left: _Left) -> _Near | None:
@@ -131,6 +145,8 @@ class _Walk:
     def _inside(self, node: Alt | Loop | Scope, near: _Near, left: _Left) -> _Near | None:
         """What stands inside, once: a loop is taken to run."""
         if isinstance(node, Alt):
+            if any(isinstance(a, Symbol) and a.taint is Taint.FILES for a in node.truth):
+                self.branches.append(node)
             ends = [self.through(side, near, left) for side in (node.then, node.other)]
         else:
             inner: _Left = []
@@ -142,10 +158,11 @@ class _Walk:
         return frozenset().union(*reached) if reached else None
 
 
-def _meet(mark: Mark, near: _Near, found: dict[Site, Site]) -> _Near:
+def _meet(mark: Mark, near: _Near, found: dict[int, tuple[Site, Site]]) -> _Near:
     for other in near:
-        same = other.path == mark.path and (other.what == mark.what or not (other.what and mark.what))
-        if same and other.kind != mark.kind:
-            asked, written = (mark, other) if mark.kind == "asked" else (other, mark)
-            found.setdefault(asked.site, written.site)
+        if other.path != mark.path or other.kind == mark.kind:
+            continue
+        asked, written = (mark, other) if mark.kind == "asked" else (other, mark)
+        if not asked.what or written.what in (asked.what, "anything"):
+            found.setdefault(_answer(asked.path, asked.what), (asked.site, written.site))
     return near | {mark}

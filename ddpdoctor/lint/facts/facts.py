@@ -88,7 +88,7 @@ class ModuleFacts:
 
     @cached_property
     def races(self) -> dict[Site, Site]:
-        """Where a file is asked for that another rank may be writing, and where it is written."""
+        """Branches on whether a file is there that another rank may be writing, and where it is written."""
         found: dict[Site, Site] = {}
         for root in self.analysis.roots:
             found.update(disk.races(root.trace))

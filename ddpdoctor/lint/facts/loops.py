@@ -116,7 +116,31 @@ def for_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
             more = replace(turn, over=iterated_of(other)[0])
             analysis.iterations.append(Iteration(more, context, index))
     value = element if element is not None else unknown("element", id(node))
-    _loop(analysis, frame, node, turn, count_of(over), lambda: assign(analysis, frame, node.target, value))
+    known = _known_objects(node, iterated) if element is None else ()
+
+    def start() -> None:
+        # all turns but the last, one after the other, as one
+        for item in known[:-1]:
+            assign(analysis, frame, node.target, item)
+            analysis.execute(frame, node.body)
+        assign(analysis, frame, node.target, known[-1] if known else value)
+
+    _loop(analysis, frame, node, turn, count_of(over), start)
+
+
+#: objects in a list that a loop is gone through one by one
+_FEW = 6
+
+
+def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
+    """The few objects of the project that a loop goes through (callbacks, stages), where no turn leaves it."""
+    items = iterated.thing.items if isinstance(iterated.thing, Items) else ()
+    if not 0 < len(items) <= _FEW or not all(isinstance(i.thing, (Instance, Function)) for i in items):
+        return ()
+    left = (ast.Break, ast.Continue, ast.Return, ast.Raise)
+    if len(items) > 1 and any(isinstance(n, left) for s in node.body for n in walk(s)):
+        return ()
+    return items
 
 
 def _own_elements(analysis: Analysis, frame: Frame, node: Any, iterated: Value) -> Value | None:

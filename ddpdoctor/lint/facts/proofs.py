@@ -34,8 +34,4 @@ def asks_for_file(branch: Alt) -> bool:
 
 def written(facts: ModuleFacts, branch: Alt) -> Site | None:
     """Where the file is written that the branch asks for, with no collective in between."""
-    head = branch.site
-    for asked, place in facts.races.items():
-        if asked.file == head.file and head.line <= asked.line <= head.end_line and asked.column >= 1:
-            return place
-    return None
+    return facts.races.get(branch.site)

@@ -45,7 +45,7 @@ class Mark(NamedTuple):
     kind: str
     #: equal where the path is
     path: object
-    #: "file", "folder", or "" for either
+    #: "file", "folder", "anything", or "" where that is not known
     what: str
     site: Site
 
