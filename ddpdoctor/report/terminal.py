@@ -174,10 +174,12 @@ class _Page:
         deadlock = {Deadlock.PROVEN: "deadlock proven", Deadlock.SUSPECTED: "deadlock suspected", Deadlock.NO: ""}
         parts = [f"{diagnosis.confidence.value}", deadlock[self.report.deadlock]]
         if diagnosis.culprit_confidence is not diagnosis.confidence and len(diagnosis.culprits):
-            parts.append(f"who is to blame: {diagnosis.culprit_confidence.value}")
+            parts.append(f"blame of {ranks_in_words(diagnosis.culprits)} {diagnosis.culprit_confidence.value}")
         said = ", ".join(filter(None, parts))
         facts = "; ".join(fact.rstrip().rstrip(".") for fact in diagnosis.evidence[: detail.facts])
-        return f"{said}: {facts}." if facts else f"{said}."
+        if facts.partition(" ")[0].isalpha():  # a file or a name in the program stays as it is
+            facts = facts[0].upper() + facts[1:]
+        return f"{said}. {facts}." if facts else f"{said}."
 
     def _unexplained(self) -> list[str]:
         missing = "; ".join(f"{code}: {what}" for code, what in list(self.report.not_considered.items())[:3])

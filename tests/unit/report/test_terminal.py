@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddpdoctor.model.diagnosis import Location
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Location
 from ddpdoctor.model.evidence import Gap, Source, SourceFile
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus
@@ -98,3 +98,21 @@ def test_gaps_with_the_same_reason_are_told_once() -> None:
 def test_a_report_that_names_nobody_says_what_could_not_be_considered() -> None:
     report = dataclasses.replace(hang_certain(), diagnoses=(), not_considered={"DD201": "needs pages"})
     assert "DD201: needs pages" in render(report, width=100, color=False)
+
+
+@pytest.mark.parametrize(
+    ("fact", "shown"),
+    [("ranks 1-2 came late", "certain. Ranks 1-2 came late."), ("train.py:9 was not run", "certain. train.py:9 was")],
+)
+def test_evidence_begins_a_sentence_and_names_stay_as_they_are(fact: str, shown: str) -> None:
+    report = hang_certain()
+    first = dataclasses.replace(report.diagnoses[0], evidence=(fact,))
+    text = render(dataclasses.replace(report, diagnoses=(first,), deadlock=Deadlock.NO), width=100, color=False)
+    assert shown in text
+
+
+def test_blame_that_is_less_sure_than_the_cause_names_the_ranks() -> None:
+    report = hang_certain()
+    first = dataclasses.replace(report.diagnoses[0], culprit_confidence=Confidence.LIKELY)
+    text = render(dataclasses.replace(report, diagnoses=(first,)), width=100, color=False)
+    assert "certain, deadlock proven, blame of rank 0 likely." in text
