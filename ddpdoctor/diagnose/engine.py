@@ -67,7 +67,8 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
     found.extend(
         (diagnosis, _BY_CODE[diagnosis.code]) for diagnosis in recorded if diagnosis.code != FALLBACK.rule.code
     )
-    if not _is_told(found):
+    # what recorders say without pages is said of the same ranks: that the evidence does not decide stands in it
+    if not _is_told(found) and not any(diagnosis.code != FALLBACK.rule.code for diagnosis in recorded):
         left_open = [diagnosis for diagnosis in recorded if diagnosis.code == FALLBACK.rule.code]
         found.extend((diagnosis, FALLBACK) for diagnosis in left_open or FALLBACK.diagnose(facts))
     ranked = sorted(found, key=lambda pair: (_ORDER[pair[0].confidence], -pair[1].rule.specificity, pair[0].code))

@@ -29,6 +29,10 @@ from ddpdoctor.model.stacks import Site
 _MOST_CAUSES = 4
 _UNSEEN = " It can also be in a send, a recv or a monitored_barrier: gloo's recorder does not hold these."
 _MORE_RANKS = " But nothing here says how many ranks there are: one that left nothing may be the one that did not come."
+_PARTED = (
+    " That does not say why they parted: a loop that was left earlier (DD201, DD206), a branch that only some took "
+    "(DD203), a step that one left out (DD207, DD208) look the same from here."
+)
 #: lines between two calls of which one can be meant for the other
 _NEAR = 3
 
@@ -204,16 +208,17 @@ def _mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Ste
     )
     told = [f"{ranks(members)} {verb(members, 'issues', 'issue')} {full(step)}" for members, step in sides[::-1]]
     where = f"number {meeting.step.seq} of {label(field, meeting)}"
+    near = _side_by_side([step.site for _, step in sides])
     return Diagnosis(
         rule.code,
         rule.name,
-        Confidence.LIKELY if _side_by_side([step.site for _, step in sides]) else Confidence.POSSIBLE,
+        Confidence.LIKELY if near else Confidence.POSSIBLE,
         Confidence.POSSIBLE if tie else Confidence.LIKELY,
         culprits,
         field.waiting - culprits,
         f"at {where} {', '.join(a_few(told))}",
         "Collectives of a group pair by their number alone, and nothing checks that they fit: operations that differ, "
-        "in kind or in size, wait for partners and data that do not come.",
+        f"in kind or in size, wait for partners and data that do not come.{'' if near else _PARTED}",
         "Issue the same operations in one order on every rank, with tensors of one size and type.",
         locations(((members, step.site) for members, step in (*odd, usual)), field, RankSet()),
         tuple(a_few(told)),
