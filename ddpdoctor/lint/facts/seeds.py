@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts import spellings
+from ddpdoctor.lint.facts import frameworks, spellings
 from ddpdoctor.lint.facts.classes import external_bases
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
-from ddpdoctor.lint.facts.things import Made, Method, Namespace, Site
+from ddpdoctor.lint.facts.things import Function, Made, Method, Namespace, Site
 from ddpdoctor.lint.facts.values import Value, unknown
 
 SEEDERS = (
@@ -38,8 +38,15 @@ _NOISE = ("torch.randn", "torch.rand", "torch.normal", "torch.bernoulli")
 
 
 def seedings(facts: ModuleFacts) -> list[Call]:
-    """Calls that seed a global generator."""
-    return facts.named(*SEEDERS)
+    """Calls that seed a global generator of a rank; a launcher's own are not inherited by what it spawns."""
+    started = {a.thing.info.qualname for call in facts.named(*frameworks.SPAWNING) for a in call.args[:2]
+               if isinstance(a.thing, Function)}  # fmt: skip
+    return [c for c in facts.named(*SEEDERS) if not started or started & set(c.context.calls)]
+
+
+def asked_for(call: Call) -> bool:
+    """`if args.seed is not None: seed(args.seed)`: seeded only where the user wants it."""
+    return any("seed" in guard.text.lower() for guard in call.context.guards)
 
 
 def differs_by_rank(call: Call) -> bool:

@@ -62,6 +62,8 @@ _WAITS = frozenset({"wait", "synchronize", "barrier", "wait_all", "wait_stream",
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Handles that are lost."""
+    if facts.mentions("synchronize"):
+        return  # the whole device is waited for, the operations on it with it
     for call in facts.calls:
         if not call.path.startswith(_C10D) or call.context.module is not facts.module or not _is_async(call):
             continue

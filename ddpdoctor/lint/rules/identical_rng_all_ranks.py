@@ -62,7 +62,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Global generators, seeded alike and never by rank."""
     given = seeds.seedings(facts)
-    if seeds.seeds_elsewhere(facts) or not all(seeds.constant(facts, call) for call in given):
+    sure = all(seeds.constant(facts, call) and not seeds.asked_for(call) for call in given)
+    if seeds.seeds_elsewhere(facts) or not sure:
         return
     draw = seeds.first_draw(facts)
     if given and draw is not None:
