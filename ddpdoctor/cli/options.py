@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, TextIO
@@ -76,6 +75,8 @@ def screen(stream: TextIO, environ: Mapping[str, str]) -> Screen:
         color = True
     else:
         color = terminal and environ.get("TERM", "") not in ("dumb", "")
+    import shutil
+
     measured = terminal or environ.get("COLUMNS", "").isdigit()
     width = shutil.get_terminal_size((_UNKNOWN_WIDTH, 24)).columns if measured else _UNKNOWN_WIDTH
     encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "").replace("_", "")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
 import select
 import signal
 from collections.abc import Callable, Generator, Sequence
@@ -47,6 +46,8 @@ def possible() -> bool:
 
 def each(task: Callable[[S], R], shares: Sequence[S], jobs: int) -> Generator[tuple[int, R | Lost], None, None]:
     """(index of the share, result) as they are done, by at most `jobs` processes at a time."""
+    import pickle  # noqa: F401 - here, so that every process that is forked has it
+
     waiting = list(enumerate(shares))[::-1]
     running: dict[int, _Worker] = {}
     poll = select.poll()
@@ -85,6 +86,8 @@ def _start(task: Callable[[S], R], share: S) -> tuple[int, int]:
     status = 1
     try:
         os.close(reader)
+        import pickle
+
         gc.disable()
         with open(writer, "wb") as stream:
             stream.write(pickle.dumps(task(share), pickle.HIGHEST_PROTOCOL))
@@ -97,4 +100,6 @@ def _result(worker: _Worker) -> Any:
     _, status = os.waitpid(worker.pid, 0)
     if status:
         return Lost(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
+    import pickle
+
     return pickle.loads(b"".join(worker.received))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import codecs
 import io
-import json
 import tokenize
 import warnings
 
@@ -89,6 +88,8 @@ def parse(text: str) -> ast.Module | Unreadable:
 
 
 def _notebook(raw: bytes) -> Source | Unreadable:
+    import json
+
     try:
         document = json.loads(raw.decode("utf-8-sig"))
         cells = document["cells"]

@@ -33,7 +33,6 @@ https://docs.pytorch.org/docs/stable/distributed.html
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import torch_api
@@ -178,6 +177,8 @@ def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator
 
 
 def _close(name: str, known: object) -> str:
+    import difflib
+
     found = difflib.get_close_matches(name, sorted(known), 1, 0.75) if isinstance(known, (dict, frozenset)) else []
     return found[0] if found else ""
 
