@@ -63,15 +63,18 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         told = epoch_calls.told(facts, iteration, sampler)
         if told is Told.IN_LOOP:
             continue
-        once = " more than once" if told is Told.OUTSIDE else ""
+        place = _place(iteration, sampler)
+        local = place.file == facts.module.path
+        here = place if local else iteration.turn.site
         message = (
-            f"this sampler is never told the epoch{once}, so every epoch has the same order: "
+            f"{'this sampler' if local else 'the sampler of this loader'} is never told the epoch"
+            f"{' in its loop' if told is Told.OUTSIDE else ''}, so every epoch has the same order: "
             f"call set_epoch in the loop at line {epochs.site.line}"
         )
         related = ((epochs.site, "the epoch loop"), (iteration.turn.site, "the loader is iterated here"))
-        fix = _fix(facts, sampler, epochs)
-        place = _place(iteration, sampler)
-        here = place if place.file == facts.module.path else iteration.turn.site
+        if not local:
+            related = (related[0], (place, "the sampler is made here"))
+        fix = _fix(facts, iteration, sampler, epochs)
         yield facts.finding(RULE, here, message, related=related, fix=fix)
 
 
@@ -117,7 +120,7 @@ def _made_anew(facts: ModuleFacts, sampler: Made, epochs: Turn) -> bool:
     return any(isinstance(n, (ast.Call, ast.Subscript)) or (isinstance(n, ast.Name) and n.id in changed) for n in given)
 
 
-def _fix(facts: ModuleFacts, sampler: Made, epochs: Turn) -> Fix | None:
+def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: Turn) -> Fix | None:
     """Insert the call where sampler and loop stand in one function and the loop counts epochs."""
     loop = epochs.node
     name = loaders.assigned_name(facts, sampler)
@@ -130,6 +133,11 @@ def _fix(facts: ModuleFacts, sampler: Made, epochs: Turn) -> Fix | None:
     first = loop.body[0]
     if not counted or first.lineno == loop.lineno:
         return None
-    text = f"{name}.set_epoch({loop.target.id})\n{' ' * first.col_offset}"
+    pad = " " * first.col_offset
+    text = f"{name}.set_epoch({loop.target.id})\n{pad}"
+    given = loaders.given_sampler(iteration.turn.over)
+    if given is not None and "maybe" in given.tags and sampler.node is not None:
+        # without other ranks it is None, or a sampler that has no epochs
+        text = f"if isinstance({name}, {ast.unparse(sampler.node.func)}):\n{pad}    {text}"
     at = first.col_offset + 1
     return Fix(Applicability.UNSAFE, (Edit(first.lineno, at, first.lineno, at, text),))

@@ -206,3 +206,22 @@ def test_hints_come_from_rules_that_were_asked_for(tmp_path: Path) -> None:
     assert "DD128" not in lint(tmp_path, "train.py").stdout
     for selection in (("--extend-select", "DD128"), ("--select", "ALL"), ("--select", "DD12")):
         assert "DD128 group-or-collective-in-hot-path (hint)" in lint(tmp_path, *selection, "train.py").stdout
+
+
+def test_the_epoch_is_told_only_where_the_sampler_is_distributed(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "from torch.utils.data import DataLoader, DistributedSampler\n"
+        "def main(args, rows):\n"
+        "    if args.distributed:\n"
+        "        sampler = DistributedSampler(rows)\n"
+        "    else:\n"
+        "        sampler = None\n"
+        "    loader = DataLoader(rows, sampler=sampler)\n"
+        "    for epoch in range(args.epochs):\n"
+        "        for batch in loader:\n"
+        "            step(batch)\n"
+    )
+    assert lint(tmp_path, "--fix", "--unsafe-fixes", "train.py").returncode == 0
+    text = (tmp_path / "train.py").read_text()
+    told = "        if isinstance(sampler, DistributedSampler):\n            sampler.set_epoch(epoch)\n"
+    assert f"range(args.epochs):\n{told}        for batch" in text
