@@ -58,10 +58,19 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         yield _two_stories(facts, story)
     elif missing := absent.named(facts):
         yield absent.diagnosis(RULE, facts, missing)
-    elif blockers:
+    elif blockers and not _unrelated(facts, blockers):
         yield _still(facts, blockers)
     elif facts.waiting:
         yield _by_waits(facts)
+
+
+def _unrelated(facts: Facts, blockers: RankSet) -> bool:
+    """Logs name groups of which nobody is known to be a member, and ranks of which nothing is known: whether the first
+    wait for the second, nothing says."""
+    waiting = [facts.rank(rank) for rank in facts.waiting]
+    vague = bool(waiting) and all(r.stacks is None and r.recorder is None and r.page is None for r in waiting)
+    told = any(wait.targets or wait.op == "init_process_group" for wait in facts.graph.all_waits())
+    return vague and not told and all(facts.standing(rank).activity is Activity.UNKNOWN for rank in blockers)
 
 
 def _lost(facts: Facts) -> Iterator[Diagnosis]:
@@ -200,6 +209,7 @@ def _by_waits(facts: Facts) -> Diagnosis:
     places = [f"{wording.ranks(members)} in {wording.waiting(facts, members)}" for members in classes]
     shown = ", ".join(places[:3]) + (", and others elsewhere" if len(places) > 3 else "")
     waits = [wait for wait in facts.graph.all_waits() if wait.targets]
+    unseen = facts.evidence.unseen()
     return Diagnosis(
         RULE.code,
         RULE.name,
@@ -207,11 +217,15 @@ def _by_waits(facts: Facts) -> Diagnosis:
         Confidence.POSSIBLE,
         smallest if odd else RankSet(),
         rest,
-        f"{shown}: the evidence does not say why",
+        f"{shown}; nothing was seen of {wording.ranks(unseen)}"
+        if unseen
+        else f"{shown}: the evidence does not say why",
         _why(facts, classes, waits)
         if placed
         else "Logs alone do not tell whether these wait for each other or for others.",
-        "Compare these places; what could not be read, and how to make it readable, is listed with the report.",
+        "Run `ddpdoctor watch` on every node of the job, and give `ddpdoctor diagnose` what all of them left."
+        if unseen
+        else "Compare these places; what could not be read, and how to make it readable, is listed with the report.",
         (*facts.standing_locations(smallest if odd else ()), *facts.standing_locations(rest)),
         tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
     )
@@ -263,6 +277,11 @@ def _classes(facts: Facts) -> list[RankSet]:
 def _why(facts: Facts, classes: list[RankSet], waits: list[Wait]) -> str:
     if not waits and any(wait.op in ("recv", "send") for wait in facts.graph.all_waits()):
         return "Some wait for the other side of a send or a recv, and nothing shows which rank that is."
+    unseen = facts.evidence.unseen()
+    if unseen:
+        does, it = wording.verb(unseen, "does", "do"), wording.verb(unseen, "it is", "they are")
+        said = f"What {wording.ranks(unseen)} {does} is not known: {it} on other nodes, or left nothing behind. "
+        return f"{said}Those that wait may only wait for that."
     if len(classes) == 1 and not waits:
         return (
             "All ranks have entered the same operation and none is missing: the program agrees with itself; the "
