@@ -205,7 +205,7 @@ def _notes(placed: Placed, by_rank: Mapping[Rank, tuple[Piece, ...]]) -> Iterabl
         RankFrom.CONTENT: "what the files say",
         RankFrom.PROCESS: "process ids",
         RankFrom.NAME: "file names",
-        RankFrom.LOCAL: "local ranks, taken for a job on one node",
+        RankFrom.LOCAL: "local ranks, taken for a job on one node or of nodes in the order of their files' names",
         RankFrom.ORDER: "the order of process ids: nothing says which rank is which",
         RankFrom.TASK: "srun's tasks, taken for ranks",
         RankFrom.NOBODY: "the order of the text alone: no line says which rank is which",

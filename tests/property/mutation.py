@@ -84,13 +84,44 @@ _SPICES = (
 )
 
 
+#: what newer torch says, with a stack, a mismatch and a monitor
+LOGGED = """[rank0]:[E1 P.cpp:632] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, \
+OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600014 milliseconds before timing out.
+[rank0]:[E1 P.cpp:2271] [PG ID 0 PG GUID 0(default_pg) Rank 0]  failure detected by watchdog at work sequence id: 9 PG \
+status: last enqueued work: 11, last completed work: 8
+[rank0]:[E1 P.cpp:733] Stack trace of the failed collective:
+#0 all_reduce from /v/site-packages/torch/distributed/distributed_c10d.py:2935
+#1 validate from /app/train.py:88
+[rank1]:[E1 P.cpp:1746] [PG ID 0 PG GUID 0(default_pg) Rank 1] Received a dump signal due to a collective timeout from \
+ rank 0. Last enqueued NCCL work: 8, last completed NCCL work: 8.
+[rank2]:[F1 P.cpp:1169] [PG 0 Rank 2] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress
+[rank3]: RuntimeError: Detected mismatch between collectives on ranks. Rank 3 is running collective: \
+CollectiveFingerPrint(SequenceNumber=9, OpType=ALLREDUCE, TensorShape=[20, 10], x), but Rank 1 is running collective: \
+CollectiveFingerPrint(SequenceNumber=9, OpType=BROADCAST, TensorShape=[20], x).
+[rank3]: [3] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0'
+"""
+WRAPPED = "".join(
+    json.dumps(
+        {"rank": rank, "log": f"Traceback (most recent call last):\n  File 'a.py', line {rank}, in f\nOSError: {rank}"}
+    )
+    + f"\ntrainer-{rank}-1  | [rank{rank}]: step\n2024-08-16T01:45:40.183Z stderr F [default{rank}]: x\n"
+    for rank in range(4)
+)
+SCHEDULED = """slurmstepd: error: Detected 1 oom_kill event in StepId=8812.0.
+srun: error: node07: tasks 3,5-7: Out Of Memory
+slurmstepd: error: *** STEP 8812.0 ON n1 CANCELLED AT 2024-04-23T12:18:08 DUE TO TIME LIMIT ***
+srun: error: node06: tasks 0-2: Terminated
+[8121.2] Memory cgroup out of memory: Killed process 14751 (python) total-vm:1kB, anon-rss:1kB
+"""
+
+
 def seeds() -> tuple[bytes, ...]:
     """One file of each kind."""
     texts = [path.read_bytes() for path in sorted(DATA.iterdir()) if path.is_file()]
     recorder = json.dumps(RECORDER).encode()
     return (
         *texts,
-        *(text.encode() for text in (FATAL, GDB, NCCL)),
+        *(text.encode() for text in (FATAL, GDB, NCCL, LOGGED, WRAPPED, SCHEDULED)),
         recorder,
         json.dumps(STACK).encode(),
         pickle.dumps(RECORDER, protocol=2),

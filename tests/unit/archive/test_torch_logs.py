@@ -181,3 +181,11 @@ def test_that_nobody_is_missing_is_only_said_where_the_number_of_ranks_is_known(
     assert "one that left nothing may be the one that did not come" in alone.why
     told = "node1:9:9 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 0 nranks 3 cudaDev 0 busId 4 - Init START\n"
     assert "none is missing" in diagnose(told + same).diagnoses[0].summary
+
+
+def test_a_rank_that_is_only_named_is_not_waited_for_in_a_group_that_nobody_is_known_to_be_in() -> None:
+    work = "WorkNCCL(SeqNum=1, OpType=COALESCED, NumelIn=0, NumelOut=0, Timeout(ms)=600000)"
+    log = f"[rank7]:[E1 P.cpp:1] [Rank 3] Watchdog caught collective operation timeout: {work} ran for 600014 ms.\n"
+    first = diagnose(log + dump_signal(1, 51, 51)).diagnoses[0]
+    assert (first.code, first.culprits.members) == ("DD299", ())
+    assert "wait for" not in first.summary
