@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ddpdoctor.lint.facts.events import Branch, Guard
-from ddpdoctor.lint.facts.frame import Frame, merge
+from ddpdoctor.lint.facts.frame import Frame, merge, merge_stores
 from ddpdoctor.lint.facts.text import text_of
 from ddpdoctor.lint.facts.trace import Alt, Node
 from ddpdoctor.lint.facts.values import (
@@ -33,6 +33,7 @@ def _branch(
     yes, no = mask_where(truths, frame.mask)
     site = analysis.site(frame, node)
     before_env, before_out, before_guards = frame.env, frame.out, frame.guards
+    before_stores, stored = frame.stores, []
     if not no or not yes:
         # a condition on the rank that holds on all ranks that are left is a condition still
         if len(truths) > 1:
@@ -45,13 +46,16 @@ def _branch(
     for side, mask, action in ((True, yes, then), (False, no, other)):
         guard = Guard(truths, side, test, text, site)
         frame.env, frame.out, frame.mask = dict(before_env), [], mask
-        frame.guards = (*before_guards, guard)
+        frame.guards, frame.stores = (*before_guards, guard), dict(before_stores)
         if side and not analysis.silent:
             analysis.branches.append(Branch(guard, node, analysis.context(frame)))
         action()
         sides.append((frame.env, frame.mask, tuple(frame.out)))
+        stored.append(frame.stores)
     (env, mask, out), (other_env, other_mask, other_out) = sides
     frame.env = merge(truths, env, mask, other_env, other_mask, (site.line, site.column), test.tags)
+    before_stores.update(merge_stores(truths, stored[0], mask, stored[1], other_mask, test.tags))
+    frame.stores = before_stores
     frame.mask, frame.out, frame.guards = mask | other_mask, before_out, before_guards
     if out or other_out:
         frame.out.append(Alt(truths, out, other_out, site, text, test.tags))

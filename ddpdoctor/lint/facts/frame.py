@@ -114,6 +114,28 @@ def merge(
     return merged
 
 
+def merge_stores(
+    truths: tuple[Atom, ...], then: dict[tuple[int, str], Value], then_mask: int,
+    other: dict[tuple[int, str], Value], other_mask: int, reasons: frozenset[str],
+) -> dict[tuple[int, str], Value]:  # fmt: skip
+    """Attributes after a branch. What one side alone stores is kept where it is an object, or differs anyway."""
+    merged = {**then, **other} if not then_mask else {**other, **then}
+    for key in merged:
+        a, b = then.get(key), other.get(key)
+        if a is None or b is None:
+            present = a if a is not None else b
+            if present is None or present.thing is not None or present.taint > Taint.UNKNOWN:
+                continue
+            untouched = Value((left_alone(*key),), Taint.UNKNOWN)
+            a, b = (present, untouched) if a is not None else (untouched, present)
+        elif not then_mask or not other_mask:
+            continue
+        if a is not b and a != b:
+            masks = (then_mask, other_mask) if then_mask and other_mask else (EVERY_RANK, EVERY_RANK)
+            merged[key] = choose(truths, a, masks[0], b, masks[1], (key, "stored"), reasons)
+    return merged
+
+
 def choose(
     truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object,
     reasons: frozenset[str] = NO_TAGS,

@@ -18,12 +18,17 @@ def severity(facts: ModuleFacts, item: Divergence) -> Severity | None:
     """Error where ranks surely can part, warning where it is likely; None for a file that nobody writes meanwhile."""
     if not item.local or item.branch.tags & PROVEN:
         return Severity.ERROR
-    if len(item.branch.truth) > 1 and (" in " in item.branch.text or item.op.op not in collective_table.PLAIN):
-        # members of some group, in an operation of a group that is not known
+    if len(item.branch.truth) > 1 and _about_groups(item):
         return None
     if asks_for_file(item.branch) and "own-file" not in item.branch.tags and written(facts, item.branch) is None:
         return None
     return Severity.WARNING
+
+
+def _about_groups(item: Divergence) -> bool:
+    """A condition on members of some group, or an operation of a group that is not known."""
+    branch = item.branch
+    return " in " in branch.text or "in group" in branch.tags or item.op.op not in collective_table.PLAIN
 
 
 def asks_for_file(branch: Alt) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ddpdoctor.lint.facts import vocabulary
 from ddpdoctor.lint.facts.values import (
+    IN_GROUP,
     LOCAL_RANK_NUMBERS,
     RANK_NUMBERS,
     TRUE,
@@ -27,7 +28,7 @@ def source_of(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value |
     whole = not args and not keywords
     if path in vocabulary.RANK_CALLS:
         none = len(args) == 1 and args[0].known and args[0].constant is None
-        return RANK_NUMBERS if whole or none else unknown("group rank", path, args, taint=Taint.RANK)
+        return RANK_NUMBERS if whole or none else unknown("group rank", path, args, taint=Taint.RANK, tags=IN_GROUP)
     if path in vocabulary.LOCAL_RANK_CALLS:
         return LOCAL_RANK_NUMBERS
     if path in vocabulary.WORLD_CALLS:

@@ -110,6 +110,8 @@ TRUE = const(True)
 FALSE = const(False)
 NONE = const(None)
 
+#: a rank in some group: another number on each rank, but not known which
+IN_GROUP = frozenset({"in group"})
 #: what a tensor was computed by: "ddp", a wrapped model; "bypass", the network behind the wrapper, called itself
 ORIGIN = frozenset({"ddp", "bypass"})
 #: what a model is: "wrapped", in a wrapper; "inner", the network behind one; with "maybe", on some paths only
@@ -119,7 +121,7 @@ REASONS = frozenset({"batch", "time", "shard", "own", "random", "file"})
 #: tags of data that what is computed from it has as well
 DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file"}
 #: tags that outlive arithmetic
-STICKY = ORIGIN | REASONS | {"rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file"}
+STICKY = ORIGIN | REASONS | {"rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file", "in group"}
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,
