@@ -141,6 +141,21 @@ def leads_on(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -
     return bool(targets & (found - start))
 
 
+def past_a_condition(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> bool:
+    """One condition led past the actors' call, behind which both come to what the others did: nothing was swapped."""
+    ways = choices(facts, parting, actors, others)
+    if len(ways) != 1 or not ways[0].enters or parting.before in (parting.left_next, parting.right_next):
+        return False
+    back = leads_on(facts, parting.mirrored(), others, actors)
+    return leads_on(facts, parting, actors, others) and not back
+
+
+def ended_inner_loop(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> bool:
+    """What the actors issued stands behind a loop that the others were still in, and all come there at its end."""
+    ways = choices(facts, parting, actors, others)
+    return bool(ways) and all(way.kind in (Kind.DATA, Kind.COUNT) and way.way is Way.END for way in ways)
+
+
 @functools.lru_cache(maxsize=4)
 def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
     """The ways through those of the files that are the user's; None where they are too many."""

@@ -17,7 +17,6 @@ from ddpdoctor.diagnose.histories import Parting, Step
 from ddpdoctor.diagnose.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.partingways import Choice, Kind
 from ddpdoctor.diagnose.sides import Divergence
-from ddpdoctor.diagnose.ways import Way
 from ddpdoctor.diagnose.whereabouts import Whereabouts, left_loop, made_by, ran_module, shares_loop
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.progress import EventKind
@@ -155,7 +154,7 @@ def _shape(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> 
     if act.kind is not EventKind.CALL or behind:
         return Shape.UNCLEAR, False
     if parting.inserted():
-        if instead is not None and _ended_inner_loop(facts, parting, actors, others):
+        if instead is not None and controlflow.ended_inner_loop(facts, parting, actors, others):
             return Shape.LEFT_LOOP, True
         return Shape.EXTRA_CALL, True
     if instead is None or parting.mirrored().inserted():
@@ -177,12 +176,6 @@ def _met_wrongly(facts: Facts, actors: RankSet, others: RankSet) -> bool:
         return True
     own = [failure for failure in facts.failures if not failure.victim]
     return facts.outcome is Outcome.CRASH and bool(own) and own[0].status == ABORTED
-
-
-def _ended_inner_loop(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> bool:
-    """What the actors issued stands behind a loop that the others were still in, and all come there at its end."""
-    ways = controlflow.choices(facts, parting, actors, others)
-    return bool(ways) and all(way.kind in (Kind.DATA, Kind.COUNT) and way.way is Way.END for way in ways)
 
 
 def _forwards_alone(facts: Facts, act: Step, others: RankSet) -> bool:
@@ -245,7 +238,10 @@ def _call_against_call(
     """Both sides are in collective calls, but not in the same."""
     ours, theirs = made_by(facts, act, others), made_by(facts, instead, actors)
     if ours and theirs:
-        return Shape.ORDER, False
+        if controlflow.past_a_condition(facts, parting.mirrored(), others, actors):
+            return Shape.UNCLEAR, False  # theirs to tell
+        past = controlflow.past_a_condition(facts, parting, actors, others)
+        return (Shape.EXTRA_CALL, True) if past else (Shape.ORDER, False)
     if by_element(facts, act, instead):
         return Shape.ORDER, True
     if act.site is None or instead.site is None or ours:

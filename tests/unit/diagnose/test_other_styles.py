@@ -475,3 +475,32 @@ def test_forward_that_waits_in_an_operation_of_its_own_is_not_merely_behind() ->
     # THEN the barrier that one rank came to is what parted them
     assert (found.code, found.culprits.members) == ("DD206", (1,))
     assert found.locations[0].line == 6
+
+
+BY_HAND = """\
+def step(params):
+    if not finite(params):
+        return False
+    for p in params.parameters():
+        dist.all_reduce(p)
+    return True
+
+
+def main():
+    for batch in stream():
+        loss(batch).backward()
+        step(params)
+        dist.barrier()
+"""
+
+
+def test_step_that_was_left_out_is_no_other_order() -> None:
+    # GIVEN gradients that are reduced by hand, and a rank that left that out in one round
+    backward = Act(EventKind.BACKWARD, AT.line(11, "main"))
+    reduce, barrier = AT.all("all_reduce", 5, function="step"), AT.all("barrier", 13, function="main")
+    odd = Doing([backward, reduce, barrier, backward, barrier])
+    usual = Doing([backward, reduce, barrier, backward, reduce], callers=(AT.line(12, "main"),))
+    found = verdict(BY_HAND, among(odd, usual))
+    # THEN the condition is named, though both sides know both calls
+    assert (found.code, found.culprits.members) == ("DD206", (1,))
+    assert found.locations[0].line == 2
