@@ -117,6 +117,9 @@ class Linter:
         relative = os.path.relpath(path, self._root) if self._root else path
         silenced = ignored_here(self._settings, relative, known)
         kept = [f for f in findings if self._wanted(f) and f.code not in silenced]
+        if cells:
+            # a notebook's code is edited in its editor: its lines are not those of the file
+            kept = [replace(f, fix=None) for f in kept]
         ordered = tuple(sorted(kept, key=_order))
         return Result(path, ordered, text if ordered else "", cells)
 

@@ -225,3 +225,11 @@ def test_the_epoch_is_told_only_where_the_sampler_is_distributed(tmp_path: Path)
     text = (tmp_path / "train.py").read_text()
     told = "        if isinstance(sampler, DistributedSampler):\n            sampler.set_epoch(epoch)\n"
     assert f"range(args.epochs):\n{told}        for batch" in text
+
+
+def test_no_fix_is_offered_in_a_notebook(tmp_path: Path) -> None:
+    book = {"cells": [{"cell_type": "code", "source": LOADER}]}
+    (tmp_path / "book.ipynb").write_text(json.dumps(book))
+    result = lint(tmp_path, "book.ipynb")
+    assert "DD104" in result.stdout
+    assert "fixed" not in result.stdout
