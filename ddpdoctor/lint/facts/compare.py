@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Any
 
 from ddpdoctor.lint.facts.divergence import Divergence, flat, leaving_step, names, walk_one
 from ddpdoctor.lint.facts.possible import may_agree
@@ -11,6 +12,10 @@ from ddpdoctor.lint.facts.residual import Builder, Cell, Left, rank_decided, ran
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Op, Scope, Trace, exits, operations
 from ddpdoctor.lint.facts.values import WORLD
+
+#: Operations, loops and conditions in which two ranks are compared, of longer lists from the first difference on:
+#: the time grows with the square, and thousands in one function are generated code.
+COMPARED = 400
 
 
 def divergences(trace: Trace) -> list[Divergence]:
@@ -109,10 +114,7 @@ class _Comparison:
 
     def _lists(self, a: Cell | None, b: Cell | None, found: list[Divergence], *, looped: bool) -> None:
         one, two = flat(a), flat(b)
-        matcher = SequenceMatcher(None, [c.key for c in one], [c.key for c in two], autojunk=False)
-        for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-            if tag == "equal":
-                continue
+        for i1, i2, j1, j2 in _differences([c.key for c in one], [c.key for c in two]):
             self._region(one[i1:i2], two[j1:j2], found, (one, two), looped=looped)
             if _crashes(one[i1:]) or _crashes(two[j1:]):
                 return
@@ -196,6 +198,22 @@ class _Comparison:
                     names(whole[1]), names(whole[0]), True, self.local is not None,
                 )
             )  # fmt: skip
+
+
+def _differences(one: list[Any], two: list[Any]) -> list[tuple[int, int, int, int]]:
+    """Where two lists of keys differ: from and to in the one, from and to in the other."""
+    start = 0
+    if max(len(one), len(two)) > COMPARED:
+        start = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    ends = (min(len(one), start + COMPARED), min(len(two), start + COMPARED))
+    cut = ends != (len(one), len(two))
+    matcher = SequenceMatcher(None, one[start : ends[0]], two[start : ends[1]], autojunk=False)
+    return [
+        (start + i1, start + i2, start + j1, start + j2)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
+        # what touches a cut may have its like behind it
+        if tag != "equal" and not (cut and (start + i2 == ends[0] or start + j2 == ends[1]))
+    ]
 
 
 def _serves(server: list[Cell], client: list[Cell]) -> bool:

@@ -27,6 +27,9 @@ from ddpdoctor.lint.facts.values import (
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
 
+#: elements of a sequence beyond which it is no constant
+MOST_ELEMENTS = 64
+
 
 def comparison(analysis: Analysis, frame: Frame, node: Any) -> Value:
     left = analysis.evaluate(frame, node.left)
@@ -76,9 +79,11 @@ def as_constant(value: Value) -> Value:
         bounds = value.thing.args
         if all(b.known and len(b.atoms) == 1 and isinstance(b.constant, int) for b in bounds) and 0 < len(bounds) < 4:
             try:
-                return const(tuple(range(*(b.constant for b in bounds)))[:64])
+                numbers = range(*(b.constant for b in bounds))
             except ValueError:
                 return value
+            # half of `range(128)` would say that 100 is not in it, and all of `range(10**15)` is no tuple
+            return value if numbers[MOST_ELEMENTS:] else const(tuple(numbers))
     return value
 
 

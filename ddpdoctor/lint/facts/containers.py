@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ddpdoctor.lint.facts import filling, shards
 from ddpdoctor.lint.facts.assignments import assign
-from ddpdoctor.lint.facts.conditions import as_constant
+from ddpdoctor.lint.facts.conditions import MOST_ELEMENTS, as_constant
 from ddpdoctor.lint.facts.events import Turn
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.loops import iterated_of
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
 
 
+#: parts of a table beyond which it is not known by them: configurations are large, and nested
+MOST_LEAVES = 2_000
+
+
 def sequence(analysis: Analysis, frame: Frame, node: Any) -> Value:
     items: list[Value] = []
     for element in node.elts:
@@ -38,11 +42,28 @@ def sequence(analysis: Analysis, frame: Frame, node: Any) -> Value:
             analysis.evaluate(frame, element.value)
             return unknown("sequence", id(node))
         items.append(analysis.evaluate(frame, element))
-    if len(items) > 64:
+    if sum(map(_leaves, items)) > MOST_ELEMENTS:
         return unknown("sequence", id(node), tags=join_tags(items))
     if items and all(i.known and len(i.atoms) == 1 for i in items):
         return const(tuple(i.constant for i in items)) if isinstance(node, ast.Tuple) else _known_list(items, node)
     return _tagged(of_thing(Items(tuple(items)), "items", id(node)), items)
+
+
+def _leaves(value: Value) -> int:
+    """Elements in it, those of what is nested in it counted as often as they are reached.
+
+    Forty lines of `x = (x, x)` make a tuple that no one can compare or hash: what has more is not known by its parts.
+    """
+    thing = value.thing
+    if isinstance(thing, Items):
+        return sum(map(_leaves, thing.items))
+    if isinstance(thing, Table):
+        return sum(_leaves(v) for _, v in thing.entries)
+    return _constants(value.constant)
+
+
+def _constants(constant: object) -> int:
+    return sum(map(_constants, constant)) if isinstance(constant, tuple) else 1
 
 
 def _known_list(items: list[Value], node: ast.AST) -> Value:
@@ -71,6 +92,8 @@ def dictionary(analysis: Analysis, frame: Frame, node: Any) -> Value:
             entries[name] = value
         else:
             complete = False
+    if sum(map(_leaves, entries.values())) > MOST_LEAVES:
+        return unknown("dict", id(node))
     return of_thing(Table(tuple(entries.items()), complete), "dict", id(node))
 
 
@@ -156,10 +179,18 @@ def _unrolled(analysis: Analysis, frame: Frame, node: Any, over: Value) -> dict[
     names = as_constant(over).constant
     plain = isinstance(node, ast.DictComp) and len(node.generators) == 1 and not node.generators[0].ifs
     target = node.generators[0].target
-    if not plain or not isinstance(target, ast.Name) or not isinstance(names, tuple) or not 0 < len(names) <= 4:
+    if (
+        not plain
+        or not isinstance(target, ast.Name)
+        or not isinstance(names, tuple)
+        or not 0 < len(names) <= 4
+        or analysis.steps > 6_000
+    ):
         return {}
     entries: dict[str, Value] = {}
     for name in names:
+        # entries within entries: each counts, so that all of them together have an end
+        analysis.steps += 1
         frame.env[target.id] = const(name)
         key = analysis.evaluate(frame, node.key).constant
         if not isinstance(key, str):

@@ -32,6 +32,8 @@ def _constant(_analysis: Analysis, _frame: Frame, node: Any) -> Value:
         return unknown("constant", id(node))
     if isinstance(value, str) and len(value) > 200:
         return unknown("text", hash(value))
+    if isinstance(value, int) and value.bit_length() > 64:
+        return unknown("integer", value)
     return const(value)
 
 

@@ -124,11 +124,15 @@ def _opened(call: Call) -> Use | None:
     return _W if set(text) & set("wax") else _R
 
 
-def parts_of(value: Value) -> Parts | None:
-    """The path in parts; None where it differs by rank or cannot be compared."""
+#: joins within joins that are followed
+_DEEPEST = 8
+
+
+def parts_of(value: Value, depth: int = 0) -> Parts | None:
+    """The path in parts; None where it differs by rank, cannot be compared or is joined of too many joins."""
     thing = value.thing
     if isinstance(thing, Made) and thing.path in _SAME and thing.args:
-        given = [parts_of(a) for a in thing.args]
+        given = [parts_of(a, depth + 1) for a in thing.args] if depth < _DEEPEST else [None]
         if given[0] is None:
             return None
         # a name in it that differs by rank, or that cannot be told, is like no other

@@ -55,14 +55,10 @@ def module_name(analysis: Analysis, module: Module, name: str) -> Value:
 def global_value(analysis: Analysis, module: Module, name: str) -> Value | None:
     """The value bound at the top level (or imported), None where the module has no such name."""
     key = (module.path, name)
-    if key in analysis.globals_:
-        return analysis.globals_[key] or unknown("global", module.path, name)
-    analysis.globals_[key] = unknown("global", *key)
-    value = _global(analysis, module, name)
-    analysis.globals_[key] = value
-    if value is None:
-        del analysis.globals_[key]
-    return value
+    if key not in analysis.globals_:
+        analysis.globals_[key] = unknown("global", *key)
+        analysis.globals_[key] = _global(analysis, module, name)
+    return analysis.globals_[key]
 
 
 def _global(analysis: Analysis, module: Module, name: str) -> Value | None:

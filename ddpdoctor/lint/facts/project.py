@@ -12,6 +12,9 @@ from ddpdoctor.lint.facts.modules import Module
 
 #: characters of source whose trees are kept, at about 40 bytes each; an old one is parsed again when it is needed again
 KEPT = 1_000_000
+#: Characters of other files' source that are followed for one linted file. What it imports beyond that is as unknown
+#: as an installed package: a file of a library with thousands of modules can reach all of them, which takes minutes.
+FOLLOWED = 1_000_000
 
 
 class Project:
@@ -25,33 +28,56 @@ class Project:
         self._there: dict[str, bool] = {}
         self._packages: dict[str, tuple[str, str]] = {}
         self._kept = 0
+        #: files that the present one has asked for, and whether they are followed
+        self._followed: dict[str, bool] = {}
+        self._left = FOLLOWED
 
     def file(self, path: str, name: str) -> Module | None:
-        """The module at `path`; None where there is none or it cannot be parsed."""
+        """The module at `path`; None where there is none, where it cannot be parsed or is not followed any more."""
         if path in self._parsed:
             self._parsed.move_to_end(path)
-            return self._parsed[path]
+            module = self._parsed[path]
+            return module if module is not None and self._follows(path, len(module.text)) else None
         raw = self._read(path)
+        decoded = source.decode(raw) if raw is not None and len(raw) <= source.LARGEST else None
         module = None
-        if raw is not None and len(raw) <= source.LARGEST:
-            decoded = source.decode(raw)
-            if isinstance(decoded, source.Source):
-                tree = source.parse(decoded.text)
-                if not isinstance(tree, source.Unreadable):
-                    module = modules.build(path, name, decoded.text, tree)
+        if isinstance(decoded, source.Source):
+            if not self._may_follow(path, len(decoded.text)):
+                return None
+            tree = source.parse(decoded.text)
+            if not isinstance(tree, source.Unreadable):
+                module = modules.build(path, name, decoded.text, tree)
+                self._follows(path, len(decoded.text))
         self._keep(path, module)
         return module
 
     def adopt(self, module: Module) -> None:
-        """Remember a module that was parsed elsewhere."""
+        """Begin with a file that is linted; it is there for the next ones too."""
+        self._followed = {module.path: True}
+        self._left = FOLLOWED
         self._keep(module.path, module)
+
+    def _follows(self, path: str, size: int) -> bool:
+        """Whether a module is looked into for the present file; the same whatever is still kept of earlier ones."""
+        followed = self._may_follow(path, size)
+        if path not in self._followed:
+            self._followed[path] = followed
+            self._left -= size if followed else 0
+        return followed
+
+    def _may_follow(self, path: str, size: int) -> bool:
+        return self._followed.get(path, size <= self._left)
 
     def _keep(self, path: str, module: Module | None) -> None:
         earlier = self._parsed.pop(path, None)
         self._parsed[path] = module
         self._kept += _size(module) - _size(earlier)
-        while self._kept > KEPT and len(self._parsed) > 1:
-            self._kept -= _size(self._parsed.popitem(last=False)[1])
+        # the present file's are the newest: they stay, and none is parsed twice for one file
+        while self._kept > KEPT and (oldest := next(iter(self._parsed))) not in self._followed:
+            old = self._parsed.pop(oldest)
+            self._kept -= _size(old)
+            if old is not None:
+                modules.release(old)
 
     def exists(self, path: str) -> bool:
         found = self._there.get(path)

@@ -8,6 +8,7 @@ read again, so that two tests of `args.distributed` go the same way.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -123,13 +124,22 @@ DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file"}
 #: tags that outlive arithmetic
 STICKY = ORIGIN | REASONS | {"rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file", "in group"}
 
+_WIDE = re.compile(r"\*|[0-9]{3}")
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    if isinstance(a, str) and _WIDE.search(a):
+        raise ValueError("a text of that width is of no use to anybody")
+    return a % b
+
+
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,
     "Sub": operator.sub,
     "Mult": operator.mul,
     "FloorDiv": operator.floordiv,
     "Div": operator.truediv,
-    "Mod": operator.mod,
+    "Mod": _remainder,
     "BitAnd": operator.and_,
     "BitOr": operator.or_,
     "BitXor": operator.xor,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from ddpdoctor.lint import engine, registry
+from ddpdoctor.lint.facts import project
 from ddpdoctor.lint.settings import Settings
 
 SETTINGS = Settings(registry.defaults())
@@ -74,3 +76,54 @@ def test_recursion_in_the_program_ends(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_bytes(HEAD + source)
     assert _lint(path) == []
+
+
+_AFTER = "def f(a):\n    dist.barrier()\n    return a\nif x == f(x):\n    dist.barrier()\n"
+#: small sources that would take for ever, or all memory, if they were taken at their word
+ENDLESS = {
+    "tuples in tuples": "x = (1, 1)\n" + "x = (x, x)\n" * 40 + _AFTER,
+    "lists in lists": "x = [1, 1]\n" + "x = [x, x]\n" * 40 + _AFTER,
+    "tables in tables": "x = {'a': 1}\n" + "x = {'a': x, 'b': x}\n" * 40 + _AFTER,
+    "calls of calls": "x = u()\n" + "x = g(x, x)\n" * 60 + _AFTER,
+    "paths of paths": "import os\nx = u()\n" + "x = os.path.join(x, x)\n" * 60 + "open(x, 'w')\nopen(x)\n",
+    "entries of entries": "x = "
+    + "".join(f"{{a{i}: " for i in range(12))
+    + "1"
+    + "".join(f" for a{i} in ('p', 'q', 'r', 's')}}" for i in reversed(range(12)))
+    + "\n",
+    "long ranges": "if 5 in range(10**15):\n    dist.barrier()\nx = {i: 1 for i in range(10**12)}\nmax(range(10**12))\n"
+    "for i in range(dist.get_rank() * 10**30):\n    pass\n",
+    "large numbers": "w = [0] * 10**12\nx = 9**9**9**9\ny = 1 << 10**12\nz = 'a' * 10**12\nv = '%0999999999d' % 5\n",
+    "many digits": f"x = 0x{'f' * 20_000}\nif x == 0x{'e' * 20_000}:\n    dist.barrier()\ny = 'a' + x\n",
+    "many operations": "def f(x):\n    if dist.get_rank() == 0:\n"
+    + "        dist.all_reduce(x)\n        dist.barrier()\n" * 800
+    + "    else:\n"
+    + "        dist.barrier()\n        dist.broadcast(x, 0)\n" * 800,
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_would_take_for_ever_ends(name: str) -> None:
+    before = time.process_time()
+    engine.Linter(SETTINGS).bytes("x.py", HEAD + ENDLESS[name].encode(), named=True)
+    assert time.process_time() - before < 20  # a tenth of a second, most of them; without a bound: hours
+
+
+def test_a_long_range_holds_what_it_holds() -> None:
+    source = b"for i in range(3):\n    if 100 in range(128):\n        dist.barrier()\n"
+    assert engine.Linter(SETTINGS).bytes("x.py", HEAD + source, named=True).findings == ()
+
+
+def test_other_files_are_followed_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bound whatever an earlier file has left in the cache."""
+    (tmp_path / "a.py").write_text("import torch.distributed as dist\ndef sync():\n    dist.barrier()\n")
+    main = "import torch.distributed as dist\nfrom a import sync\nif dist.get_rank() == 0:\n    sync()\n"
+    (tmp_path / "main.py").write_text(main)
+    path = str(tmp_path / "main.py")
+    found = [f.code for f in engine.Linter(SETTINGS).file(path, named=True).findings]
+    assert "DD111" in found
+    monkeypatch.setattr(project, "FOLLOWED", 10)
+    linter = engine.Linter(SETTINGS)
+    assert "DD111" not in [f.code for f in linter.file(path, named=True).findings]
+    linter.file(str(tmp_path / "a.py"), named=True)
+    assert "DD111" not in [f.code for f in linter.file(path, named=True).findings]
