@@ -11,6 +11,20 @@ from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.stacks import Site
 
+#: those that end processes, by Linux's numbers (signal(7)): a report is read elsewhere, too
+_SIGNALS = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+    24: "SIGXCPU",
+}
 #: A heartbeat is written once a second; one this much older than the sample has stopped.
 HEARTBEAT_LOST_SECONDS = 4.0
 #: More than the probe itself moves in a second.
@@ -85,7 +99,9 @@ def wait_label(wait: Wait) -> str:
 
 
 def _exit_label(status: int) -> str:
-    return f"ended by signal {-status}" if status < 0 else f"exit status {status}"
+    if status >= 0:
+        return f"exit status {status}"
+    return f"ended by {_SIGNALS.get(-status, f'signal {-status}')}"
 
 
 def _moves(rank: RankEvidence) -> bool:
