@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -63,22 +64,34 @@ def test_mutants_of_the_cases() -> None:
         _lint(raw)
 
 
-def _files(folder: str) -> list[Path]:
-    return sorted(Path(folder).rglob("*.py"))
+def _files(name: str) -> list[Path]:
+    """Python files of the standard library ("stdlib") or of what is installed beside it ("purelib")."""
+    found = sorted(Path(sysconfig.get_path(name)).rglob("*.py"))
+    return [p for p in found if name != "stdlib" or not {"site-packages", "dist-packages"} & set(p.parts)]
 
 
 def test_a_sample_of_the_standard_library() -> None:
     linter = engine.Linter(ALL)
-    for path in _files(sysconfig.get_path("stdlib"))[::1500]:
+    for path in _files("stdlib")[::200]:
         linter.file(str(path), named=True)
+
+
+#: the sweep in parts, so that `-n` shares them out and `-v` shows how far it is
+PARTS = 24
+#: seconds of CPU for one file: ten times what the slowest takes
+LONGEST = 30.0
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", ["stdlib", "purelib"])
-def test_every_installed_file(name: str) -> None:
+def test_every_installed_file(name: str, part: int) -> None:
+    files = _files(name)
     linter = engine.Linter(ALL)
-    for path in _files(sysconfig.get_path(name)):
+    for path in files[len(files) * part // PARTS : len(files) * (part + 1) // PARTS]:
+        before = time.process_time()
         linter.file(str(path), named=True)
+        assert time.process_time() - before < LONGEST, path
 
 
 @pytest.mark.slow

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
 
 _LOOP_TRIES = 2
+#: statements simulated after which no body is run more than once
+ENOUGH = 6_000
 
 
 def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[str], bool]:
@@ -63,7 +65,7 @@ def _loop(
         if name in carried:
             carried[name] = _widened(carried[name], None, name, id(node))
     # what no turn hands on to the next need not be tried out
-    if depth < _LOOP_TRIES and analysis.steps < 6_000 and (stores or not assigned.isdisjoint(before_env)):
+    if depth < _LOOP_TRIES and analysis.steps < ENOUGH and (stores or not assigned.isdisjoint(before_env)):
         analysis.silent += 1
         frame.env, frame.out = dict(carried), []
         start()
@@ -121,6 +123,8 @@ def for_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
     def start() -> None:
         # all turns but the last, one after the other, as one
         for item in known[:-1]:
+            if analysis.steps > ENOUGH:
+                break  # loops in loops
             assign(analysis, frame, node.target, item)
             analysis.execute(frame, node.body)
         assign(analysis, frame, node.target, known[-1] if known else value)
