@@ -55,7 +55,9 @@ def decode(raw: bytes, *, notebook: bool = False) -> Source | Unreadable:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
         text = raw.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+    except UnicodeDecodeError as error:
+        return Unreadable(f"cannot decode: {error}", raw.count(b"\n", 0, error.start) + 1)
+    except (SyntaxError, LookupError) as error:
         return Unreadable(f"cannot decode: {error}")
     if text.startswith("\ufeff"):
         text = text[1:]

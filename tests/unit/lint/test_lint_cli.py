@@ -233,3 +233,30 @@ def test_no_fix_is_offered_in_a_notebook(tmp_path: Path) -> None:
     result = lint(tmp_path, "book.ipynb")
     assert "DD104" in result.stdout
     assert "fixed" not in result.stdout
+
+
+def test_unreadable_files_are_one_line_each_and_exit_1(tmp_path: Path) -> None:
+    head = b"import torch.distributed as dist\n"
+    bad = {
+        "chain.py": head + b"x = a" + b".b" * 3000 + b"\n",
+        "latin.py": head + b"x = '\xe9'\n",
+        "long.py": head.strip() + b"; x = [" + b"1," * 5_000_000 + b"]",
+        "nul.py": head + b"x = '\x00'\n",
+        "syntax.py": head + b"def f(:\n",
+    }
+    for name, raw in bad.items():
+        (tmp_path / name).write_bytes(raw)
+    (tmp_path / "bom.py").write_bytes(b"\xef\xbb\xbf" + head)
+    (tmp_path / "declared.py").write_bytes(b"# coding: latin-1\n" + head + b"x = '\xe9'\n")
+    (tmp_path / "self.py").symlink_to("self.py")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "up").symlink_to("..")
+    result = lint(tmp_path, "-o", "concise", ".")
+    lines = result.stdout.strip().split("\n")
+    assert (result.returncode, result.stderr) == (1, "")
+    assert [line.partition(" unreadable")[0] for line in lines[:-1]] == [
+        "chain.py:1:1: DD199", "latin.py:2:1: DD199", "long.py:1:1: DD199", "nul.py:2:1: DD199", "syntax.py:2:7: DD199"
+    ]  # fmt: skip
+    named = lint(tmp_path, "-o", "concise", "self.py")
+    assert named.returncode == 1
+    assert named.stdout.startswith("self.py:1:1: DD199 unreadable-source: cannot be read")

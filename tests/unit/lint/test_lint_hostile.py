@@ -25,7 +25,7 @@ def _lint(path: Path) -> list[tuple[str, int]]:
     ("raw", "expected"),
     [
         (HEAD + b"def f(:\n", [("DD199", 2)]),
-        (HEAD + b"x = '\xe9'\n", [("DD199", 1)]),
+        (HEAD + b"x = '\xe9'\n", [("DD199", 2)]),
         (b"# coding: latin-1\n" + HEAD + b"x = '\xe9'\n", []),
         (b"# coding: klingon\n" + HEAD, [("DD199", 1)]),
         (b"\xef\xbb\xbf" + HEAD, []),
