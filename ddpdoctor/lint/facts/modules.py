@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -92,6 +93,8 @@ class Module:
     rebound: set[str] = field(default_factory=set)
     #: (name, attribute) -> expressions stored by `name.attribute = ...` anywhere in the file
     attribute_stores: dict[tuple[str, str], list[ast.expr]] = field(default_factory=dict)
+    #: lines on which an attribute is stored, in order
+    stored: list[int] = field(default_factory=list)
     #: dest of every `add_argument("--local_rank")` kind of option
     options: set[str] = field(default_factory=set)
     #: every name and attribute that occurs, for cheap "can this rule matter at all" tests
@@ -144,6 +147,7 @@ def _index_everywhere(module: Module) -> None:
     for node in module.nodes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             _index_import(module, node)
+    module.stored = sorted(n.lineno for n in module.of(ast.Attribute) if n.ctx.__class__ is ast.Store)
     for node in module.of(ast.Global):
         module.rebound.update(node.names)
     for node in module.of(ast.Assign):
@@ -269,7 +273,8 @@ def _class(module: Module, node: ast.ClassDef) -> ClassInfo:
 
 def _index_stores(info: ClassInfo, method: FunctionInfo) -> None:
     parameters = method.parameters
-    if not parameters:
+    at = bisect_left(info.module.stored, method.node.lineno)
+    if not parameters or at == len(info.module.stored) or info.module.stored[at] > (method.node.end_lineno or 0):
         return
     me = parameters[0].arg
     for node in walk(method.node):
