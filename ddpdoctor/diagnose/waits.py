@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose import devicewaits, frames, operations
+from ddpdoctor.diagnose.unfinished import differs, entered, entry_of, group_named, is_open, needed, open_entries
 from ddpdoctor.model.collectives import Call, Kind, RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import EventKind
@@ -111,7 +112,7 @@ def _waits_in_log(rank: RankEvidence) -> tuple[Wait, ...]:
 def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> Iterable[Wait]:
     """A wait that no page names: torch's C++ issued the operation, or the rank has no page."""
     site = frames.innermost_user_frame(thread.frames)
-    entries = _open_entries(rank)
+    entries = open_entries(rank)
     if frames.waits_implicitly(thread) and entries:
         doubt = _doubt_of_thread(rank, thread.os_id, backward=True)
         yield _entry_wait(evidence, rank, thread.os_id, site, None, doubt, entries[0])
@@ -141,7 +142,7 @@ def _blocking_calls(rank: RankEvidence) -> Iterable[Call]:
         backward = call.kind is Kind.BACKWARD
         if thread is not None and not frames.waits_in_torch(thread, backward=backward):
             continue
-        if backward and not _open_entries(rank):
+        if backward and not open_entries(rank):
             continue
         if call.thread not in innermost or call.since >= innermost[call.thread].since:
             innermost[call.thread] = call
@@ -151,7 +152,7 @@ def _blocking_calls(rank: RankEvidence) -> Iterable[Call]:
 def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
     doubt = _doubt_of_thread(rank, call.thread, backward=call.kind is Kind.BACKWARD)
     if call.kind is Kind.BACKWARD:
-        return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, _open_entries(rank)[0])
+        return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, open_entries(rank)[0])
     if call.kind is Kind.WAIT and call.op in _PAIRS:
         call = replace(call, kind=_PAIRS[call.op], asynchronous=False)
     if call.kind in (Kind.RECV, Kind.SEND):
@@ -163,26 +164,11 @@ def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
         return Wait(*place, any_of=others, key=call.detail, doubt=doubt)
     if operations.family(call.op) in operations.UNRECORDED:
         return _counted_wait(evidence, rank, call, doubt)
-    entry = _entry_of(rank, call)
+    entry = entry_of(rank, call)
     if entry is None:
         missing = "no recorder" if rank.recorder is None else "the recorder holds no open operation for the call"
         return _wait(rank, call, doubt or missing)
     return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, entry, call)
-
-
-def _entry_of(rank: RankEvidence, call: Call) -> RecorderEntry | None:
-    """The recorder's entry that the call waits for.
-
-    A synchronous call is the newest one of its thread. Where the thread waits for an earlier asynchronous operation,
-    or several threads communicate, the oldest candidate is taken: who is missing there is missing from all.
-    """
-    name = call.group.name if call.group else None
-    entries = [entry for entry in _open_entries(rank) if name is None or entry.group == name]
-    candidates = [entry for entry in entries if operations.belongs(entry, call.op)]
-    if not candidates:
-        return entries[0] if len(entries) == 1 and call.kind is Kind.WAIT else None
-    threads = len(rank.page.communicating_threads) if rank.page else 0
-    return candidates[0] if call.kind is Kind.WAIT or threads > 1 else candidates[-1]
 
 
 def _entry_wait(
@@ -195,16 +181,16 @@ def _entry_wait(
     entry: RecorderEntry,
     call: Call | None = None,
 ) -> Wait:
-    group = (call.group if call else None) or _group(evidence, rank, entry.group)
+    group = (call.group if call else None) or group_named(evidence, rank, entry.group)
     kind = operations.entry_kind(entry)
     root = call.root if call and group and call.root in group.members else None
     if group is None:
         return Wait(rank.rank, thread, entry.op, kind, site, since, seq=entry.seq, doubt=doubt or "unknown group")
     others = [evidence.rank(member) for member in group.members if member != rank.rank]
-    mismatched = RankSet.of(o.rank for o in others if o and _differs(o, group, entry))
-    absent = RankSet.of(m for m in group.members if m != rank.rank and not _entered(evidence.rank(m), group, entry))
-    needs = _needed(kind, rank.rank, root, absent | mismatched)
-    busy = any(o and o.rank not in mismatched and _is_open(o, group, entry) for o in others)
+    mismatched = RankSet.of(o.rank for o in others if o and differs(o, group, entry))
+    absent = RankSet.of(m for m in group.members if m != rank.rank and not entered(evidence.rank(m), group, entry))
+    needs = needed(kind, rank.rank, root, absent | mismatched)
+    busy = any(o and o.rank not in mismatched and is_open(o, group, entry) for o in others)
     any_of = _NOBODY if needs or busy or kind is Kind.ALL else absent | mismatched
     if "nccl" in entry.backend or (not entry.backend and rank.page and "gloo" not in rank.page.backend):
         doubt = doubt or "only gloo's waits can be proven"
@@ -225,41 +211,6 @@ def _entry_wait(
         mismatched=mismatched,
         doubt=doubt,
     )
-
-
-def _needed(kind: Kind, rank: Rank, root: Rank | None, absent: RankSet) -> RankSet:
-    """Members that the operation cannot do without, out of those that have not entered it.
-
-    A leaf needs its root, the root of a reduction needs all. Whom else one needs (gloo sends along a tree) is not
-    known; but if nobody else is inside the operation, it must be one of those who have not come.
-    """
-    if kind is Kind.ALL:
-        return absent
-    if kind is Kind.FROM_ROOT:
-        return RankSet.of([root]) if root is not None and root != rank and root in absent else RankSet()
-    return absent if root == rank else RankSet()
-
-
-def _entered(member: RankEvidence | None, group: Group, entry: RecorderEntry) -> bool:
-    """The member's own frontier has reached the operation. One that has ended takes no further part."""
-    if member is None:
-        return True  # unknown is not absent
-    if member.recorder is None:
-        return member.exit is None
-    last = member.recorder.last(group.name)
-    return last is not None and last.seq >= entry.seq
-
-
-def _differs(member: RankEvidence, group: Group, entry: RecorderEntry) -> bool:
-    """The member's operation at this place of the group is, or was, another one: it can never join ours."""
-    theirs = member.recorder.at(group.name, entry.seq) if member.recorder else None
-    return theirs is not None and theirs.op != "" and operations.family(theirs.op) != operations.family(entry.op)
-
-
-def _is_open(member: RankEvidence, group: Group, entry: RecorderEntry) -> bool:
-    """The member is inside the same operation and has not finished it."""
-    theirs = member.recorder.at(group.name, entry.seq) if member.recorder else None
-    return theirs is not None and not theirs.retired
 
 
 def _counted_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: str) -> Wait:
@@ -312,23 +263,6 @@ def _wait(rank: RankEvidence, call: Call, doubt: str, *, needs: RankSet = _NOBOD
         any_of=any_of,
         doubt=doubt,
     )
-
-
-def _open_entries(rank: RankEvidence) -> tuple[RecorderEntry, ...]:
-    return rank.recorder.outstanding() if rank.recorder else ()
-
-
-def _group(evidence: Evidence, rank: RankEvidence, name: str) -> Group | None:
-    """The group of that name in which the rank is; from another page where the rank's own is missing."""
-    if rank.recorder and (own := next((g for g in rank.recorder.groups if g.name == name and g.members), None)):
-        return own
-    pages = [rank.page, *(other.page for other in evidence.ranks)]
-    known: Mapping[str, Group] = {
-        group.name: group for page in reversed(pages) if page for group in page.groups if rank.rank in group.members
-    }
-    if name not in known and name == "0":
-        return Group("0", tuple(Rank(r) for r in range(evidence.world_size)), "default_pg")
-    return known.get(name)
 
 
 def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> str:
