@@ -8,19 +8,16 @@ from ddpdoctor.diagnose import operations, transport
 from ddpdoctor.diagnose.desync import shifts
 from ddpdoctor.diagnose.desync.circles import circle, circle_of_unnamed, may_lack_others
 from ddpdoctor.diagnose.desync.meetings import Field, Meeting
+from ddpdoctor.diagnose.desync.mismatches import mismatch
 from ddpdoctor.diagnose.desync.shifts import Shift
-from ddpdoctor.diagnose.desync.words import a_few, full, issued, label, locations, numel, places, ranks, verb
+from ddpdoctor.diagnose.desync.words import a_few, issued, label, locations, places, ranks, verb
 from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.rules import (
     barrier_off_by_one,
-    collective_order_mismatch,
-    dtype_mismatch,
-    shape_mismatch,
     transport_stall,
     undecided,
 )
 from ddpdoctor.model.collectives import Kind
-from ddpdoctor.model.crowd import Step
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -29,12 +26,6 @@ from ddpdoctor.model.stacks import Site
 _MOST_CAUSES = 4
 _UNSEEN = " It can also be in a send, a recv or a monitored_barrier: gloo's recorder does not hold these."
 _MORE_RANKS = " But nothing here says how many ranks there are: one that left nothing may be the one that did not come."
-_PARTED = (
-    " That does not say why they parted: a loop that was left earlier (DD201, DD206), a branch that only some took "
-    "(DD203), a step that one left out (DD207, DD208) look the same from here."
-)
-#: lines between two calls of which one can be meant for the other
-_NEAR = 3
 
 
 def causes(field: Field) -> tuple[Diagnosis, ...]:
@@ -91,7 +82,7 @@ def _of_sink(field: Field, sink: Sequence[Meeting]) -> Iterator[Diagnosis]:
     meeting = sink[0]
     sides = shifts.by_mark(meeting.steps)
     if not meeting.step.p2p and len(sides) > 1:
-        yield _mismatch(field, meeting, sides)
+        yield mismatch(field, meeting, sides)
     elif meeting.passed and operations.kind(meeting.step.op) is Kind.ALL:
         yield _lag(field, meeting)
     elif meeting.unknown:
@@ -190,51 +181,6 @@ def _frontier(field: Field, meeting: Meeting, rank: Rank) -> str:
         if group.name == meeting.group.name and front is not None:
             return f"number {front.last.seq}{', ' + issued(front.last) if front.last.op else ''}"
     return "none that its ring holds"
-
-
-def _mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Step]]) -> Diagnosis:
-    """All came to the same number of the group, with operations or tensors that do not fit together."""
-    usual, odd = sides[0], sides[1:]
-    tie = len(odd[0][0]) == len(usual[0])
-    culprits = RankSet() if tie else RankSet.of(rank for members, _ in odd for rank in members)
-    families = {operations.family(step.op) for _, step in sides}
-    numels = {numel(step) for _, step in sides}
-    rule = (
-        collective_order_mismatch.RULE
-        if len(families) > 1
-        else shape_mismatch.RULE
-        if len(numels) > 1
-        else dtype_mismatch.RULE
-    )
-    told = [f"{ranks(members)} {verb(members, 'issues', 'issue')} {full(step)}" for members, step in sides[::-1]]
-    where = f"number {meeting.step.seq} of {label(field, meeting)}"
-    near = _side_by_side([step.site for _, step in sides])
-    return Diagnosis(
-        rule.code,
-        rule.name,
-        Confidence.LIKELY if near else Confidence.POSSIBLE,
-        Confidence.POSSIBLE if tie else Confidence.LIKELY,
-        culprits,
-        field.waiting - culprits,
-        f"at {where} {', '.join(a_few(told))}",
-        "Collectives of a group pair by their number alone, and nothing checks that they fit: operations that differ, "
-        f"in kind or in size, wait for partners and data that do not come.{'' if near else _PARTED}",
-        "Issue the same operations in one order on every rank, with tensors of one size and type.",
-        locations(((members, step.site) for members, step in (*odd, usual)), field, RankSet()),
-        tuple(a_few(told)),
-    )
-
-
-def _side_by_side(sites: Sequence[Site | None]) -> bool:
-    """All calls stand close together: what differs is done there, and no rank is in another part of the program.
-
-    A rank that left a loop early meets the others' next operation with one from behind the loop; so do ranks whose
-    data end apart, and a mismatch is only how that shows.
-    """
-    known = [site for site in sites if site is not None]
-    if len(known) < len(sites) or len({(site.file, site.function) for site in known}) > 1:
-        return False
-    return max(site.line for site in known) - min(site.line for site in known) <= _NEAR
 
 
 def _lag(field: Field, meeting: Meeting) -> Diagnosis:
