@@ -7,11 +7,11 @@ read again, so that two tests of `args.distributed` go the same way.
 
 from __future__ import annotations
 
-import operator
-import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
+
+from ddpdoctor.lint.facts.operators import OPERATORS
 
 #: ranks in the simulated job: enough to tell `rank == 0`, `rank % 2`, `rank < 2` and `rank == world_size - 1` apart
 WORLD = 4
@@ -124,37 +124,6 @@ DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file"}
 #: tags that outlive arithmetic
 STICKY = ORIGIN | REASONS | {"rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file", "in group"}
 
-_WIDE = re.compile(r"\*|[0-9]{3}")
-
-
-def _remainder(a: Any, b: Any) -> Any:
-    if isinstance(a, str) and _WIDE.search(a):
-        raise ValueError("a text of that width is of no use to anybody")
-    return a % b
-
-
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add,
-    "Sub": operator.sub,
-    "Mult": operator.mul,
-    "FloorDiv": operator.floordiv,
-    "Div": operator.truediv,
-    "Mod": _remainder,
-    "BitAnd": operator.and_,
-    "BitOr": operator.or_,
-    "BitXor": operator.xor,
-    "Eq": operator.eq,
-    "NotEq": operator.ne,
-    "Lt": operator.lt,
-    "LtE": operator.le,
-    "Gt": operator.gt,
-    "GtE": operator.ge,
-    "Is": operator.eq,
-    "IsNot": operator.ne,
-    "In": lambda a, b: a in b,
-    "NotIn": lambda a, b: a not in b,
-}
-
 
 def join_tags(values: Iterable[Value]) -> frozenset[str]:
     tags: frozenset[str] = NO_TAGS
@@ -207,7 +176,7 @@ def _small(value: Any) -> bool:
 
 
 def binary(name: str, left: Value, right: Value) -> Value:
-    fn = _OPERATORS.get(name)
+    fn = OPERATORS.get(name)
     if name in ("Mult", "LShift", "Pow") and not _both_numbers(left, right):
         fn = None
     if fn is None:
