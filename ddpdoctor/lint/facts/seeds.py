@@ -153,12 +153,15 @@ def in_dataset(facts: ModuleFacts, call: Call) -> bool:
 
 
 def _in_training(facts: ModuleFacts, call: Call) -> bool:
-    """In a loop of a script that trains, or in a network's forward pass."""
+    """In a loop that computes gradients, too, or in a network's forward pass. Data that is made up front is neither."""
     function = call.context.function
     name = function.name if function is not None else ""
     if call.context.no_grad or not trains(facts) or name in ("", "__init__", "__len__"):
         return False
-    return bool(call.context.loops) or (name == "forward" and function is not None and function.owner is not None)
+    if name == "forward" and function is not None and function.owner is not None:
+        return True
+    own = {id(turn.node) for turn in call.context.loops if turn.node is not None}
+    return any(id(turn.node) in own for backward in facts.methods("backward") for turn in backward.context.loops)
 
 
 def noise(facts: ModuleFacts) -> list[tuple[Call, Made]]:
