@@ -45,6 +45,7 @@ class Tool:
     #: megabytes of all its processes together, at most
     peak: float = 0.0
     missing: str = ""
+    environ: dict[str, str] = field(default_factory=dict)
 
 
 def main() -> None:
@@ -110,8 +111,8 @@ def _tools(folder: Path, tools: Path) -> list[Tool]:
         Tool(OURS, [sys.executable, "-c", _PROGRAM, "lint", "--jobs", JOBS, "-o", "concise", str(folder)]),
         Tool("ruff check --select ALL", [
             str(Path(sys.executable).parent / "ruff"), "check", "--no-cache", "--isolated", "--select", "ALL", "-q",
-            str(folder),
-        ]),
+            "--output-format", "concise", str(folder),
+        ], environ={"RAYON_NUM_THREADS": JOBS}),
         Tool("flake8 with torchfix", [beside("flake8"), "--jobs", JOBS, "--isolated", str(folder)]),
         Tool("pylint", [beside("pylint"), "--jobs", JOBS, "--recursive", "y", "--rcfile", os.devnull, str(folder)]),
     ]  # fmt: skip
@@ -144,14 +145,17 @@ def _row(tool: Tool, ours: Tool) -> str:
 
 
 def _run(tool: Tool, environ: dict[str, str], limit: float) -> None:
-    """One run; what it prints is dropped."""
+    """One run; what it prints is dropped, but for a traceback: who ends in one has not linted the tree."""
     if not Path(tool.command[0]).exists():
         tool.missing = "not installed"
         return
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    with subprocess.Popen(
-        tool.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environ, start_new_session=True
-    ) as process:
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(
+            tool.command, stdout=subprocess.DEVNULL, stderr=said, env=environ | tool.environ, start_new_session=True
+        ) as process,
+    ):
         watcher = threading.Thread(target=_watch, args=(process, tool))
         watcher.start()
         try:
@@ -160,6 +164,9 @@ def _run(tool: Tool, environ: dict[str, str], limit: float) -> None:
             tool.missing = f"not done within {limit:.0f} s"
             _kill(process)
         watcher.join()
+        said.seek(0)
+        if b"Traceback (most recent call last)" in said.read() and not tool.missing:
+            tool.missing = f"ended in a traceback after {time.perf_counter() - began:.0f} s"
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     tool.wall.append(time.perf_counter() - began)
     tool.cpu.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
