@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ddpdoctor.archive.fatal import SIGNALS
 from ddpdoctor.model.ranks import Rank
 
 MARKS = ("srun: ", "slurmstepd", "Killed process", "oom-kill")
@@ -28,16 +29,7 @@ _OVER = re.compile(
 _LIMIT = re.compile(r"CANCELLED AT .{1,40}DUE TO TIME LIMIT")
 _KILLED = re.compile(r"Killed process (\d{1,10}),? ?(?:UID \d+,? ?)?\(([^)]{1,64})\)")
 #: srun's words -> exit status, a signal as a negative number
-_STATUS = {
-    "Out Of Memory": -9,
-    "Killed": -9,
-    "Segmentation fault": -11,
-    "Aborted": -6,
-    "Bus error": -7,
-    "Illegal instruction": -4,
-    "Floating point exception": -8,
-    "Terminated": -15,
-}
+_STATUS = {"Out Of Memory": -9, "Killed": -9, "Terminated": -15, **SIGNALS}
 
 
 @dataclass(frozen=True, slots=True)

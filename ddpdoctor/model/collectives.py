@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
@@ -85,13 +86,7 @@ class RecorderEntry:
     @property
     def numel(self) -> int:
         """Number of input elements; 0 for a barrier."""
-        total = 0
-        for shape in self.input_sizes:
-            count = 1
-            for extent in shape:
-                count *= extent
-            total += count
-        return total
+        return sum(math.prod(shape) for shape in self.input_sizes)
 
 
 @dataclass(frozen=True, slots=True)

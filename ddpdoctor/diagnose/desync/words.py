@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
@@ -37,13 +38,7 @@ def issued(step: Step) -> str:
 
 
 def numel(step: Step) -> int:
-    total = 0
-    for shape in step.sizes:
-        count = 1
-        for extent in shape:
-            count *= extent
-        total += count
-    return total
+    return sum(math.prod(shape) for shape in step.sizes)
 
 
 def full(step: Step) -> str:
