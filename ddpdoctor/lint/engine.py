@@ -11,7 +11,7 @@ from pathlib import Path
 from ddpdoctor.lint import files, registry, shares, source, suppress, taught
 from ddpdoctor.lint.comments import read as comments_of
 from ddpdoctor.lint.facts import modules
-from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.facts import ELSEWHERE, ModuleFacts
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.files import Candidate, Sized, is_file, read_file
 from ddpdoctor.lint.record import record
@@ -160,8 +160,16 @@ def lint(paths: Iterable[str], settings: Settings, *, jobs: int = 1, root: str =
     else:
         linter = Linter(settings, root)
         results = [linter.file(path, named=named) for path, named, _ in mattering]
-    findings = tuple(f for r in results for f in r.findings)
+    findings = _told_once([f for r in results for f in r.findings])
     return Report(findings, {r.path: r.text for r in results if r.text}, len(candidates))
+
+
+def _told_once(findings: list[Finding]) -> tuple[Finding, ...]:
+    """Without what is told of other files' lines where one of those files tells it itself."""
+    moved = [f for f in findings if any(r.message == ELSEWHERE for r in f.related)]
+    told = {(f.code, os.path.relpath(f.file), f.line) for f in findings if f not in moved} if moved else set()
+    again = [f for f in moved if any((f.code, os.path.relpath(r.file), r.line) in told for r in f.related)]
+    return tuple(f for f in findings if f not in again)
 
 
 def relax_collector() -> None:

@@ -9,7 +9,7 @@ from ddpdoctor.lint.facts import disk, polling
 from ddpdoctor.lint.facts.analysis import Analysis, site_of
 from ddpdoctor.lint.facts.compare import divergences
 from ddpdoctor.lint.facts.divergence import Divergence
-from ddpdoctor.lint.facts.events import Call, Iteration
+from ddpdoctor.lint.facts.events import Call, Context, Iteration
 from ddpdoctor.lint.facts.modules import Module
 from ddpdoctor.lint.facts.nodes import parents
 from ddpdoctor.lint.facts.polling import Stuck
@@ -23,6 +23,8 @@ from ddpdoctor.model.finding import Finding, Fix, Related, Severity
 
 #: newest torch whose API the tables describe
 NEWEST_TORCH = (2, 13)
+#: note of a finding that is in another file, told where this one enters it
+ELSEWHERE = "it is here"
 
 
 @record(eq=False)
@@ -154,11 +156,19 @@ class ModuleFacts:
         related: tuple[tuple[Site, str], ...] = (),
         fix: Fix | None = None,
         severity: Severity | None = None,
+        context: Context | None = None,
     ) -> Finding | None:
-        """A finding at a place in this file; None where the place is in another one."""
+        """A finding at a place in this file; one in another file is told where `context` was entered from this one.
+
+        What this file brings together may be wrong only together: a loader made in one file, and its loop in another.
+        """
         site = place if isinstance(place, Site) else site_of(self.module, place)
         if site.file != self.module.path:
-            return None
+            entered = [s for s in context.chain if s.file == self.module.path] if context is not None else []
+            if not entered:
+                return None
+            related, fix = ((site, ELSEWHERE), *(r for r in related if r[0] != site)), None
+            site = entered[-1]
         notes = tuple(Related(s.file, s.line, text) for s, text in related)
         return Finding(
             rule.code, rule.name, severity or rule.severity, site.file, site.line, site.column, site.end_line,

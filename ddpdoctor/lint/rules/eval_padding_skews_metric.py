@@ -77,7 +77,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             )
             related = ((iteration.turn.site, "evaluated here"), (reduction.op.site, "summed over ranks here"))
             here = sampler.site if sampler.site.file == facts.module.path else iteration.turn.site
-            yield facts.finding(RULE, here, message, related=related)
+            yield facts.finding(RULE, here, message, related=related, context=iteration.context)
 
 
 def _reduction(facts: ModuleFacts, iteration: Iteration) -> Reached | None:

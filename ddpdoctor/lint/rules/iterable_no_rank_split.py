@@ -86,7 +86,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             )
             related = ((loader.site, "the loader"), (ops[0].site, "gradients are averaged over ranks here"))
             here = iteration.turn.site if method.module is not facts.module else None
-            yield facts.finding(RULE, here or method.node, message, related=related)
+            yield facts.finding(RULE, here or method.node, message, related=related, context=iteration.context)
 
 
 #: words of every such class

@@ -39,6 +39,7 @@ https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.Dist
 from __future__ import annotations
 
 import ast
+import posixpath
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import epoch_calls, loaders, spellings
@@ -66,16 +67,19 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         place = _place(iteration, sampler)
         local = place.file == facts.module.path
         here = place if local else iteration.turn.site
+        loop = f"line {epochs.site.line}"
+        if epochs.site.file != facts.module.path:
+            loop += f" of {posixpath.basename(epochs.site.file)}"
         message = (
             f"{'this sampler' if local else 'the sampler of this loader'} is never told the epoch"
             f"{' in its loop' if told is Told.OUTSIDE else ''}, so every epoch has the same order: "
-            f"call set_epoch in the loop at line {epochs.site.line}"
+            f"call set_epoch in the loop at {loop}"
         )
         related = ((epochs.site, "the epoch loop"), (iteration.turn.site, "the loader is iterated here"))
         if not local:
             related = (related[0], (place, "the sampler is made here"))
         fix = _fix(facts, iteration, sampler, epochs)
-        yield facts.finding(RULE, here, message, related=related, fix=fix)
+        yield facts.finding(RULE, here, message, related=related, fix=fix, context=iteration.context)
 
 
 def _sampler(iteration: Iteration) -> Made | None:

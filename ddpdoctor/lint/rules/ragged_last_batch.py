@@ -121,7 +121,7 @@ def _finding(facts: ModuleFacts, call: Call, loader: Made) -> Finding | None:
     message = f"this loader's last batch can be smaller, and {op} needs equal sizes: set drop_last=True, or pad"
     related = ((call.site, f"{op} of data of each batch"), (loader.site, "the loader"))
     here = loader.site if loader.site.file == facts.module.path else call.site
-    return facts.finding(RULE, here, message, related=related, fix=_fix(facts, loader))
+    return facts.finding(RULE, here, message, related=related, fix=_fix(facts, loader), context=call.context)
 
 
 def _fix(facts: ModuleFacts, loader: Made) -> Fix | None:

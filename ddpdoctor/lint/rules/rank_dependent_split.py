@@ -62,4 +62,5 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                     "the generator was seeded with the rank, so every rank draws another split and trains on what "
                     f"others validate on: pass {own}= with the same seed everywhere"
                 )
-                yield facts.finding(RULE, call.site, message, related=((last.site, "seeded by rank here"),))
+                related = ((last.site, "seeded by rank here"),)
+                yield facts.finding(RULE, call.site, message, related=related, context=call.context)

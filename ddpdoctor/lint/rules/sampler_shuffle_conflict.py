@@ -52,7 +52,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         if shuffle.known and shuffle.constant is True:
             message = "DataLoader raises ValueError for a sampler together with shuffle=True: the sampler shuffles"
-            yield facts.finding(RULE, call.site, message, fix=_fix(facts, call))
+            yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
 
 
 def _fix(facts: ModuleFacts, call: Call) -> Fix | None:

@@ -59,8 +59,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         assert call.receiver is not None
         if thing.path in _WITHOUT and not call.receiver.tags & {"maybe", "prepared"}:
             kind = thing.path.rpartition(".")[2]
-            yield facts.finding(RULE, call.site, f"a {kind} has no set_epoch: call it on its DistributedSampler")
+            message = f"a {kind} has no set_epoch: call it on its DistributedSampler"
+            yield facts.finding(RULE, call.site, message, context=call.context)
         elif thing.path == spellings.SAMPLER and call.context.loops and call.args and call.args[0].known:
             constant = call.args[0].constant
             message = f"set_epoch({constant!r}) in a loop: every epoch has the same order, pass the epoch's number"
-            yield facts.finding(RULE, call.site, message)
+            yield facts.finding(RULE, call.site, message, context=call.context)

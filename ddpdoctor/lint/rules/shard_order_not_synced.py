@@ -55,4 +55,4 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         message = (
             f"the sampler's seed {reason}: ranks shuffle differently, so their shares overlap and samples are lost"
         )
-        yield facts.finding(RULE, call.site, message)
+        yield facts.finding(RULE, call.site, message, context=call.context)

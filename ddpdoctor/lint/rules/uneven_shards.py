@@ -64,7 +64,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             "the longer ones wait at the end for ranks that have left"
         )
         related = ((ops[0].site, f"{ops[0].op} in each turn"),)
-        yield facts.finding(RULE, iteration.turn.site, message, related=related)
+        yield facts.finding(RULE, iteration.turn.site, message, related=related, context=iteration.context)
 
 
 def _sharded(facts: ModuleFacts, over: Value) -> bool:

@@ -70,7 +70,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             name = sampler.path.rpartition(".")[2]
             message = f"{name} knows nothing of ranks: each rank draws a whole epoch from all of this data"
             related = ((loader.site, "the loader"), (ops[0].site, "gradients are averaged over ranks here"))
-            yield facts.finding(RULE, _here(facts, sampler, loader, iteration.turn.site), message, related=related)
+            here = _here(facts, sampler, loader, iteration.turn.site)
+            yield facts.finding(RULE, here, message, related=related, context=iteration.context)
 
 
 def _here(facts: ModuleFacts, sampler: Made, loader: Made, turn: Site) -> Site:

@@ -68,7 +68,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         drawn = _draw(facts, data) if data is not None else ""
         if drawn and data is not None:
             message = f"{data.name}.__getitem__ calls {drawn}, with the same state in every worker: seed each"
-            yield facts.finding(RULE, call.site, message)
+            yield facts.finding(RULE, call.site, message, context=call.context)
 
 
 def _has_workers(call: Call) -> bool:

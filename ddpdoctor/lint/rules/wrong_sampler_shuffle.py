@@ -61,10 +61,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             left = sampler.argument(3, "shuffle") is None and not sampler.opaque
             if left and id(sampler) not in trained:
                 message = "evaluation is shuffled: shuffle=True is this sampler's default"
-                yield facts.finding(RULE, here, message, related=related, fix=_fix(facts, sampler))
+                fix = _fix(facts, sampler)
+                yield facts.finding(RULE, here, message, related=related, fix=fix, context=iteration.context)
         elif _unshuffled_training(facts, iteration, sampler):
             message = "training is not shuffled: every epoch shows each rank the same samples in the same order"
-            yield facts.finding(RULE, here, message, related=related)
+            yield facts.finding(RULE, here, message, related=related, context=iteration.context)
 
 
 def _unshuffled_training(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> bool:
