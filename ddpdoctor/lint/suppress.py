@@ -58,7 +58,7 @@ def apply(
     used: set[Suppression] = set()
     kept: list[Finding] = []
     for finding in findings:
-        silencer = next((s for s in suppressions if _silences(s, finding)), None)
+        silencer = next((s for s in suppressions if silences(s, finding, (finding.line, finding.end_line))), None)
         if silencer is None:
             kept.append(finding)
         else:
@@ -69,10 +69,11 @@ def apply(
     return kept
 
 
-def _silences(suppression: Suppression, finding: Finding) -> bool:
-    if not finding.line <= suppression.line <= max(finding.line, finding.end_line):
+def silences(suppression: Suppression, what: LintRule | Finding, lines: tuple[int, int]) -> bool:
+    """Whether the comment is about the rule and stands on one of the lines, first to last."""
+    if not lines[0] <= suppression.line <= max(lines):
         return False
-    return not suppression.codes or any(c.upper() == finding.code or c == finding.name for c in suppression.codes)
+    return not suppression.codes or any(c.upper() == what.code or c == what.name for c in suppression.codes)
 
 
 def _was_tried(suppression: Suppression, selected: frozenset[str]) -> bool:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 from ddpdoctor.lint.facts import spellings
+from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Instance, Items, Made
 from ddpdoctor.lint.facts.values import Taint, Value, unknown
 
@@ -31,6 +35,20 @@ def _differs(value: Value, depth: int = 0) -> bool:
     if isinstance(thing, (Instance, Made)) and depth < 3:
         return any(_differs(v, depth + 1) for v in (*thing.args, *(v for _, v in thing.keywords)))
     return False
+
+
+def trained_on(frame: Frame, args: tuple[Value, ...]) -> bool:
+    """What a wrapped model is called with is a batch of this rank: gradients of it are averaged over ranks.
+
+    Where nothing else is known of it, a `backward` in the same function says that it is no evaluation.
+    """
+    if frame.no_grad or not frame.loops or not args or any(v.known or v.taint is Taint.UNIFORM for v in args):
+        return False
+    over = frame.loops[-1].over
+    if over is None or (isinstance(over.thing, Made) and over.thing.path == "builtins.range"):
+        return False
+    node = frame.function.node if frame.function is not None else frame.module.tree
+    return any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(node))
 
 
 def alike(element: Value) -> Value:

@@ -97,10 +97,15 @@ def proof(item: Divergence) -> str:
     return "; ".join(f"rank {rank} runs: {shown(trace)}" for rank, trace in sorted((one, two)))
 
 
-def place(item: Divergence, file: str) -> Site:
-    """Where the operation happens under the branch, as seen in `file`: the call that leads to it, or itself."""
+def place(item: Divergence) -> Site:
+    """Where the operation happens under the branch: the call that leads to it, or itself."""
     head = item.branch.site
     for site in (*item.chain, item.op.site):
-        if site.file == head.file == file and head.line <= site.line <= head.end_line:
+        if site.file == head.file and head.line <= site.line <= head.end_line:
             return site
     return head
+
+
+def left_at(item: Divergence, step: Exit) -> Site:
+    """Where a rank leaves; the branch, where what it calls ends in another file."""
+    return step.site if step.site.file == item.branch.site.file else item.branch.site

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cached_property
 
+from ddpdoctor.lint import comments, suppress
 from ddpdoctor.lint.facts import disk, polling
 from ddpdoctor.lint.facts.analysis import Analysis, site_of
 from ddpdoctor.lint.facts.compare import divergences
@@ -157,6 +158,7 @@ class ModuleFacts:
         fix: Fix | None = None,
         severity: Severity | None = None,
         context: Context | None = None,
+        chain: tuple[Site, ...] = (),
     ) -> Finding | None:
         """A finding at a place in this file; one in another file is told where `context` was entered from this one.
 
@@ -164,8 +166,10 @@ class ModuleFacts:
         """
         site = place if isinstance(place, Site) else site_of(self.module, place)
         if site.file != self.module.path:
-            entered = [s for s in context.chain if s.file == self.module.path] if context is not None else []
-            if not entered:
+            entered = [
+                s for s in (chain or (context.chain if context is not None else ())) if s.file == self.module.path
+            ]
+            if not entered or self._silenced_there(rule, site):
                 return None
             related, fix = ((site, ELSEWHERE), *(r for r in related if r[0] != site)), None
             site = entered[-1]
@@ -174,6 +178,47 @@ class ModuleFacts:
             rule.code, rule.name, severity or rule.severity, site.file, site.line, site.column, site.end_line,
             site.end_column, message, notes, fix,
         )  # fmt: skip
+
+    def _silenced_there(self, rule: LintRule, site: Site) -> bool:
+        """A comment in the other file silences it."""
+        module = self.analysis.reached.get(site.file)
+        if module is None or "#" not in "".join(module.lines[site.line - 1 : site.end_line]):
+            return False
+        found = comments.read(module.text)
+        if suppress.whole_file(found):
+            return True
+        return any(suppress.silences(s, rule, (site.line, site.end_line)) for s in suppress.read(found))
+
+    def parting(
+        self,
+        rule: LintRule,
+        item: Divergence,
+        place: Site,
+        message: str,
+        *,
+        related: tuple[tuple[Site, str], ...] = (),
+        severity: Severity | None = None,
+    ) -> Finding | None:
+        """A finding of ranks that part, by what this file alone knows where the branch is in another."""
+        way = self._ways.get(item.branch.site, ()) if place.file != self.module.path else ()
+        return self.finding(rule, place, message, related=related, severity=severity, chain=way)
+
+    @cached_property
+    def _ways(self) -> dict[Site, tuple[Site, ...]]:
+        """Calls that lead to each branch, outermost first."""
+        found: dict[Site, tuple[Site, ...]] = {}
+        for root in self.analysis.roots:
+            stack: list[tuple[Node, tuple[Site, ...]]] = [(node, ()) for node in root.trace]
+            while stack:
+                node, way = stack.pop()
+                if isinstance(node, Alt):
+                    found.setdefault(node.site, way)
+                    stack.extend((n, way) for n in (*node.then, *node.other))
+                elif isinstance(node, Loop):
+                    stack.extend((n, way) for n in node.body)
+                elif isinstance(node, Scope):
+                    stack.extend((n, (*way, node.site)) for n in node.body)
+        return found
 
 
 DDP_PATHS = ("torch.nn.parallel.DistributedDataParallel", "apex.parallel.DistributedDataParallel")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import collective_table, dice, disk, frameworks, vocabulary
+from ddpdoctor.lint.facts import batches, collective_table, dice, disk, frameworks, vocabulary
 from ddpdoctor.lint.facts.collectives import enter_method
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.sources import FIRST, variable
@@ -96,8 +96,10 @@ def _made_method(
         namespace = of_thing(Namespace(site), site)
         return namespace if method == "parse_args" else of_thing(Items((namespace, unknown("rest", site))))
     if method == "__call__" and (thing.path in collective_table.WRAPPERS or thing.path in frameworks.FORWARDING):
-        local = any(v.taint is Taint.RANK_LOCAL for v in args)
         tags = frozenset({"ddp"}) | frozenset(t for v in args for t in v.tags & DATA)
+        local = any(v.taint is Taint.RANK_LOCAL for v in args)
+        if not local and batches.trained_on(frame, args):
+            local, tags = True, tags | {"batch"}
         return unknown("forward", site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)
     if (frameworks.kind(thing.path), method) in frameworks.PREPARING:
         return _prepared(args, site)

@@ -58,4 +58,4 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if severity is None:
             continue
         related = ((item.branch.site, f"the condition: {item.branch.text}"), (item.op.site, f"{item.op.op} is here"))
-        yield facts.finding(RULE, place(item, facts.module.path), message, related=related, severity=severity)
+        yield facts.parting(RULE, item, place(item), message, related=related, severity=severity)

@@ -53,4 +53,4 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         message = f"the sides of this branch run different collectives: {proof(item)}"
         related = ((item.branch.site, f"the branch: {item.branch.text}"), (item.op.site, f"{item.op.op} has no match"))
-        yield facts.finding(RULE, place(item, facts.module.path), message, related=related)
+        yield facts.parting(RULE, item, place(item), message, related=related)

@@ -46,7 +46,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if item.op.op == "new_group" and item.exit is None and _by_rank(item):
             message = f"every rank must make every group, members or not: {proof(item)}"
             related = ((item.branch.site, f"the branch: {item.branch.text}"),)
-            yield facts.finding(RULE, place(item, facts.module.path), message, related=related)
+            yield facts.parting(RULE, item, place(item), message, related=related)
 
 
 def _by_rank(item: Divergence) -> bool:

@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import proofs
-from ddpdoctor.lint.facts.divergence import proof
+from ddpdoctor.lint.facts.divergence import left_at, proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
@@ -55,7 +55,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         if item.local and (item.looped or item.exit.kind != "return"):
             continue
-        here = item.exit.site if item.exit.site.file == facts.module.path else item.branch.site
+        here = left_at(item, item.exit)
         message = f"some ranks leave here and never reach {item.op.op}: {proof(item)}"
         related = (
             (item.op.site, f"{item.op.op} waits for them here"),
@@ -64,4 +64,4 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         severity = proofs.severity(facts, item)
         if severity is None:
             continue
-        yield facts.finding(RULE, here, message, related=related, severity=severity)
+        yield facts.parting(RULE, item, here, message, related=related, severity=severity)

@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import proofs
-from ddpdoctor.lint.facts.divergence import proof
+from ddpdoctor.lint.facts.divergence import left_at, proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
@@ -57,7 +57,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if not item.local or item.exit is None or not (item.looped or item.exit.kind in ("break", "continue")):
             continue
-        here = item.exit.site if item.exit.site.file == facts.module.path else item.branch.site
+        here = left_at(item, item.exit)
         message = f"each rank decides this by itself, and {item.op.op} needs all of them: {proof(item)}"
         severity = proofs.severity(facts, item)
         if severity is None:
@@ -66,4 +66,4 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             (item.op.site, f"{item.op.op} waits for the ranks that left"),
             (item.branch.site, f"the condition: {item.branch.text}"),
         )
-        yield facts.finding(RULE, here, message, related=related, severity=severity)
+        yield facts.parting(RULE, item, here, message, related=related, severity=severity)

@@ -68,7 +68,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = [(item.branch.site, f"the branch: {item.branch.text}")]
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
-        yield facts.finding(RULE, place(item, facts.module.path), message, related=tuple(related))
+        yield facts.parting(RULE, item, place(item), message, related=tuple(related))
     # without full_state_dict, and without FSDP, each rank takes what it has
     if facts.mentions("full_state_dict") and facts.mentions("fully_shard", "FullyShardedDataParallel"):
         for call in facts.named(*_STATES):
