@@ -162,8 +162,9 @@ def _mentions_rank(node: ast.expr) -> bool:
 def _instance_attribute(analysis: Analysis, frame: Frame, owner: Value, thing: Instance, name: str) -> Value:
     method = find_method(analysis, thing.info, name)
     if method is not None:
-        if any(isinstance(d, ast.Name) and d.id in ("property", "cached_property") for d in method.decorators):
-            return _property(analysis, frame, owner, method)
+        names = [d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in method.decorators]
+        if "property" in names or "cached_property" in names:
+            return _property(analysis, frame, owner, method, once="cached_property" in names)
         return of_thing(Function(method, owner), id(method), owner.atoms)
     stored = instance_value(analysis, frame, owner, thing, name)
     if stored is not None:
@@ -178,9 +179,13 @@ def _instance_attribute(analysis: Analysis, frame: Frame, owner: Value, thing: I
     return value._replace(thing=Method(owner, name))
 
 
-def _property(analysis: Analysis, frame: Frame, owner: Value, method: FunctionInfo) -> Value:
+def _property(analysis: Analysis, frame: Frame, owner: Value, method: FunctionInfo, *, once: bool) -> Value:
     site = analysis.site(frame, method.node)
+    loops = frame.loops
+    if once:
+        frame.loops = ()  # no turn but the first makes it
     outcome = analysis.call(Function(method, owner), (), (), frame, site)
+    frame.loops = loops
     return outcome.value if outcome is not None else unknown("property", id(method))
 
 
@@ -196,7 +201,7 @@ def instance_value(analysis: Analysis, frame: Frame, owner: Value, thing: Instan
             here = filled_up(here, key, name, _stored(analysis, owner, thing, name, elsewhere=True))
         return _whole(here, key, name)
     if key is not None and name not in thing.info.stores and bases.has_fields(thing.info):
-        given = analysis.heap.get((key, name))
+        given = analysis.heap.get((key, name)) or bases.given_field(analysis, thing, name)
         if given is not None:
             return given
     if key is not None and find_method(analysis, thing.info, "__init__") in analysis.stack:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.classes import external_bases, mro
 from ddpdoctor.lint.facts.frame import Frame
-from ddpdoctor.lint.facts.things import Class, Function, Instance, Made
+from ddpdoctor.lint.facts.things import Function, Instance, Made
 from ddpdoctor.lint.facts.values import Symbol, Value
 
 if TYPE_CHECKING:
@@ -70,17 +70,16 @@ def inherited_constructor(analysis: Analysis, info: ClassInfo) -> str | None:
     return _torch_base(analysis, info)
 
 
-def fill_fields(
-    analysis: Analysis, frame: Frame, thing: Class, instance: Value, args: tuple[Value, ...], keywords: Keywords
-) -> None:
-    """Attributes of a data class (or of any class whose fields are only annotated) from what it is called with."""
-    atom = instance.atoms[0]
-    if not isinstance(atom, Symbol) or any(name in ("*", "**") for name, _ in keywords):
-        return
-    given = dict(zip(_fields(analysis, thing.info), args, strict=False))
-    for name, value in {**given, **dict(keywords)}.items():
-        frame.stores[(atom.key, name)] = value
-        analysis.heap[(atom.key, name)] = value
+def given_field(analysis: Analysis, thing: Instance, name: str) -> Value | None:
+    """A field of a data class from what it was called with: two that one line makes have their own."""
+    for keyword, value in thing.keywords:
+        if keyword in ("*", "**"):
+            return None
+        if keyword == name:
+            return value
+    if not thing.args:
+        return None
+    return dict(zip(_fields(analysis, thing.info), thing.args, strict=False)).get(name)
 
 
 def has_fields(info: ClassInfo) -> bool:

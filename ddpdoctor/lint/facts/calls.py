@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import bases, collectives, external, filling, wrapping
+from ddpdoctor.lint.facts import bases, collectives, external, filling, spellings, wrapping
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Call, Iteration, Turn
 from ddpdoctor.lint.facts.frame import Frame, filled_up
@@ -50,6 +50,8 @@ def call(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
     result = external.result(analysis, frame, path, method, receiver, args, keywords, site, node)
     if isinstance(above, str):
         bases.keep(analysis, frame, result)
+    elif path == spellings.SAMPLER:
+        result = result._replace(tags=result.tags | (target.tags & {"maybe"}))
     elif not path:
         result = wrapping.forwarded(analysis, frame, target, node.func, result)
         grown = filling.grown(frame, method, receiver, args, keywords, site) if receiver is not None else None
@@ -183,8 +185,6 @@ def _construct(
             analysis.heap.update(outcome.stores)
         base = bases.base_of(analysis, instance)
         return instance._replace(thing=replace(instance.thing, base=base)) if base is not None else instance
-    if bases.has_fields(thing.info):
-        bases.fill_fields(analysis, frame, thing, instance, args, keywords)
     path = bases.inherited_constructor(analysis, thing.info)
     if path is None:
         return instance

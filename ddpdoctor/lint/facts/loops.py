@@ -171,6 +171,12 @@ def _is_range(value: Value) -> bool:
     return isinstance(value.thing, Made) and value.thing.path == "builtins.range"
 
 
+def _starred(made: Made) -> Value | None:
+    """Any element of the list in `zip(*loaders)`."""
+    lists = [v for name, v in made.keywords if name == "*"]
+    return filling.element_of(lists[0], "any") if len(lists) == 1 and not made.args else None
+
+
 def zipped_with(over: Value) -> tuple[Value, ...]:
     """What is gone through beside the first in `zip(first, ...)`, also inside `enumerate` and the like."""
     thing = over.thing
@@ -199,6 +205,9 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
             if any(_is_range(a) for a in thing.args[1:]):
                 inner = inner.tagged("cut")
             return inner, element if element is None or "batch" in element.tags else None
+        if thing.path == "builtins.zip":
+            any_of = _starred(thing)
+            return iterated_of(any_of) if any_of is not None else (over, None)
         if thing.path == spellings.LOADER:
             return over, unknown("batch", thing.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
         if thing.path == "builtins.range":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts import frameworks, spellings
+from ddpdoctor.lint.facts import drawing, frameworks, spellings
 from ddpdoctor.lint.facts.classes import external_bases
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
@@ -130,7 +130,7 @@ def first_draw(facts: ModuleFacts) -> Site | None:
             continue
         if in_dataset(facts, call) or _in_training(facts, call):
             return call.site
-    return _transform(facts)
+    return _elsewhere(facts) or _transform(facts)
 
 
 def dataset_draw(facts: ModuleFacts) -> Site | None:
@@ -138,7 +138,13 @@ def dataset_draw(facts: ModuleFacts) -> Site | None:
     sites = (
         call.site for call in facts.named(*_DRAWS) if call.keyword("generator") is None and in_dataset(facts, call)
     )
-    return next(sites, None) or _transform(facts)
+    return next(sites, None) or _elsewhere(facts) or _transform(facts)
+
+
+def _elsewhere(facts: ModuleFacts) -> Site | None:
+    """In a data set of another file: workers call it, nothing that is simulated does."""
+    sites = (drawing.in_loader(facts.analysis, call, _DRAWS) for call in facts.named(spellings.LOADER))
+    return next((site for site in sites if site is not None), None)
 
 
 def in_dataset(facts: ModuleFacts, call: Call) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.facts import spellings
-from ddpdoctor.lint.facts.things import Instance, Made
+from ddpdoctor.lint.facts.things import External, Instance, Made
 from ddpdoctor.lint.facts.values import Value
 
 _PLAIN = frozenset(f"torch.utils.data.{name}" for name in ("RandomSampler", "SequentialSampler"))
@@ -27,6 +27,9 @@ def given_sampler(loader: Made) -> Value | None:
 def shared(one: Value, two: Value) -> Value | None:
     """Of a sampler or loader for several processes and one for a single process, the former; "maybe" it is there."""
     a, b = made_of(one), made_of(two)
+    classes = {v.thing.path: v for v in (one, two) if isinstance(v.thing, External)}
+    if spellings.SAMPLER in classes and classes.keys() & _PLAIN:
+        return classes[spellings.SAMPLER].tagged("maybe")
     if a is None or b is None:
         return None
     for made, other, value in ((a, b, one), (b, a, two)):

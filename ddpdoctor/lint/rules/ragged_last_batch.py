@@ -69,7 +69,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             loader = loaders.loader_of(turn.over)
             if loader is None or not _ragged(loader):
                 continue
-            if loaders.sampler_of(turn.over) is not None and not _made_before(call, turn):
+            if loaders.sampler_of(turn.over) is not None and not _made_before(facts, call, turn):
                 continue
             yield _finding(facts, call, loader)
 
@@ -107,13 +107,16 @@ def _ragged(loader: Made) -> bool:
     return loaders.drops_last(loader, 8) is False and not single and batches is None
 
 
-def _made_before(call: Call, turn: Turn) -> bool:
+def _made_before(facts: ModuleFacts, call: Call, turn: Turn) -> bool:
     """The output buffer was made outside the loop, for full batches."""
     output = call.argument(0, "output_tensor") or call.argument(0, "tensor_list")
     thing = output.thing if output is not None else None
     if not isinstance(thing, (Made, Listed)):
         return False
-    return thing.site.file == turn.site.file and thing.site.line < turn.site.line
+    first, last = (thing.site.line, thing.site.column), (thing.site.end_line, thing.site.end_column)
+    making = [c for c in facts.calls if c.site.file == thing.site.file
+              and first <= (c.site.line, c.site.column) and (c.site.end_line, c.site.end_column) <= last]  # fmt: skip
+    return bool(making) and not any(t.node is turn.node for c in making for t in c.context.loops)
 
 
 def _finding(facts: ModuleFacts, call: Call, loader: Made) -> Finding | None:

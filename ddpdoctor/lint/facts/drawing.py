@@ -1,0 +1,87 @@
+"""Random draws of a data set that no simulated call leads to: the workers of its loader run it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from ddpdoctor.lint.facts import spellings
+from ddpdoctor.lint.facts.classes import find_method
+from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
+from ddpdoctor.lint.facts.names import global_value
+from ddpdoctor.lint.facts.nodes import walk
+from ddpdoctor.lint.facts.sites import site_of
+from ddpdoctor.lint.facts.things import Function, Instance, Items, Made, Site
+from ddpdoctor.lint.facts.values import Value
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.analysis import Analysis
+    from ddpdoctor.lint.facts.events import Call
+
+#: what workers run for each sample, or each batch
+_RUN = ("__getitem__", "__getitems__", "__iter__")
+_HOLDERS = (".Subset", ".ConcatDataset")
+#: a generator of the sample's own
+_SEEDING = frozenset({"seed", "manual_seed", "default_rng", "fork_rng", "RandomState"})
+#: functions that are looked into for one data set
+_MOST = 12
+
+
+def in_loader(analysis: Analysis, loader: Call, draws: Collection[str]) -> Site | None:
+    """Where the data set of a loader, or what puts its batches together, draws from a global generator."""
+    collate = loader.argument(6, "collate_fn")
+    infos: list[FunctionInfo] = [collate.thing.info] if collate is not None and isinstance(
+        collate.thing, Function) else []  # fmt: skip
+    for data in _data(loader.argument(0, "dataset")):
+        methods = (find_method(analysis, data, name) for name in _RUN)
+        infos.extend(m for m in methods if m is not None)
+    seen: list[FunctionInfo] = []
+    while infos and len(seen) < _MOST:
+        info = infos.pop(0)
+        if info in seen:
+            continue
+        seen.append(info)
+        nodes = walk(info.node)
+        if any(isinstance(n, ast.Attribute) and n.attr in _SEEDING for n in nodes):
+            return None
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                if _path(info.module, node.func) in draws and not any(k.arg == "generator" for k in node.keywords):
+                    return site_of(info.module, node)
+                inner = _own(analysis, info, node.func)
+                infos.extend([inner] if inner is not None else [])
+    return None
+
+
+def _data(value: Value | None) -> list[ClassInfo]:
+    """Classes of the project that a loader's data set is made of."""
+    thing = value.thing if value is not None else None
+    if isinstance(thing, Instance):
+        return [thing.info]
+    if isinstance(thing, Items):
+        return [info for item in thing.items for info in _data(item)]
+    if isinstance(thing, Made) and thing.path.endswith(_HOLDERS) and thing.args:
+        return _data(thing.args[0])
+    return []
+
+
+def _path(module: Module, func: ast.expr) -> str:
+    """The canonical name of what is called, "" for anything that is not imported."""
+    parts: list[str] = []
+    while isinstance(func, ast.Attribute):
+        parts.insert(0, func.attr)
+        func = func.value
+    target = module.imports.get(func.id) if isinstance(func, ast.Name) else None
+    return spellings.canonical(".".join([target, *parts])) if target is not None else ""
+
+
+def _own(analysis: Analysis, info: FunctionInfo, func: ast.expr) -> FunctionInfo | None:
+    """A function of the project that is called: by its name, or a method of the same object."""
+    if isinstance(func, ast.Name):
+        value = global_value(analysis, info.module, func.id)
+        return value.thing.info if value is not None and isinstance(value.thing, Function) else None
+    me = info.parameters[0].arg if info.owner is not None and info.parameters else None
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == me and info.owner:
+        return find_method(analysis, info.owner, func.attr)
+    return None
