@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -80,21 +81,52 @@ def _excluded(path: str, settings: Settings) -> bool:
 
 
 def mattering(candidates: list[Candidate], jobs: int) -> list[Sized]:
-    """Those of the files that a rule could say something about: most matter to none, and their bytes tell."""
+    """Those of the files that a rule could say something about: most matter to none, and their bytes tell.
+
+    A script that starts such a file matters as well: only there all that it brings together is seen.
+    """
     if jobs < 2 or len(candidates) < LOOKS:
-        return _look(candidates)
-    step = -(-len(candidates) // jobs)
-    looks = [candidates[i : i + step] for i in range(0, len(candidates), step)]
-    found = dict(shares.each(_look, looks, jobs))
-    # a look that was killed is taken here
-    seen = [_look(look) if isinstance(f := found[i], shares.Lost) else f for i, look in enumerate(looks)]
-    return [file for part in seen for file in part]
+        seen = [_look(candidates)]
+    else:
+        step = -(-len(candidates) // jobs)
+        looks = [candidates[i : i + step] for i in range(0, len(candidates), step)]
+        found = dict(shares.each(_look, looks, jobs))
+        # a look that was killed is taken here
+        seen = [_look(look) if isinstance(f := found[i], shares.Lost) else f for i, look in enumerate(looks)]
+    return _with_scripts([look for part in seen for look in part])
 
 
-def _look(candidates: list[Candidate]) -> list[Sized]:
-    found: list[Sized] = []
+#: a file of the run, and the modules that it imports where it matters for those alone
+_Look = tuple[Sized, tuple[str, ...]]
+
+
+def _look(candidates: list[Candidate]) -> list[_Look]:
+    found: list[_Look] = []
     for path, named in candidates:
         raw = read_file(path)
         if named or (raw is not None and source.matters(raw)):
-            found.append((path, named, len(raw or b"")))
+            found.append(((path, named, len(raw or b"")), ()))
+        elif raw is not None and source.STARTS in raw:
+            imports = source.imported(raw)
+            if imports:
+                found.append(((path, True, len(raw)), imports))
     return found
+
+
+def _with_scripts(looks: list[_Look]) -> list[Sized]:
+    """The files that matter themselves, and the scripts that import one of them."""
+    matter = {posixpath.splitext(path)[0] for (path, _, _), imports in looks if not imports}
+    return [sized for sized, imports in looks if not imports or _uses(sized[0], imports, matter)]
+
+
+def _uses(path: str, imports: tuple[str, ...], matter: set[str]) -> bool:
+    """A module that the script imports, from its own folder or one around it, is one of those that matter."""
+    folder = posixpath.dirname(path)
+    while True:
+        prefix = f"{folder}/" if folder and folder != "/" else folder
+        if any(f"{prefix}{name}" in matter or f"{prefix}{name}/__init__" in matter for name in imports):
+            return True
+        above = posixpath.dirname(folder)
+        if above == folder:
+            return False
+        folder = above

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import codecs
 import io
+import re
 import tokenize
 import warnings
 
@@ -23,6 +24,11 @@ _MATTERING = (
     b"barrier(", b"from accelerate", b"import accelerate", b"horovod", b"deepspeed", b"pytorch_lightning",
     b"import lightning", b"from lightning", b"from ignite", b"import ignite", b"mmengine", b"torch_xla",
 )  # fmt: skip
+#: what a script has that may start all that matters in other files
+STARTS = b"__main__"
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w ,\t]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
+)
 
 
 @record(frozen=True, slots=True)
@@ -46,6 +52,21 @@ class Source:
 def matters(raw: bytes) -> bool:
     """Whether the bytes mention distributed training at all."""
     return any(word in raw for word in _MATTERING)
+
+
+def imported(raw: bytes) -> tuple[str, ...]:
+    """Paths, from a folder that is not known, of the modules that a file may import; without their ending."""
+    names: dict[str, None] = {}
+    for package, members, plain in _IMPORT.findall(raw):
+        for name in plain.split(b","):
+            names[name.strip().partition(b" ")[0].decode().replace(".", "/")] = None
+        base = package.decode().strip(".").replace(".", "/")
+        names[base] = None
+        for member in members.split(b","):
+            name = member.strip().partition(b" ")[0].decode()
+            names[f"{base}/{name}" if base else name] = None
+    names.pop("", None)
+    return tuple(names)
 
 
 def decode(raw: bytes, *, notebook: bool = False) -> Source | Unreadable:

@@ -229,6 +229,7 @@ def _stored(
     analysis: Analysis, owner: Value, thing: Instance, name: str, *, elsewhere: bool = False
 ) -> Value | None:  # fmt: skip
     """What the methods store; `elsewhere`: those that do not run just now."""
+    from ddpdoctor.lint.facts import bases
     from ddpdoctor.lint.facts.analysis import symbol_key
 
     values: list[Value] = []
@@ -241,7 +242,8 @@ def _stored(
             running = running or (value is None and method.name != "__init__" and method in analysis.stack)
         if not values and name in info.constants:
             analysis.silent += 1
-            values.append(analysis.evaluate(Frame(info.module), info.constants[name]))
+            inside = Frame(info.module)
+            values.append(bases.default_of(analysis, inside, analysis.evaluate(inside, info.constants[name])))
             analysis.silent -= 1
         if values:
             break

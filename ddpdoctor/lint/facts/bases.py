@@ -20,6 +20,7 @@ Keywords = tuple[tuple[str, Value], ...]
 
 #: classes of torch whose constructor arguments are read off a subclass as well
 _FOLLOWED = frozenset({spellings.LOADER, spellings.SAMPLER})
+_FIELDS = ("dataclasses.field", "attr.ib", "attr.field", "attrs.field", "pydantic.Field")
 #: under which an object keeps the call of its base's constructor
 _BASE = "super()"
 
@@ -80,6 +81,18 @@ def given_field(analysis: Analysis, thing: Instance, name: str) -> Value | None:
     if not thing.args:
         return None
     return dict(zip(_fields(analysis, thing.info), thing.args, strict=False)).get(name)
+
+
+def default_of(analysis: Analysis, frame: Frame, value: Value) -> Value:
+    """What a class attribute gives an object: `field(default=...)` and `field(default_factory=...)` looked into."""
+    thing = value.thing
+    if not isinstance(thing, Made) or thing.path not in _FIELDS:
+        return value
+    factory = thing.keyword("default_factory") or thing.keyword("factory")
+    if factory is not None and isinstance(factory.thing, Function):
+        outcome = analysis.call(factory.thing, (), (), frame, thing.site)
+        return outcome.value if outcome is not None else value
+    return thing.keyword("default") or value
 
 
 def has_fields(info: ClassInfo) -> bool:

@@ -12,7 +12,7 @@ from ddpdoctor.lint.facts.methods import method_called
 from ddpdoctor.lint.facts.results import CASTS, cast, made_by
 from ddpdoctor.lint.facts.sources import source_of
 from ddpdoctor.lint.facts.spawning import started
-from ddpdoctor.lint.facts.things import Items, Made, Site
+from ddpdoctor.lint.facts.things import Class, Function, Instance, Items, LocalModule, Made, Site
 from ddpdoctor.lint.facts.trace import Exit, Op
 from ddpdoctor.lint.facts.values import (
     NONE,
@@ -63,7 +63,7 @@ def _function(
     if path in CASTS and args and not keywords:
         return cast(path, args, site)
     if path in ("builtins.hasattr", "builtins.isinstance", "builtins.getattr"):
-        tested = wrapping.tested(analysis, frame, path, args, node)
+        tested = wrapping.tested(analysis, frame, path, args, node) or _read_by_name(analysis, frame, path, args, node)
         if tested is not None:
             return tested
     if path == "builtins.dict" and (keywords or args):
@@ -75,6 +75,19 @@ def _function(
         frame.out.append(Op("deepspeed.initialize", None, site))
         return _deepspeed(args, keywords, site, node)
     return dice.called(analysis, frame, path, args, keywords, made_by(path, args, keywords, site, node))
+
+
+def _read_by_name(analysis: Analysis, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:
+    """`getattr(owner, "name")` of an object whose attributes are known, where it surely has this one."""
+    from ddpdoctor.lint.facts.attributes import attribute
+
+    if path != "builtins.getattr" or len(args) < 2:
+        return None
+    name, thing = args[1].constant, args[0].thing
+    if not isinstance(name, str) or not isinstance(thing, (Instance, LocalModule, Class)):
+        return None
+    value = attribute(analysis, frame, args[0], name, node)
+    return value if value.known or isinstance(value.thing, (Function, Instance, Class, Made)) else None
 
 
 def _deepspeed(args: tuple[Value, ...], keywords: Keywords, site: Site, node: ast.Call) -> Value:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts.things import Instance, Items, Listed, Site, Table
-from ddpdoctor.lint.facts.values import Symbol, Value, of_thing, unknown
+from ddpdoctor.lint.facts.values import Symbol, Value, const, of_thing, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -124,6 +124,30 @@ def element_of(owner: Value, *key: object) -> Value | None:
     if element.thing is None:
         return element if len(element.atoms) == 1 and not element.known else None
     return of_thing(element.thing, "element", owner.atoms, *key)._replace(tags=element.tags, taint=element.taint)
+
+
+def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | None]:
+    """(what a loop goes through, any of its elements) for `table.values()` and `table.items()`."""
+    if name not in ("values", "items"):
+        return over, None
+    if table.complete and table.entries:
+        values = [v for _, v in table.entries]
+        if name == "items":
+            values = [of_thing(Items((const(k), v)), "item", over.atoms, k) for k, v in table.entries]
+        return over._replace(thing=Items(tuple(values))), _common(over, table, name)
+    return over, _common(over, table, name)
+
+
+def _common(over: Value, table: Table, name: str) -> Value | None:
+    """What each value of the table is, where all are the same object as far as it is known."""
+    values = [v for _, v in table.entries] + ([table.rest] if table.rest is not None else [])
+    first = values[0] if values else None
+    same = first is not None and first.thing is not None and all(v.thing == first.thing for v in values)
+    if first is None or not same or isinstance(first.thing, Instance):
+        return None
+    element = of_thing(first.thing, "element", over.atoms)._replace(tags=first.tags, taint=first.taint)
+    key = unknown("key", over.atoms)
+    return of_thing(Items((key, element)), "item", over.atoms) if name == "items" else element
 
 
 def joined(one: Value, two: Value) -> Value | None:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ddpdoctor.lint.facts import batches, filling, spellings
 from ddpdoctor.lint.facts.assignments import assign
 from ddpdoctor.lint.facts.classes import find_method
+from ddpdoctor.lint.facts.collective_table import WRAPPERS
 from ddpdoctor.lint.facts.events import Iteration, Turn
 from ddpdoctor.lint.facts.frame import Frame, merge
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.residual import rank_decided, rank_local
 from ddpdoctor.lint.facts.text import text_of
-from ddpdoctor.lint.facts.things import Function, Instance, Items, Made
+from ddpdoctor.lint.facts.things import Function, Instance, Items, Made, Method, Table
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node
 from ddpdoctor.lint.facts.values import (
     MODEL,
@@ -139,12 +140,20 @@ _FEW = 6
 def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
     """The few objects of the project that a loop goes through (callbacks, stages), where no turn leaves it."""
     items = iterated.thing.items if isinstance(iterated.thing, Items) else ()
-    if not 0 < len(items) <= _FEW or not all(isinstance(i.thing, (Instance, Function)) for i in items):
+    if not 0 < len(items) <= _FEW or not all(map(_is_object, items)):
         return ()
     left = (ast.Break, ast.Continue, ast.Return, ast.Raise)
     if len(items) > 1 and any(isinstance(n, left) for s in node.body for n in walk(s)):
         return ()
     return items
+
+
+def _is_object(value: Value) -> bool:
+    """An object that is worth a turn of its own, by itself or beside its key."""
+    thing = value.thing
+    if isinstance(thing, Items) and len(thing.items) == 2 and thing.items[0].known:
+        thing = thing.items[1].thing
+    return isinstance(thing, (Instance, Function)) or (isinstance(thing, Made) and thing.path in WRAPPERS)
 
 
 def _own_elements(analysis: Analysis, frame: Frame, node: Any, iterated: Value) -> Value | None:
@@ -214,6 +223,8 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
             return over, unknown("index", thing.site, tags=frozenset({"index"}))
     if isinstance(thing, Instance) and thing.base is not None and thing.base.path == spellings.LOADER:
         return over, unknown("batch", thing.base.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+    if isinstance(thing, Method) and isinstance(thing.receiver.thing, Table):
+        return filling.gone_through(over, thing.receiver.thing, thing.name)
     return over, filling.element_of(over, "any")
 
 

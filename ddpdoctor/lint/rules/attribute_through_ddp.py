@@ -88,7 +88,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         )
         yield facts.finding(
             RULE, access.site, message, fix=_fix(facts, access), related=_related(made.site if made else None),
-            severity=Severity.ERROR if made is not None else Severity.WARNING,
+            severity=Severity.ERROR if made is not None else Severity.WARNING, context=access.context,
         )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ from ddpdoctor.lint.facts.values import RANK_NUMBERS, Value
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD147", "barrier-device", Severity.HINT, ("DD263",), words=frozenset({"barrier"}))
+RULE = LintRule("DD147", "barrier-device", Severity.HINT, ("DD263",))
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -53,13 +53,14 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if given is not None:
             message = _wrong(facts, call, given)
             if message:
-                yield facts.finding(RULE, call.site, message)
+                yield facts.finding(RULE, call.site, message, context=call.context)
         elif guessed and call.context.from_script and devices.default_group(call) and not call.args:
-            yield facts.finding(RULE, call.site, "NCCL guesses the GPU of this barrier: rank % device_count()")
+            message = "NCCL guesses the GPU of this barrier: rank % device_count()"
+            yield facts.finding(RULE, call.site, message, context=call.context)
 
 
 def _wrong(facts: ModuleFacts, call: Call, given: Value) -> str:
-    if given.known and isinstance(given.constant, int):
+    if given.known and all(isinstance(atom, int) for atom in given.atoms):
         return "device_ids must be a list: a number is ignored or refused, write device_ids=[...]"
     items = given.thing.items if isinstance(given.thing, Items) else ()
     if len(items) != 1:

@@ -49,11 +49,15 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             assert call.receiver is not None
             if "maybe" not in call.receiver.tags:
                 message = "the model is already wrapped: move it to its device before DistributedDataParallel(...)"
-                yield facts.finding(RULE, call.site, message, related=((thing.site, "wrapped here"),))
+                yield facts.finding(
+                    RULE, call.site, message, related=((thing.site, "wrapped here"),), context=call.context
+                )
     for call in facts.named("torch.nn.parallel.DistributedDataParallel"):
         devices = call.argument(1, "device_ids")
         if devices is not None and devices.known and isinstance(devices.at(0), int):
-            yield facts.finding(RULE, call.site, "device_ids must be a list: write device_ids=[...]")
+            yield facts.finding(
+                RULE, call.site, "device_ids must be a list: write device_ids=[...]", context=call.context
+            )
 
 
 def _moves(call: Call) -> bool:

@@ -37,6 +37,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices, spellings
 from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.modules import Module
 from ddpdoctor.lint.facts.renames import Rename, asks_version, renamed
@@ -57,10 +58,17 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         # `torch.distributed._tensor.api` is one name
         if not (isinstance(node, ast.Attribute) and _dotted(facts.module, node)):
             stack.extend(ast.iter_child_nodes(node))
-    if facts.named(devices.GROUP):
-        for call in facts.named("torch.nn.DataParallel", "torch.nn.parallel.DataParallel"):
+    groups = facts.named(devices.GROUP)
+    for call in facts.named("torch.nn.DataParallel", "torch.nn.parallel.DataParallel") if groups else ():
+        if not any(_instead(call, group) for group in groups):
             message = "DataParallel is one process with threads: in a process group use DistributedDataParallel"
-            yield facts.finding(RULE, call.site, message)
+            yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _instead(call: Call, group: Call) -> bool:
+    """On the other side of the condition under which the group is made: for a run that is not distributed."""
+    return any(g.truth == other.truth and g.side != other.side for g in call.context.guards
+               for other in group.context.guards)  # fmt: skip
 
 
 def _old_name(facts: ModuleFacts, node: ast.AST) -> Iterator[Finding | None]:

@@ -62,7 +62,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             "gradients stay on their own rank: this loss was computed by the network behind DistributedDataParallel, "
             "call the wrapped model instead"
         )
-        yield facts.finding(RULE, facts.place(call), message, related=((wraps[0], "wrapped here"),) if wraps else ())
+        yield facts.finding(
+            RULE, call.site, message, related=((wraps[0], "wrapped here"),) if wraps else (), context=call.context
+        )
 
 
 def _losses(call: Call) -> tuple[Value, ...]:

@@ -53,12 +53,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for path, (position, name) in _DEVICE.items():
         for call in facts.named(path):
             if _global_rank(call.argument(position, name)):
-                yield facts.finding(RULE, call.site, message)
+                yield facts.finding(RULE, call.site, message, context=call.context)
     for call in facts.named("torch.nn.parallel.DistributedDataParallel"):
         devices = call.argument(1, "device_ids")
         items = devices.thing.items if devices is not None and isinstance(devices.thing, Items) else ()
         if any(_global_rank(item) for item in items):
-            yield facts.finding(RULE, call.site, message)
+            yield facts.finding(RULE, call.site, message, context=call.context)
 
 
 def _global_rank(value: Value | None) -> bool:

@@ -43,6 +43,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import collective_table, wrapping
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Made, Method
 from ddpdoctor.lint.facts.values import Value
 from ddpdoctor.lint.rule import LintRule
@@ -66,7 +67,7 @@ def _frozen(facts: ModuleFacts) -> Iterator[Finding | None]:
         value = call.argument(0, "requires_grad")
         made = _behind(call.receiver)
         if made is not None and value is not None and value.constant is False and _trains_on(facts, made, call.index):
-            yield facts.finding(RULE, facts.place(call), message, related=((made.site, "wrapped here"),))
+            yield facts.finding(RULE, call.site, message, related=((made.site, "wrapped here"),), context=call.context)
     for iteration in facts.iterations:
         over = iteration.turn.over
         thing = over.thing if over is not None else None
@@ -75,7 +76,7 @@ def _frozen(facts: ModuleFacts) -> Iterator[Finding | None]:
         place = _freezes(iteration.turn.node) if made is not None else None
         if made is not None and place is not None and _trains_on(facts, made, iteration.index):
             here = place if iteration.turn.site.file == facts.module.path else iteration.turn.site
-            yield facts.finding(RULE, here, message, related=((made.site, "wrapped here"),))
+            yield facts.finding(RULE, here, message, related=((made.site, "wrapped here"),), context=iteration.context)
 
 
 def _behind(value: Value | None) -> Made | None:
@@ -89,17 +90,35 @@ def _behind(value: Value | None) -> Made | None:
 
 
 def _freezes(node: ast.AST) -> ast.AST | None:
-    """The statement of a loop that takes gradients from the loop's variable, under no condition."""
+    """The statement of a loop that takes gradients from the loop's variable, on no condition but its name."""
     for statement in node.body if isinstance(node, ast.For) else ():
-        if isinstance(statement, ast.Assign) and _is_false(statement.value):
-            target = statement.targets[0]
-            if isinstance(target, ast.Attribute) and target.attr == "requires_grad":
-                return statement
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            func, args = statement.value.func, statement.value.args
-            if isinstance(func, ast.Attribute) and func.attr == "requires_grad_":
-                return statement if args and _is_false(args[0]) else None
+        inside = [statement]
+        if isinstance(statement, ast.If) and isinstance(node, ast.For) and _by_name(node, statement.test):
+            inside = [*statement.body, *statement.orelse]
+        found = next(filter(_takes_gradients, inside), None)
+        if found is not None:
+            return found
     return None
+
+
+def _by_name(loop: ast.For, test: ast.expr) -> bool:
+    """A condition on the name of a parameter, as far as it is made of that and of texts: some are frozen, or all."""
+    if not isinstance(loop.target, ast.Tuple) or not isinstance(loop.target.elts[0], ast.Name):
+        return False
+    name, inner = loop.target.elts[0].id, {n.id for c in walk(test) if isinstance(c, ast.comprehension)
+                                           for n in walk(c.target) if isinstance(n, ast.Name)}  # fmt: skip
+    read = {n.id for n in walk(test) if isinstance(n, ast.Name)} - inner
+    return name in read and read <= {name, "any", "all"}
+
+
+def _takes_gradients(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Assign) and _is_false(statement.value):
+        target = statement.targets[0]
+        return isinstance(target, ast.Attribute) and target.attr == "requires_grad"
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        func, args = statement.value.func, statement.value.args
+        return isinstance(func, ast.Attribute) and func.attr == "requires_grad_" and bool(args) and _is_false(args[0])
+    return False
 
 
 def _is_false(node: ast.expr) -> bool:

@@ -53,10 +53,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         if _after_wrap(facts, call):
             message = "only some ranks load this state, and DDP made the ranks equal before: load it on every rank"
-            yield facts.finding(RULE, facts.place(call), message)
+            yield facts.finding(RULE, call.site, message, context=call.context)
         elif _optimizer(call) and facts.distributed:
             message = "only some ranks load the optimizer's state, and nothing sends it to the others"
-            yield facts.finding(RULE, facts.place(call), message)
+            yield facts.finding(RULE, call.site, message, context=call.context)
 
 
 def _after_wrap(facts: ModuleFacts, call: Call) -> bool:

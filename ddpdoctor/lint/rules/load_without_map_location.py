@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
@@ -42,15 +43,15 @@ RULE = LintRule("DD173", "load-without-map-location", Severity.WARNING)
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loads on all ranks that say nothing of where to."""
-    groups = facts.named("torch.distributed.init_process_group")
-    backends = [call.argument(0, "backend") for call in groups]
-    if not any(b is not None and isinstance(b.constant, str) and "nccl" in b.constant for b in backends):
+    groups = [group for group in facts.named(devices.GROUP) if devices.on_nccl(facts, group)]
+    # without a backend there are both, and NCCL is for tensors on a GPU
+    if not any(devices.texts_of(group, 0, "backend") for group in groups) and not (groups and facts.mentions("cuda")):
         return
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
         if not placed and not call.context.some_ranks_only:
             message = "every rank loads onto the device that the file was saved from, mostly GPU 0: set map_location"
-            yield facts.finding(RULE, call.site, message, fix=_fix(facts, call))
+            yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
 
 
 def _fix(facts: ModuleFacts, call: Call) -> Fix | None:

@@ -51,12 +51,16 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         guard = _guard(call)
         if guard is not None and writes.one_path(call, path, node):
             message = "one rank on every node writes this file: test the rank, not the local rank"
-            yield facts.finding(RULE, facts.place(call), message, related=((guard.site, "the condition"),))
+            yield facts.finding(
+                RULE, call.site, message, related=((guard.site, "the condition"),), context=call.context
+            )
     for call in writes.runs(facts):
         guard = _guard(call)
         if guard is not None and call.path != "torch.utils.tensorboard.SummaryWriter":
             message = "one rank on every node starts a run: test the rank, not the local rank"
-            yield facts.finding(RULE, facts.place(call), message, related=((guard.site, "the condition"),))
+            yield facts.finding(
+                RULE, call.site, message, related=((guard.site, "the condition"),), context=call.context
+            )
 
 
 def _guard(call: Call) -> Guard | None:

@@ -44,7 +44,7 @@ from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD141", "missing-set-device", Severity.WARNING, ("DD263",), words=frozenset({"init_process_group"}))
+RULE = LintRule("DD141", "missing-set-device", Severity.WARNING, ("DD263",))
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -56,7 +56,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if use is None:
         return
     message = "no process chooses its GPU: the current device is GPU 0 on every rank, call torch.cuda.set_device first"
-    yield facts.finding(RULE, groups[0].site, message, related=((use.site, _note(use)),))
+    related = ((use.site, _note(use)),)
+    yield facts.finding(RULE, groups[0].site, message, related=related, context=groups[0].context)
 
 
 def _note(use: Call) -> str:

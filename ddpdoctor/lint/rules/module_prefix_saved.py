@@ -52,12 +52,14 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         for made in _states(call.argument(0, "obj")):
             if made.args and wrapping.wrapper_of(made.args[0]) is not None:
                 message = "every key of this checkpoint begins with `module.`: save the state of `.module`"
-                yield facts.finding(RULE, made.site, message, fix=_fix(facts, made))
+                yield facts.finding(RULE, made.site, message, fix=_fix(facts, made), context=call.context)
 
 
 def _states(saved: Value | None) -> list[Made]:
     thing = saved.thing if saved is not None else None
-    values = [v for _, v in thing.entries] if isinstance(thing, Table) else [saved] if saved is not None else []
+    values = [saved] if saved is not None else []
+    if isinstance(thing, Table):
+        values = [*(v for _, v in thing.entries), *([thing.rest] if thing.rest is not None else [])]
     return [v.thing for v in values if isinstance(v.thing, Made) and v.thing.path == "?.state_dict"]
 
 

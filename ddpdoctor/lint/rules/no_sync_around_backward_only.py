@@ -36,7 +36,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import wrapping
+from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.things import Made
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -50,7 +52,16 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         context = call.context
         if "no_sync" not in context.withs or call.receiver is None or "ddp" not in call.receiver.tags:
             continue
-        here = [c for c in forwards if c.context.function is context.function and c.index < call.index]
-        if here and not any("no_sync" in c.context.withs for c in forwards):
+        depth = len(context.calls)
+        here = [c for c in forwards if c.context.calls[:depth] == context.calls and c.index < call.index]
+        if here and not any("no_sync" in c.context.withs and _same(c, here[-1]) for c in forwards):
             message = "gradients are averaged all the same: the forward pass must be under no_sync too"
-            yield facts.finding(RULE, facts.place(call), message, related=((here[-1].site, "the forward pass"),))
+            yield facts.finding(
+                RULE, call.site, message, related=((here[-1].site, "the forward pass"),), context=call.context
+            )
+
+
+def _same(one: Call, two: Call) -> bool:
+    """Forward passes of one model, as far as it is known where each was wrapped."""
+    models = [c.receiver.thing for c in (one, two) if c.receiver is not None and isinstance(c.receiver.thing, Made)]
+    return len(models) < 2 or models[0] == models[1]

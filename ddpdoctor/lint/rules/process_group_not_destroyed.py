@@ -40,7 +40,7 @@ from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD149", "process-group-not-destroyed", Severity.HINT, words=frozenset({"init_process_group"}))
+RULE = LintRule("DD149", "process-group-not-destroyed", Severity.HINT)
 
 _ENDING = ("destroy_process_group", "abort_process_group", "_abort_process_group", "end_training", "_exit", "execv",
            "execvp", "spawn", "start_processes", "Process")  # fmt: skip
@@ -56,7 +56,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if any(_may_end(c.path) for c in facts.calls):
         return
     message = "nobody destroys this process group: call dist.destroy_process_group() when the work is done"
-    yield facts.finding(RULE, groups[0].site, message)
+    yield facts.finding(RULE, groups[0].site, message, context=groups[0].context)
 
 
 def _may_end(path: str) -> bool:

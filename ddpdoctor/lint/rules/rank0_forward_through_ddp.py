@@ -61,13 +61,13 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 "an FSDP model gathers its parameters in every forward pass, and only some ranks come here: "
                 "run it on all ranks"
             )
-            yield facts.finding(RULE, facts.place(call), message, severity=Severity.ERROR)
+            yield facts.finding(RULE, call.site, message, severity=Severity.ERROR, context=call.context)
         elif wrapping.is_wrapped(call.receiver) and (not call.context.no_grad or _out_of_step(facts, call)):
             message = (
                 "only some ranks run this forward pass through DistributedDataParallel, which may broadcast buffers "
                 "or rebuild buckets: call `.module` here"
             )
-            yield facts.finding(RULE, facts.place(call), message, fix=_fix(facts, call))
+            yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
 
 
 def _sharded(call: Call) -> bool:

@@ -82,7 +82,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                     f"only some ranks run {what} while the rest wait in {op}: the default timeout of the group ends "
                     "the job, set timeout="
                 )
-                yield facts.finding(RULE, call.site, message, related=((wait.site, f"{op} of all ranks"),))
+                yield facts.finding(
+                    RULE, call.site, message, related=((wait.site, f"{op} of all ranks"),), context=call.context
+                )
 
 
 def _is_wait(call: Call) -> bool:

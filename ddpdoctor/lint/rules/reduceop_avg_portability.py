@@ -41,7 +41,7 @@ from ddpdoctor.lint.facts.things import External
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 
-RULE = LintRule("DD183", "reduceop-avg-portability", Severity.HINT, words=frozenset({"AVG"}))
+RULE = LintRule("DD183", "reduceop-avg-portability", Severity.HINT)
 
 #: collectives that reduce, with the position of `op`
 _REDUCING = {
@@ -64,7 +64,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             asked = isinstance(op.thing, External) and op.thing.path.endswith("ReduceOp.AVG") if op else False
             if asked and devices.default_group(call) and not _on_nccl_only(call):
                 message = f"{backend} has no ReduceOp.AVG: sum, and divide by the world size"
-                yield facts.finding(RULE, call.site, message, fix=_fix(facts, call))
+                yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
 
 
 def _on_nccl_only(call: Call) -> bool:

@@ -49,7 +49,6 @@ from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 
 RULE = LintRule(
     "DD142", "set-device-after-init-or-collective", Severity.WARNING, ("DD263",),
-    words=frozenset({"set_device", "set_device_index", "set_device_idx"}),
 )  # fmt: skip
 
 #: in-place collectives of one tensor, their first argument
@@ -68,7 +67,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             op = early[0].path.rpartition(".")[2]
             message = f"{op} has already run on the current device, GPU 0 on every rank: choose the device before it"
             related = ((early[0].site, f"{op} here"), (groups[0].site, "the NCCL group is made here"))
-            yield facts.finding(RULE, setter.site, message, related=related, fix=_fix(facts, early[0], setter))
+            fix = _fix(facts, early[0], setter)
+            yield facts.finding(RULE, setter.site, message, related=related, fix=fix, context=setter.context)
 
 
 def _on_current(facts: ModuleFacts, call: Call, before: list[Call]) -> bool:

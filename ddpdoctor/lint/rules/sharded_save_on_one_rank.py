@@ -74,12 +74,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         for call in facts.named(*_STATES):
             if call.context.some_ranks_only and not _complement(facts, call):
                 message = f"{call.path.rpartition('.')[2]} gathers sharded parameters: call it on all ranks"
-                yield facts.finding(RULE, facts.place(call), message, severity=Severity.WARNING)
+                yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
     for path, names in _MAYBE.items():
         for call in facts.methods(*names):
             if _of(call, path) and call.context.some_ranks_only and not _complement(facts, call):
                 message = f"{call.method} gathers the model under FSDP and DeepSpeed: call it on all ranks"
-                yield facts.finding(RULE, facts.place(call), message, severity=Severity.WARNING)
+                yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
 
 
 def _of(call: Call, path: str) -> bool:

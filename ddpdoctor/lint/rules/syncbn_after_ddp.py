@@ -54,4 +54,4 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         made = wrapping.wrapper_of(call.argument(0, "module"))
         if made is not None:
             message = "convert batch norm before the model is wrapped in DistributedDataParallel"
-            yield facts.finding(RULE, facts.place(call), message, related=((made.site, "wrapped here"),))
+            yield facts.finding(RULE, call.site, message, related=((made.site, "wrapped here"),), context=call.context)

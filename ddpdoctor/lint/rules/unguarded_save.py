@@ -52,8 +52,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call, path, node in writes.files(facts):
         if writes.on_every_rank(facts, call) and writes.one_path(call, path, node):
             message = "every rank writes this file at the same time: let rank 0 alone do it"
-            yield facts.finding(RULE, facts.place(call), message)
+            yield facts.finding(RULE, call.site, message, context=call.context)
     for call in writes.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init" and writes.on_every_rank(facts, call):
-            yield facts.finding(RULE, facts.place(call), "every rank starts a run of its own: let rank 0 alone do it")
+            yield facts.finding(
+                RULE, call.site, "every rank starts a run of its own: let rank 0 alone do it", context=call.context
+            )

@@ -65,6 +65,36 @@ def test_the_bytes_of_many_files_are_looked_at_by_several(tmp_path: Path, monkey
     assert files.mattering(found, 2) == files.mattering(found, 1)
 
 
+def test_a_script_matters_that_starts_a_file_that_does(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "dist.py").write_text("import torch.distributed\n")
+    (tmp_path / "shop" / "plain.py").write_text("x = 1\n")
+    for name, line in {
+        "train": "from shop.dist import setup", "eval": "import shop.dist as d", "again": "from shop import (x, dist)",
+        "plain": "from shop.plain import x", "other": "from torch import nn", "tools/bench": "from shop import dist",
+    }.items():  # fmt: skip
+        script = tmp_path / f"{name}.py"
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(f"import os\n{line}\n\nif __name__ == '__main__':\n    pass\n")
+    (tmp_path / "part.py").write_text("from shop.dist import setup\n")
+    found = files.mattering(list(files.discover([str(tmp_path)], SETTINGS)), 1)
+    assert {str(Path(path).relative_to(tmp_path)) for path, _, _ in found} == {
+        "train.py", "eval.py", "again.py", "shop/dist.py", "tools/bench.py",
+    }  # fmt: skip
+
+
+def test_a_script_that_trains_through_its_package_is_linted(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(
+        "import torch\nimport torch.distributed as dist\n\n\ndef save(model):\n    torch.save(model, 'last.pt')\n\n\n"
+        "def start():\n    dist.init_process_group('gloo')\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "from parts import save, start\n\nif __name__ == '__main__':\n    start()\n    save(1)\n"
+    )
+    report = engine.lint([str(tmp_path)], SETTINGS)
+    assert [(Path(f.file).name, f.line) for f in report.findings if f.code == "DD171"] == [("train.py", 5)]
+
+
 def test_a_file_that_kills_its_process_is_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = engine.Linter.file
 
