@@ -92,6 +92,8 @@ class Analysis:
     #: frameworks' classes that a class inherits from
     bases: dict[ClassInfo, tuple[str, ...]] = field(default_factory=dict)
     stack: list[FunctionInfo] = field(default_factory=list)
+    #: what loops go through, by the key of its symbol
+    elements: set[int] = field(default_factory=set)
 
     def run(self) -> None:
         """Simulate the module's top level, then every function that nothing in it has called."""

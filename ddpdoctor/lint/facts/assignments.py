@@ -67,13 +67,13 @@ def assign(analysis: Analysis, frame: Frame, target: ast.expr, value: Value) -> 
 
 def _unpack(analysis: Analysis, frame: Frame, targets: list[ast.expr], value: Value) -> None:
     items = value.thing.items if isinstance(value.thing, Items) else None
-    constant = value.constant
+    constants = value.elements
     for index, target in enumerate(targets):
         element = unknown("part", value.atoms, index, taint=_element_taint(value), tags=value.tags)
         if items is not None and len(items) == len(targets):
             element = items[index]
-        elif isinstance(constant, tuple) and len(constant) == len(targets):
-            element = Value((constant[index],), Taint.UNIFORM)
+        elif constants is not None and len(constants) == len(targets):
+            element = Value((constants[index],), Taint.UNIFORM)
         assign(analysis, frame, target, element)
 
 

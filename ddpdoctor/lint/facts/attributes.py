@@ -134,8 +134,15 @@ def _by_stores(analysis: Analysis, frame: Frame, owner: Value, name: str) -> Val
 
 
 def _ranked(analysis: Analysis, module: Module, expressions: list[ast.expr]) -> Value | None:
-    if analysis.steps < 0:
-        return None
+    cached_key = ("ranked", id(expressions))
+    if cached_key in analysis.attributes:
+        return analysis.attributes[cached_key]
+    analysis.attributes[cached_key] = None  # what is stored may be made of what was stored before
+    value = analysis.attributes[cached_key] = _first_ranked(analysis, module, expressions)
+    return value
+
+
+def _first_ranked(analysis: Analysis, module: Module, expressions: list[ast.expr]) -> Value | None:
     analysis.silent += 1
     try:
         for expression in expressions:

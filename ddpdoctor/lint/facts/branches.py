@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ddpdoctor.lint.facts.events import Branch, Guard
 from ddpdoctor.lint.facts.frame import Frame, merge, merge_stores
 from ddpdoctor.lint.facts.text import text_of
-from ddpdoctor.lint.facts.trace import Alt, Node
+from ddpdoctor.lint.facts.trace import Alt, Node, leaving_through
 from ddpdoctor.lint.facts.values import (
     Symbol,
     Taint,
@@ -96,9 +96,9 @@ def _cases(analysis: Analysis, frame: Frame, subject: Value, cases: list[Any], i
 
 
 def try_statement(analysis: Analysis, frame: Frame, node: Any) -> None:
-    before_handler = frame.handler
+    before_handler, before_out = frame.handler, frame.out
     start_env, start_mask = dict(frame.env), frame.mask
-    frame.handler = "try"
+    frame.handler, frame.out = "try", []
     analysis.execute(frame, node.body)
     if frame.alive:
         analysis.execute(frame, node.orelse)
@@ -106,12 +106,15 @@ def try_statement(analysis: Analysis, frame: Frame, node: Any) -> None:
     for handler in node.handlers:
         env, mask = _handler(analysis, frame, handler, (start_env, start_mask), (env, mask))
     frame.env, frame.mask, frame.guards = env, mask, guards
+    inner, frame.out = tuple(frame.out), []
     if node.finalbody:
         alive = frame.mask
         frame.mask = start_mask
         frame.handler = "finally"
         analysis.execute(frame, node.finalbody)
         frame.mask &= alive
+    last = tuple(frame.out)
+    frame.out = [*before_out, *leaving_through(inner, last), *last]
     frame.handler = before_handler
 
 

@@ -153,7 +153,13 @@ def follow(
 
         frame.out.append(Exit("raise", site))
         frame.mask = 0
-    return outcome.value
+    return _agreed(outcome.value) if outcome.trace else outcome.value
+
+
+def _agreed(value: Value) -> Value:
+    """What a function gives that runs collectives: perhaps what all ranks have agreed on."""
+    plain = value.thing is None or isinstance(value.thing, Made)
+    return value.tagged("agreed") if plain and value.taint is Taint.UNKNOWN and not value.known else value
 
 
 def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: tuple[str, ...]) -> None:

@@ -115,6 +115,10 @@ class _Comparison:
     def _lists(self, a: Cell | None, b: Cell | None, found: list[Divergence], *, looped: bool) -> None:
         one, two = flat(a), flat(b)
         for i1, i2, j1, j2 in _differences([c.key for c in one], [c.key for c in two]):
+            if j1 == j2:
+                i1, i2 = _to_blame(one, i1, i2)
+            elif i1 == i2:
+                j1, j2 = _to_blame(two, j1, j2)
             self._region(one[i1:i2], two[j1:j2], found, (one, two), looped=looped)
             if _crashes(one[i1:]) or _crashes(two[j1:]):
                 return
@@ -214,6 +218,19 @@ def _differences(one: list[Any], two: list[Any]) -> list[tuple[int, int, int, in
         # what touches a cut may have its like behind it
         if tag != "equal" and not (cut and (start + i2 == ends[0] or start + j2 == ends[1]))
     ]
+
+
+def _to_blame(cells: list[Cell], start: int, end: int) -> tuple[int, int]:
+    """Of `barrier` under a branch and `barrier` behind it, the one that is too much is the first, not the second."""
+    i, j = start, end
+    while i > 0 and cells[i].guard is None and cells[i - 1].key == cells[j - 1].key:
+        i, j = i - 1, j - 1
+    if cells[i].guard is not None:
+        return i, j
+    i, j = start, end
+    while j < len(cells) and cells[i].guard is None and cells[i].key == cells[j].key:
+        i, j = i + 1, j + 1
+    return (start, end) if cells[i].guard is None else (i, j)
 
 
 def _serves(server: list[Cell], client: list[Cell]) -> bool:

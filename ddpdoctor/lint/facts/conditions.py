@@ -47,7 +47,7 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
     if name in ("Is", "IsNot", "Eq", "NotEq"):
         for one, two in ((left, right), (right, left)):
             # an object that surely exists is not None
-            if is_solid(one) and two.known and two.constant is None:
+            if (is_solid(one) or "given" in one.tags) and two.known and two.constant is None:
                 return const(name in ("IsNot", "NotEq"))
             if one.thing is not None and len(one.atoms) > 1 and two.known and two.constant is None:
                 present = per_rank([_exists(one, atom) for atom in one.atoms], one.tags)

@@ -62,8 +62,9 @@ def _leaves(value: Value) -> int:
     return _constants(value.constant)
 
 
-def _constants(constant: object) -> int:
-    return sum(map(_constants, constant)) if isinstance(constant, tuple) else 1
+def _constants(constant: Any) -> int:
+    plain = isinstance(constant, tuple) and not isinstance(constant, Symbol)
+    return sum(map(_constants, constant)) if plain else 1
 
 
 def _known_list(items: list[Value], node: ast.AST) -> Value:
@@ -119,7 +120,7 @@ def subscript(analysis: Analysis, frame: Frame, node: Any) -> Value:
     if owner.known and index.known:
         return lift("Index", lambda a, i: a[i], (owner, index))
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
-    return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=owner.tags & (ORIGIN | {"batch"}))
+    return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=owner.tags & (ORIGIN | {"batch", "agreed"}))
 
 
 def _slice(analysis: Analysis, frame: Frame, owner: Value, node: ast.Slice) -> Value:
@@ -176,13 +177,13 @@ def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
 
 def _unrolled(analysis: Analysis, frame: Frame, node: Any, over: Value) -> dict[str, Value]:
     """`{name: f(name) for name in ("train", "val")}`, entry by entry; empty for any other comprehension."""
-    names = as_constant(over).constant
+    names = as_constant(over).elements
     plain = isinstance(node, ast.DictComp) and len(node.generators) == 1 and not node.generators[0].ifs
     target = node.generators[0].target
     if (
         not plain
         or not isinstance(target, ast.Name)
-        or not isinstance(names, tuple)
+        or names is None
         or not 0 < len(names) <= 4
         or analysis.steps > 6_000
     ):

@@ -152,6 +152,8 @@ def choose(
         stronger = _not_stand_in(a, b) or _not_stand_in(b, a)
         if stronger is not None:
             return stronger
+        if _agreed(a, b) or _agreed(b, a):
+            return unknown(key, "agreed", tags=(a.tags | b.tags) & ORIGIN)
     atoms: list[Atom] = []
     for rank in range(4):
         bit = 1 << rank
@@ -185,6 +187,12 @@ def filled_up(value: Value, key: int, name: str, before: Value | None) -> Value:
     if value.thing is None:
         return per_rank(atoms, value.tags)
     return Value(tuple(atoms), Taint.RANK, value.thing, value.tags | {"maybe"})
+
+
+def _agreed(one: Value, two: Value) -> bool:
+    """One came out of collectives, the other is this rank's own: whoever branches on it knows where that is done."""
+    uniform = one.taint is Taint.UNIFORM and not one.known
+    return two.taint is Taint.RANK_LOCAL and (uniform or ("agreed" in one.tags and one.taint is Taint.UNKNOWN))
 
 
 def _not_stand_in(value: Value, stand_in: Value) -> Value | None:

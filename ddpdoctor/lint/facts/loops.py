@@ -119,6 +119,8 @@ def for_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
             more = replace(turn, over=iterated_of(other)[0])
             analysis.iterations.append(Iteration(more, context, index))
     value = element if element is not None else unknown("element", id(node))
+    if element is None:
+        analysis.elements.add(value.atoms[0].key)
     known = _known_objects(node, iterated) if element is None else ()
 
     def start() -> None:

@@ -143,6 +143,13 @@ class Builder:
                 node.then if side else node.other, rest, targets, chain, node if deciding else guard, assumed
             )
         symbol = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
+        if "exception" in node.tags and guard is not None:
+            # that this rank meets an exception is not proved, and what it then does is not what is compared
+            return self._sequence(node.other, rest, targets, chain, guard, assumed)
+        if "sharded?" in node.tags and guard is not None and guard is self.entered[-1]:
+            # a helper for any kind of data, called on this rank alone: perhaps because there it has all of it
+            local = node.then if symbol.negated else node.other
+            return self._sequence(local, rest, targets, chain, guard, assumed)
         straight = {**assumed, symbol.key: not symbol.negated}
         opposite = {**assumed, symbol.key: symbol.negated}
         if self.chosen is None and rank_decided(node.truth):

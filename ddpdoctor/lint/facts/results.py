@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from ddpdoctor.lint.facts import vocabulary
-from ddpdoctor.lint.facts.things import Items, Made, Namespace, Site
+from ddpdoctor.lint.facts.things import External, Items, Made, Namespace, Site
 from ddpdoctor.lint.facts.values import (
     DATA,
     ORIGIN,
@@ -64,6 +64,8 @@ def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, 
     kept = tags & DATA if pure else tags & ORIGIN
     if path in _SUMMARIES and "collected" in tags:
         taint, kept = Taint.RANK_LOCAL, kept | {"batch"}
+    if _asks_for_sharding(path, args):
+        kept |= {"sharded?"}
     if path in ("torch.initial_seed", "torch.seed"):
         kept |= {"seeded"}
     if path in ("math.ceil", "numpy.ceil"):
@@ -90,3 +92,12 @@ def _strided(args: tuple[Value, ...], node: ast.Call) -> bool:
         return False
     less = len(node.args) == 3 and isinstance(node.args[1], ast.BinOp) and isinstance(node.args[1].op, ast.Sub)
     return "length" in args[1].tags or (less and "rank" in args[1].tags)
+
+
+def _asks_for_sharding(path: str, args: tuple[Value, ...]) -> bool:
+    """`isinstance(x, DTensor)`, or a tuple with such a type."""
+    if path != "builtins.isinstance" or len(args) != 2:
+        return False
+    types = args[1]
+    items = types.thing.items if isinstance(types.thing, Items) else (types,)
+    return any(isinstance(i.thing, External) and i.thing.path.startswith("torch.distributed.") for i in items)

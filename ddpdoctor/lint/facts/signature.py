@@ -9,7 +9,7 @@ from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import FunctionInfo
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Items, Table
-from ddpdoctor.lint.facts.values import RANK_NUMBERS, Value, asserted, of_thing, unknown
+from ddpdoctor.lint.facts.values import RANK_NUMBERS, Symbol, Value, asserted, of_thing, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -69,13 +69,22 @@ def _defaults(analysis: Analysis, info: FunctionInfo, env: dict[str, Value], *, 
     pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
     pairs += [(p, d) for p, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
     for parameter, default in pairs:
-        if parameter.arg not in env and not spread:
+        given = env.get(parameter.arg)
+        if given is not None and _is_element(analysis, given) and isinstance(default, ast.Constant):
+            env[parameter.arg] = given if default.value is not None else given.tagged("given")
+        elif parameter.arg not in env and not spread:
             analysis.silent += 1
             env[parameter.arg] = _general(analysis.evaluate(Frame(info.module), default))
             analysis.silent -= 1
     for parameter in (*positional, *arguments.kwonlyargs):
         if parameter.arg not in env:
             env[parameter.arg] = unknown("parameter", id(info), parameter.arg)
+
+
+def _is_element(analysis: Analysis, value: Value) -> bool:
+    """One of those that a loop of the caller goes through: nobody collects what was not given."""
+    atom = value.atoms[0]
+    return isinstance(atom, Symbol) and atom.key in analysis.elements and not value.tags
 
 
 def rank_parameters(analysis: Analysis, info: FunctionInfo) -> dict[str, Value]:

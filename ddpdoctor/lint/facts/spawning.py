@@ -52,7 +52,7 @@ def _items(given: Value | None) -> list[Value]:
         return []
     if isinstance(given.thing, Items):
         return list(given.thing.items)
-    return [const(c) for c in given.constant] if isinstance(given.constant, tuple) else []
+    return [const(c) for c in given.elements or ()]
 
 
 def _process(analysis: Analysis, frame: Frame, keywords: Keywords) -> None:

@@ -104,6 +104,24 @@ def exits(nodes: Trace) -> bool:
     return False
 
 
+def leaving_through(nodes: Trace, last: Trace, *, looped: bool = False) -> Trace:
+    """A block's nodes with what its `finally` does in front of every way out of it; `looped`: in a loop of its own."""
+    if not operations(last) or exits(last) or not exits(nodes):
+        return nodes
+    kinds = ("return",) if looped else ("return", "break", "continue")
+    found: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Exit) and node.kind in kinds:
+            found.extend(last)
+        elif isinstance(node, Alt):
+            then, other = (leaving_through(side, last, looped=looped) for side in (node.then, node.other))
+            node = node._replace(then=then, other=other)
+        elif isinstance(node, Loop):
+            node = node._replace(body=leaving_through(node.body, last, looped=True))
+        found.append(node)
+    return tuple(found)
+
+
 def _marks(nodes: Trace) -> list[Mark]:
     """What is asked for and written in nodes without operations, each once, and not more than matters."""
     found: dict[Mark, None] = {}

@@ -70,6 +70,12 @@ class Value(NamedTuple):
         """The one constant of all ranks; a Symbol where there is none."""
         return self.atoms[0] if len(self.atoms) == 1 else Symbol(0, self.taint)
 
+    @property
+    def elements(self) -> tuple[Atom, ...] | None:
+        """Those of a tuple of constants that all ranks have; None for anything else. A Symbol is a tuple, too."""
+        constant = self.constant
+        return constant if isinstance(constant, tuple) and not isinstance(constant, Symbol) else None
+
     def tagged(self, *tags: str) -> Value:
         return self._replace(tags=self.tags | frozenset(tags))
 
@@ -122,7 +128,9 @@ REASONS = frozenset({"batch", "time", "shard", "own", "random", "file"})
 #: tags of data that what is computed from it has as well
 DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file"}
 #: tags that outlive arithmetic
-STICKY = ORIGIN | REASONS | {"rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file", "in group"}
+STICKY = ORIGIN | REASONS | {
+    "rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file", "in group", "sharded?",
+}  # fmt: skip
 
 
 def join_tags(values: Iterable[Value]) -> frozenset[str]:

@@ -22,7 +22,8 @@ No automatic fix.
 
 ## When it is wrong
 A rank that `mp.spawn` hands over is local to its node and not reported; nor is `rank % device_count()`, nor a script
-that meets at localhost and so runs on one node.
+that meets at localhost and so runs on one node, nor a test. `get_rank()` in a file whose processes are started by
+another that is not seen is a warning: they may be started on one node only.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables
@@ -49,16 +50,17 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Device indices that are the rank itself, in a script that may run on more than one node."""
     if launch.one_node_only(facts):
         return
+    severity = Severity.ERROR if launch.seen(facts) else Severity.WARNING
     message = "this is the rank in the whole job: on a second node there is no such device, use LOCAL_RANK"
     for path, (position, name) in _DEVICE.items():
         for call in facts.named(path):
             if _global_rank(call.argument(position, name)):
-                yield facts.finding(RULE, call.site, message, context=call.context)
+                yield facts.finding(RULE, call.site, message, severity=severity, context=call.context)
     for call in facts.named("torch.nn.parallel.DistributedDataParallel"):
         devices = call.argument(1, "device_ids")
         items = devices.thing.items if devices is not None and isinstance(devices.thing, Items) else ()
         if any(_global_rank(item) for item in items):
-            yield facts.finding(RULE, call.site, message, context=call.context)
+            yield facts.finding(RULE, call.site, message, severity=severity, context=call.context)
 
 
 def _global_rank(value: Value | None) -> bool:
