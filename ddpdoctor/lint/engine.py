@@ -184,29 +184,26 @@ def relax_collector() -> None:
 def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str) -> list[Result]:
     registry.registered()  # loaded once, and there in every process that is forked
 
-    def lint_share(share: list[Candidate]) -> list[Result]:
+    def begin() -> Callable[[Candidate], Result]:
         linter = Linter(settings, root)
-        return [r for path, named in share if (r := linter.file(path, named=named)).findings]
+        return lambda candidate: linter.file(candidate[0], named=candidate[1])
 
     found: dict[str, Result] = {}
-    by_folder = _by_folder(mattering, jobs)
     alone: list[list[Candidate]] = []
-    for index, results in shares.each(lint_share, by_folder, jobs):
-        if isinstance(results, shares.Lost):
-            # it took its whole share along: each of those files once more by itself
-            alone += [[candidate] for candidate in by_folder[index]]
+    for candidate, result in shares.each(begin, _by_folder(mattering, jobs), jobs):
+        if isinstance(result, shares.Lost):
+            alone.append([candidate])  # once more, by itself: what was parsed before may have been too much
         else:
-            found.update((r.path, r) for r in results)
-    for index, results in shares.each(lint_share, alone, jobs):
-        path, _ = alone[index][0]
-        if not isinstance(results, shares.Lost):
-            found.update((r.path, r) for r in results)
-        elif results.signal:
-            killed = source.Unreadable(f"the process that analysed it was killed by signal {results.signal}")
+            found[result.path] = result
+    for (path, _), result in shares.each(begin, alone, jobs):
+        if not isinstance(result, shares.Lost):
+            found[path] = result
+        elif result.signal:
+            killed = source.Unreadable(f"the process that analysed it was killed by signal {result.signal}")
             found[path] = Result(path, (_unreadable(path, killed),))
         else:
             found[path] = Linter(settings, root).file(path, named=True)  # fails here as it did there
-    return [found[path] for path, _, _ in mattering if path in found]
+    return [found[path] for path, _, _ in mattering]
 
 
 def _by_folder(mattering: list[Sized], jobs: int) -> list[list[Candidate]]:

@@ -90,9 +90,11 @@ def mattering(candidates: list[Candidate], jobs: int) -> list[Sized]:
     else:
         step = -(-len(candidates) // jobs)
         looks = [candidates[i : i + step] for i in range(0, len(candidates), step)]
-        found = dict(shares.each(_look, looks, jobs))
-        # a look that was killed is taken here
-        seen = [_look(look) if isinstance(f := found[i], shares.Lost) else f for i, look in enumerate(looks)]
+        found: dict[Candidate, list[_Look]] = {}
+        for look, part in shares.each(lambda: _look, [[look] for look in looks], jobs):
+            # a look that was killed is taken here
+            found[look[0]] = _look(look) if isinstance(part, shares.Lost) else part
+        seen = [found[look[0]] for look in looks]
     return _with_scripts([look for part in seen for look in part])
 
 

@@ -13,6 +13,7 @@ from ddpdoctor.lint.facts.divergence import Divergence
 from ddpdoctor.lint.facts.events import Call, Context, Iteration
 from ddpdoctor.lint.facts.modules import Module
 from ddpdoctor.lint.facts.nodes import parents
+from ddpdoctor.lint.facts.participation import takes_part
 from ddpdoctor.lint.facts.polling import Stuck
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.facts.reach import Reached, reached
@@ -39,9 +40,10 @@ class ModuleFacts:
 
     @classmethod
     def of(cls, module: Module, project: Project, torch_version: tuple[int, ...] = NEWEST_TORCH) -> ModuleFacts:
-        """Simulate the module."""
+        """Simulate the module, if it can matter to a job at all."""
         analysis = Analysis(module, project)
-        analysis.run()
+        if takes_part(module, project):
+            analysis.run()
         return cls(module, analysis, torch_version)
 
     @property

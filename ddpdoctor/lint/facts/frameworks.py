@@ -137,6 +137,12 @@ FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_m
 #: context managers in which gradients are not shared
 UNSHARED = frozenset({"no_sync", "no_backward_sync"})
 
+#: packages whose objects these tables know
+PACKAGES = frozenset({
+    "accelerate", "apex", "deepspeed", "detectron2", "horovod", "ignite", "lightning", "lightning_fabric", "mmcv",
+    "mmengine", "pytorch_lightning", "torch_xla", "transformers", "trl",
+})  # fmt: skip
+
 _LOG = Collective("log(sync_dist=True)")
 
 

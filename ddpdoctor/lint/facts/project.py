@@ -106,6 +106,17 @@ class Project:
 
     def find(self, name: str, origin: Module) -> Module | None:
         """The local module `name` as the file `origin` would import it; None for what is not the project's own."""
+        path = self._where(name, origin)
+        return self.file(path, name) if path else None
+
+    def has(self, target: str, origin: Module) -> bool:
+        """Whether what `origin` imports is a module of the project, or in one; none is read for it."""
+        return bool(self._where(target, origin) or self._where(target.rpartition(".")[0], origin))
+
+    def _where(self, name: str, origin: Module) -> str:
+        """The file of the module, "" where the project has none."""
+        if not name:
+            return ""
         head = name.partition(".")[0]
         root, own = self.package(origin.path)
         roots = [root] if own.partition(".")[0] == head and "." in own else self._roots(origin.path, root)
@@ -114,8 +125,8 @@ class Project:
             for path in (f"{folder}/{relative}.py", f"{folder}/{relative}/__init__.py"):
                 candidate = posixpath.normpath(path)
                 if self.exists(candidate):
-                    return self.file(candidate, name)
-        return None
+                    return candidate
+        return ""
 
     def _roots(self, path: str, root: str) -> list[str]:
         """Where a script looks: beside itself and its package, one folder up; never among installed packages."""

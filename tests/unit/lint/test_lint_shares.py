@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -19,11 +20,40 @@ HANGS = "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    dist.
 pytestmark = pytest.mark.skipif(not shares.possible(), reason="this system does not fork")
 
 
-def test_results_come_back_by_their_index() -> None:
-    assert dict(shares.each(lambda n: "x" * n, [3, 200_000, 0], 2)) == {0: "xxx", 1: "x" * 200_000, 2: ""}
+def test_every_item_comes_back_with_its_result() -> None:
+    lengths = [[3, 200_000], [], [0], [7, 8, 9, 10, 11]]
+    found = list(shares.each(lambda: lambda n: "x" * n, lengths, 2))
+    assert sorted(found) == sorted((n, "x" * n) for share in lengths for n in share)
 
 
-def test_a_process_that_fails_or_is_killed_is_lost_alone() -> None:
+def test_each_process_begins_anew_and_keeps_its_share() -> None:
+    def begin() -> Callable[[int], tuple[int, int]]:
+        seen: list[int] = []
+
+        def task(item: int) -> tuple[int, int]:
+            seen.append(item)
+            return os.getpid(), len(seen)
+
+        return task
+
+    found = dict(shares.each(begin, [[1, 2, 3], [4, 5]], 1))
+    told = {item: made for item, made in found.items() if not isinstance(made, shares.Lost)}
+    processes = {item: pid for item, (pid, _) in told.items()}
+    assert processes[1] == processes[2] == processes[3] != processes[4] == processes[5]
+    assert {item: nth for item, (_, nth) in told.items()} == {1: 1, 2: 2, 3: 3, 4: 1, 5: 2}
+
+
+def test_who_has_nothing_left_takes_half_of_the_longest_share() -> None:
+    def task(item: int) -> int:
+        time.sleep(0.05)
+        return os.getpid()
+
+    found = dict(shares.each(lambda: task, [list(range(12)), [12]], 2))
+    assert sorted(found) == list(range(13))
+    assert len(set(found.values())) > 2
+
+
+def test_an_item_whose_process_fails_or_is_killed_is_lost_alone() -> None:
     def task(what: str) -> str:
         if what == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -31,15 +61,15 @@ def test_a_process_that_fails_or_is_killed_is_lost_alone() -> None:
             raise ValueError
         return what
 
-    found = dict(shares.each(task, ["killed", "fine", "raises"], 3))
-    assert found == {0: shares.Lost(signal.SIGKILL), 1: "fine", 2: shares.Lost(0)}
+    found = dict(shares.each(lambda: task, [["a", "killed", "b", "raises", "c"], ["d"]], 2))
+    lost = {"killed": shares.Lost(signal.SIGKILL), "raises": shares.Lost(0)}
+    assert found == {"a": "a", "b": "b", "c": "c", "d": "d", **lost}
 
 
 def test_an_end_before_the_last_result_leaves_no_process() -> None:
     before = set(psutil.Process().children())
-    results = shares.each(lambda n: time.sleep(60 * n), [0, 1, 1], 2)
+    results = shares.each(lambda: lambda n: time.sleep(60 * n), [[0], [1], [1]], 2)
     assert next(iter(results)) == (0, None)
-    assert len(set(psutil.Process().children()) - before) == 1
     results.close()
     assert set(psutil.Process().children()) <= before
 
