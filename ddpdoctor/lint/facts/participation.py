@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table, frameworks, spellings, vocabulary
+from ddpdoctor.lint.facts import collective_table, frameworks, sources, spellings, vocabulary
 from ddpdoctor.lint.facts.modules import Module
 from ddpdoctor.lint.facts.names import NEVER_LOCAL
 from ddpdoctor.lint.facts.project import Project
@@ -24,7 +24,9 @@ _WORDS = (
     | {"local_rank"}
 )
 #: what a launcher tells a program, as text in it
-_TEXTS = frozenset({*vocabulary.RANK_VARIABLES, "LOCAL_WORLD_SIZE", "--local_rank", "--local-rank"})
+_TEXTS = frozenset({
+    *sources.RANK_VARIABLES, *sources.LOCAL_RANK_VARIABLES, *sources.WORLD_VARIABLES, "--local_rank", "--local-rank",
+})  # fmt: skip
 #: functions and classes of torch that say something about a job
 _TORCH = frozenset(
     path

@@ -20,11 +20,11 @@ from ddpdoctor.lint.facts.values import (
 )
 
 #: variables of torchrun, Slurm, Open MPI, and of others that start one process a rank
-_RANK = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK")
-_LOCAL_RANK = (
+RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK")
+LOCAL_RANK_VARIABLES = (
     "LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
 )  # fmt: skip
-_WORLD = (
+WORLD_VARIABLES = (
     "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_NTASKS", "SLURM_NPROCS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
     "MV2_COMM_WORLD_SIZE",
 )  # fmt: skip
@@ -61,10 +61,10 @@ def variable(args: tuple[Value, ...]) -> Value | None:
 
 def environment(name: object) -> Value | None:
     """A launcher's variable, as the text that `os.environ` holds."""
-    if name in _RANK:
+    if name in RANK_VARIABLES:
         return lift("text", str, (RANK_NUMBERS,))
-    if name in _LOCAL_RANK:
+    if name in LOCAL_RANK_VARIABLES:
         return lift("text", str, (LOCAL_RANK_NUMBERS,))
-    if name in _WORLD:
+    if name in WORLD_VARIABLES:
         return const(str(WORLD)).tagged("world")
     return None

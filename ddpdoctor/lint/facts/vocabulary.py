@@ -49,8 +49,6 @@ INITIALISED_CALLS = frozenset({
     "mmengine.dist.is_distributed",
 })  # fmt: skip
 
-RANK_VARIABLES = {"RANK": RANK_CALLS, "LOCAL_RANK": LOCAL_RANK_CALLS, "WORLD_SIZE": WORLD_CALLS}
-
 #: attributes that mean one thing on any object
 FIRST_RANK_ATTRIBUTES = frozenset({"is_main_process", "is_global_zero", "is_world_process_zero"})
 FIRST_LOCAL_RANK_ATTRIBUTES = frozenset({"is_local_main_process", "is_local_process_zero"})
