@@ -14,9 +14,9 @@ from ddpdoctor.lint.facts import modules
 from ddpdoctor.lint.facts.facts import ELSEWHERE, ModuleFacts
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.files import Candidate, Sized, is_file, read_file
-from ddpdoctor.lint.record import record
+from ddpdoctor.lint.record import field, record
 from ddpdoctor.lint.settings import Settings, ignored_here
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, Severity, source_of
 
 #: bytes of source in the share of one process, at most and at least
 LARGE, SMALL = 300_000, 50_000
@@ -27,16 +27,17 @@ FEW = 100_000
 
 #: gives the bytes of a file of the project, None for one that is not there
 Read = Callable[[str], "bytes | None"]
+#: is told how many of how many files are done
+Told = Callable[[int, int], None]
 
 
 @record(frozen=True, slots=True)
 class Result:
-    """Findings of one file, and its text for code frames ("" when there are no findings)."""
+    """Findings of one file, and what holds their lines, for code frames: the file's text, or that of cells."""
 
     path: str
     findings: tuple[Finding, ...]
-    text: str = ""
-    cells: tuple[tuple[int, int], ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @record(frozen=True, slots=True)
@@ -44,8 +45,11 @@ class Report:
     """The outcome of a run."""
 
     findings: tuple[Finding, ...]
+    #: by `Finding.source`
     texts: Mapping[str, str]
+    #: files that were there, and how many of them could matter
     files: int
+    mattering: int
 
 
 class Linter:
@@ -64,7 +68,8 @@ class Linter:
         """Lint one file from disk."""
         raw = read_file(path)
         if raw is None:
-            return Result(path, (_unreadable(path, source.Unreadable("cannot be read")),) if named else ())
+            why = source.Unreadable(f"cannot be read: {files.why_unreadable(path)}")
+            return self._result(path, [_unreadable(path, why)] if named else [])
         return self.bytes(path, raw, named=named)
 
     def bytes(self, path: str, raw: bytes, *, named: bool) -> Result:
@@ -73,13 +78,13 @@ class Linter:
             return Result(path, ())
         if len(raw) > source.LARGEST:
             too_large = source.Unreadable(f"too large to analyse: over {source.LARGEST // 1_000_000} MB of source")
-            return self._result(path, [_unreadable(path, too_large)], "", ())
+            return self._result(path, [_unreadable(path, too_large)])
         decoded = source.decode(raw, notebook=path.endswith(".ipynb"))
         if isinstance(decoded, source.Unreadable):
-            return self._result(path, [_unreadable(path, decoded)], "", ())
+            return self._result(path, [_unreadable(path, decoded)])
         tree = source.parse(decoded.text)
         if isinstance(tree, source.Unreadable):
-            return self._result(path, [_unreadable(path, tree)], decoded.text, decoded.cells)
+            return self._result(path, [_unreadable(path, tree)], decoded)
         absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
         module = modules.build(absolute, self._project.package(absolute)[1], decoded.text, tree)
         if suppress.whole_file(module.comments):
@@ -91,10 +96,11 @@ class Linter:
             self._since = 0
             gc.collect()
         findings = [*self._check(module, path), *taught.findings(module.taught.faults, path)]
+        findings += [_unreadable(path, fault) for fault in decoded.faults]
         if findings or module.comments:
             comments = module.comments or comments_of(decoded.text)
             findings = suppress.apply(findings, suppress.read(comments), path, self._settings.codes)
-        return self._result(path, findings, decoded.text, decoded.cells)
+        return self._result(path, findings, decoded)
 
     def _check(self, module: modules.Module, path: str) -> list[Finding]:
         facts = ModuleFacts.of(module, self._project, self._settings.torch_version)
@@ -112,16 +118,16 @@ class Linter:
             found[("deep",)] = _unreadable(path, deep)
         return list(found.values())
 
-    def _result(self, path: str, findings: list[Finding], text: str, cells: tuple[tuple[int, int], ...]) -> Result:
+    def _result(self, path: str, findings: list[Finding], decoded: source.Source | None = None) -> Result:
         known = registry.names()
         relative = os.path.relpath(path, self._root) if self._root else path
         silenced = ignored_here(self._settings, relative, known)
-        kept = [f for f in findings if self._wanted(f) and f.code not in silenced]
-        if cells:
-            # a notebook's code is edited in its editor: its lines are not those of the file
-            kept = [replace(f, fix=None) for f in kept]
-        ordered = tuple(sorted(kept, key=_order))
-        return Result(path, ordered, text if ordered else "", cells)
+        kept = sorted((f for f in findings if self._wanted(f) and f.code not in silenced), key=_order)
+        if decoded is None or not kept:
+            return Result(path, tuple(kept))
+        if not decoded.cells:
+            return Result(path, tuple(kept), {path: decoded.text})
+        return Result(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts_of_cells(path, decoded))
 
     def _wanted(self, finding: Finding) -> bool:
         hints = self._settings.hints
@@ -142,6 +148,30 @@ def _shown_as(finding: Finding, absolute: str, path: str, here: str) -> Finding:
     return replace(finding, file=path, related=related)
 
 
+def _in_cell(finding: Finding, cells: tuple[tuple[int, int], ...]) -> Finding:
+    """The finding by the lines of its cell. Without its fix: a notebook's code is edited in its editor."""
+
+    def place(line: int) -> tuple[int, int]:
+        return cells[min(line, len(cells)) - 1]
+
+    cell, line = place(finding.line)
+    last, end = place(finding.end_line)
+    related = [
+        replace(r, line=place(r.line)[1], cell=place(r.line)[0]) if r.file == finding.file else r
+        for r in finding.related
+    ]
+    return replace(
+        finding, line=line, end_line=end if last == cell else line, cell=cell, related=tuple(related), fix=None
+    )
+
+
+def _texts_of_cells(path: str, decoded: source.Source) -> Mapping[str, str]:
+    texts: dict[str, list[str]] = {}
+    for (cell, _), line in zip(decoded.cells, decoded.shown, strict=True):
+        texts.setdefault(source_of(path, cell), []).append(line)
+    return {name: "\n".join(lines) for name, lines in texts.items()}
+
+
 def _unreadable(path: str, problem: source.Unreadable) -> Finding:
     rule = registry.UNREADABLE
     return Finding(
@@ -150,18 +180,30 @@ def _unreadable(path: str, problem: source.Unreadable) -> Finding:
     )  # fmt: skip
 
 
-def lint(paths: Iterable[str], settings: Settings, *, jobs: int = 1, root: str = "") -> Report:
+def lint(
+    paths: Iterable[str], settings: Settings, *, jobs: int = 1, root: str = "", told: Told | None = None
+) -> Report:
     """Lint files and folders. Raises InputError for a path that is not there."""
     candidates = list(files.discover(paths, settings))
     jobs = jobs if shares.possible() else 1
     mattering = files.mattering(candidates, jobs)
     if jobs > 1 and sum(size for _, _, size in mattering) > FEW:
-        results = _parallel(mattering, settings, jobs, root)
+        results = _parallel(mattering, settings, jobs, root, told)
     else:
-        linter = Linter(settings, root)
-        results = [linter.file(path, named=named) for path, named, _ in mattering]
+        results = _one_by_one(mattering, settings, root, told)
     findings = _told_once([f for r in results for f in r.findings])
-    return Report(findings, {r.path: r.text for r in results if r.text}, len(candidates))
+    texts = {name: text for r in results for name, text in r.texts.items()}
+    return Report(findings, texts, len(candidates), len(mattering))
+
+
+def _one_by_one(mattering: list[Sized], settings: Settings, root: str, told: Told | None) -> list[Result]:
+    linter = Linter(settings, root)
+    results: list[Result] = []
+    for path, named, _ in mattering:
+        if told is not None:
+            told(len(results), len(mattering))
+        results.append(linter.file(path, named=named))
+    return results
 
 
 def _told_once(findings: list[Finding]) -> tuple[Finding, ...]:
@@ -181,7 +223,7 @@ def relax_collector() -> None:
     gc.disable()
 
 
-def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str) -> list[Result]:
+def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str, told: Told | None) -> list[Result]:
     registry.registered()  # loaded once, and there in every process that is forked
 
     def begin() -> Callable[[Candidate], Result]:
@@ -195,6 +237,8 @@ def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str) 
             alone.append([candidate])  # once more, by itself: what was parsed before may have been too much
         else:
             found[result.path] = result
+        if told is not None:
+            told(len(found), len(mattering))
     for (path, _), result in shares.each(begin, alone, jobs):
         if not isinstance(result, shares.Lost):
             found[path] = result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ddpdoctor.errors import InputError
@@ -46,38 +46,81 @@ def _open_regular(path: str, flags: int) -> int:
     return descriptor
 
 
-def discover(paths: Iterable[str], settings: Settings) -> Iterator[tuple[str, bool]]:
+def why_unreadable(path: str) -> str:
+    """Why `read_file` gave nothing, or a folder could not be listed."""
+    try:
+        if Path(path).is_dir():
+            os.listdir(path)  # noqa: PTH208 - for its error
+        elif is_file(path):
+            os.close(_open_regular(path, os.O_RDONLY))
+        elif Path(path).is_symlink():
+            return "a link that leads nowhere"
+        return "no regular file"
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+
+
+def discover(paths: Iterable[str], settings: Settings) -> Iterator[Candidate]:
     """(file, whether it was named itself), each once, sorted within each folder. Links to folders are not followed.
 
     Raises InputError for a path that is not there.
     """
+    given = [_checked(path) for path in paths]
+    excluded = _exclusion(settings)
+    named = {os.path.abspath(path) for path in given if not os.path.isdir(path)}  # noqa: PTH100, PTH112 - of every file
     seen: set[str] = set()
-    for given in paths:
-        path = Path(os.path.normpath(given))
-        if path.is_dir():
-            candidates: Iterable[tuple[str, bool]] = ((p, False) for p in _folder(str(path), settings))
-        elif path.exists() or path.is_symlink():
-            candidates = [(str(path), True)]
-        else:
-            raise InputError(f"{given}: no such file or folder")
-        for candidate, named in candidates:
-            if candidate not in seen:
-                seen.add(candidate)
-                yield candidate, named
+    for path in given:
+        for candidate in _folder(path, excluded) if os.path.isdir(path) else [(path, True)]:  # noqa: PTH112
+            file = candidate[0]
+            absolute = os.path.abspath(file)  # noqa: PTH100
+            if absolute not in seen and not (settings.force_exclude and any(map(excluded, _above(file)))):
+                seen.add(absolute)
+                yield (file, True) if absolute in named else candidate
 
 
-def _folder(root: str, settings: Settings) -> Iterator[str]:
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(d for d in folders if not _excluded(f"{folder}/{d}", settings))
+def _checked(given: str) -> str:
+    """The path without detours. Raises InputError for one that is not there."""
+    path = os.path.normpath(given)
+    try:
+        os.lstat(path)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        missing = isinstance(error, FileNotFoundError)
+        raise InputError(f"{given}: {'no such file or folder' if missing or not given else why.lower()}") from None
+    if not given:
+        raise InputError("an empty path: no such file or folder")
+    return path
+
+
+def _folder(root: str, excluded: Callable[[str], bool]) -> Iterator[Candidate]:
+    refused: list[str] = []
+    for folder, folders, files in os.walk(root, onerror=lambda error: refused.append(str(error.filename))):
+        folders[:] = sorted(d for d in folders if not excluded(f"{folder}/{d}"))
         for name in sorted(files):
             path = os.path.normpath(f"{folder}/{name}")
-            if name.endswith((".py", ".pyw", ".ipynb")) and not _excluded(path, settings):
-                yield path
+            if name.endswith((".py", ".pyw", ".ipynb")) and not excluded(path):
+                yield path, False
+    # a folder that could not be listed is one finding: nothing is known about what is in it
+    yield from ((os.path.normpath(path), True) for path in refused)
 
 
-def _excluded(path: str, settings: Settings) -> bool:
-    name = path.rpartition("/")[2]
-    return any(pattern == name or ("*" in pattern and matches(path, pattern)) for pattern in settings.exclude)
+def _exclusion(settings: Settings) -> Callable[[str], bool]:
+    """Tells whether a file or folder is left out: by its name, or by a pattern on its path."""
+    wanted = [pattern.removeprefix("./").rstrip("/") for pattern in settings.exclude]
+    patterns = [pattern for pattern in wanted if any(c in pattern for c in "/*?[")]
+    names = frozenset(wanted).difference(patterns)
+
+    def excluded(path: str) -> bool:
+        return path.rpartition("/")[2] in names or any(matches(path, pattern) for pattern in patterns)
+
+    return excluded
+
+
+def _above(path: str) -> Iterator[str]:
+    """The path and the folders that it stands in, as it was given."""
+    while path not in ("", "/"):
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def mattering(candidates: list[Candidate], jobs: int) -> list[Sized]:
@@ -106,6 +149,8 @@ def _look(candidates: list[Candidate]) -> list[_Look]:
     found: list[_Look] = []
     for path, named in candidates:
         raw = read_file(path)
+        if raw is None and not named and is_file(path):
+            named = True  # a file that may not be read is told of: nothing is known about it
         if named or (raw is not None and source.matters(raw)):
             found.append(((path, named, len(raw or b"")), ()))
         elif raw is not None and source.STARTS in raw:

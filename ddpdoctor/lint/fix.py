@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
+import re
 from collections.abc import Iterable
 
+from ddpdoctor.lint.source import Source
 from ddpdoctor.model.finding import Applicability, Edit, Finding
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def fixable(findings: Iterable[Finding], *, unsafe: bool) -> list[Finding]:
@@ -18,8 +23,13 @@ def fixable(findings: Iterable[Finding], *, unsafe: bool) -> list[Finding]:
 
 
 def apply(text: str, findings: Iterable[Finding], *, unsafe: bool) -> tuple[str, int]:
-    """(new text, number of findings fixed). Fixes that overlap an earlier one wait for the next run."""
-    starts = _line_starts(text)
+    """(new text, number of findings fixed). Fixes that overlap an earlier one wait for the next run.
+
+    The text's line ends stay as they are, and new lines end as its first one does.
+    """
+    starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    first = _LINE_END.search(text)
+    newline = first.group() if first is not None else "\n"
     spans: list[tuple[int, int, str]] = []
     count = 0
     for finding in fixable(findings, unsafe=unsafe):
@@ -30,15 +40,16 @@ def apply(text: str, findings: Iterable[Finding], *, unsafe: bool) -> tuple[str,
         spans.extend(mine)
         count += 1
     for start, end, content in sorted(spans, reverse=True):
-        text = text[:start] + content + text[end:]
+        text = text[:start] + content.replace("\n", newline) + text[end:]
     return text, count
 
 
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    for line in text.split("\n"):
-        starts.append(starts[-1] + len(line) + 1)
-    return starts
+def apply_to_bytes(raw: bytes, decoded: Source, findings: Iterable[Finding], *, unsafe: bool) -> tuple[bytes, int]:
+    """The same on a file's bytes: encoding, byte order mark and line ends stay."""
+    encoding = "utf-8" if decoded.encoding == "utf-8-sig" else decoded.encoding
+    mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+    text, count = apply(raw[len(mark) :].decode(encoding), findings, unsafe=unsafe)
+    return mark + text.encode(encoding), count
 
 
 def _span(edit: Edit, starts: list[int], length: int) -> tuple[int, int, str]:
@@ -48,6 +59,11 @@ def _span(edit: Edit, starts: list[int], length: int) -> tuple[int, int, str]:
 
 
 def diff(path: str, before: str, after: str) -> str:
-    """A unified diff of one file."""
-    lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), path, path)
+    """A unified diff of one file, as `patch` reads it."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), path, path)
     return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends; a form feed ends none."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)

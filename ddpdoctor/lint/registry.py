@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 from functools import cache
 
+from ddpdoctor.lint import settings
 from ddpdoctor.lint.rule import LintRule, Registered
 from ddpdoctor.lint.suppress import UNUSED
 from ddpdoctor.lint.taught import INEFFECTIVE
 from ddpdoctor.model.finding import Severity
 
 #: a file that cannot be read as Python; always on
-UNREADABLE = LintRule("DD199", "unreadable-source", Severity.ERROR)
+UNREADABLE = LintRule(settings.UNREADABLE, "unreadable-source", Severity.ERROR)
 
 #: what the engine itself finds
 OWN = (INEFFECTIVE, UNUSED, UNREADABLE)

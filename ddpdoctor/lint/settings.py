@@ -14,6 +14,8 @@ DEFAULT_EXCLUDES = (
     "__pycache__", "node_modules", ".eggs", "__pypackages__",
 )  # fmt: skip
 
+UNREADABLE = "DD199"
+
 _KEYS = ("select", "ignore", "extend-select", "per-file-ignores", "exclude", "torch-version")
 
 
@@ -27,6 +29,8 @@ class Settings:
     torch_version: tuple[int, ...] = (2, 13)
     #: of `codes`, those whose hints are wanted as well; None for all. A rule of warnings may have a hint to give, too
     hints: frozenset[str] | None = None
+    #: leave out excluded files that were named themselves, too, as pre-commit names every file
+    force_exclude: bool = False
 
 
 def choose(
@@ -39,9 +43,10 @@ def choose(
 ) -> frozenset[str]:
     """Codes to run. `known` maps code to name; a selector is a code, a prefix of one, a name, or ALL.
 
-    Raises UsageError for a selector that fits nothing.
+    Files that cannot be read are reported whatever is selected: of them nothing is known, which is not the same as
+    nothing found. Raises UsageError for a selector that fits nothing.
     """
-    chosen = set(defaults) if not list(select) else _expand(known, select)
+    chosen = set(defaults) if not list(select) else _expand(known, select) | {UNREADABLE}
     chosen |= _expand(known, extend)
     return frozenset(chosen - _expand(known, ignore))
 
@@ -56,32 +61,49 @@ def _expand(known: Mapping[str, str], selectors: Iterable[str]) -> set[str]:
     for selector in selectors:
         wanted = selector.strip()
         upper = wanted.upper()
-        fits = {c for c, name in known.items() if upper == "ALL" or c.startswith(upper) or name == wanted}
+        fits = {c for c, name in known.items() if upper == "ALL" or c.startswith(upper) or name == wanted.lower()}
         if not fits or not wanted:
-            raise UsageError(f"no lint rule is called {selector!r}", hint="`ddpdoctor explain --all` lists every rule")
+            hint = _meant(wanted, (*known, *known.values())) or "`ddpdoctor explain --all` lists every rule"
+            raise UsageError(f"no lint rule is called {selector!r}", hint=hint)
         found |= fits
     return found
 
 
-def from_pyproject(table: Any) -> dict[str, Any]:
+def from_pyproject(table: Any, known: Mapping[str, str]) -> dict[str, Any]:
     """The checked contents of `[tool.ddpdoctor.lint]`. Raises UsageError with the key at fault."""
     if not isinstance(table, dict):
-        raise UsageError("[tool.ddpdoctor.lint] is not a table")
+        raise UsageError("lint is not a table")
     for key, value in table.items():
         if key not in _KEYS:
-            raise UsageError(f"[tool.ddpdoctor.lint] does not know the key {key!r}", hint=f"keys: {', '.join(_KEYS)}")
+            raise UsageError(f"there is no key {key!r}", hint=_meant(key, _KEYS) or f"keys: {', '.join(_KEYS)}")
         if key == "per-file-ignores":
-            if not isinstance(value, dict) or not all(_is_texts(v) for v in value.values()):
-                raise UsageError("[tool.ddpdoctor.lint] per-file-ignores must map patterns to lists of codes")
+            if not isinstance(value, dict) or not all(map(_is_texts, value.values())):
+                raise UsageError(f"{key} must be a table of patterns with a list of codes each")
+            selectors = [selector for listed in value.values() for selector in listed]
         elif key == "torch-version":
-            torch_version(str(value))
+            # 2.10 without quotes is the number 2.1
+            if not isinstance(value, str):
+                raise UsageError(f"{key} must be a string", hint='write for example torch-version = "2.10"')
+            torch_version(value)
+            continue
         elif not _is_texts(value):
-            raise UsageError(f"[tool.ddpdoctor.lint] {key} must be a list of strings")
+            raise UsageError(f"{key} must be a list of strings")
+        else:
+            selectors = [] if key == "exclude" else value
+        _expand(known, selectors)
     return table
 
 
+def _meant(word: str, known: Iterable[str]) -> str:
+    """A hint that names what was probably meant, "" where nothing is near."""
+    import difflib
+
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
 def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(v, str) for v in value)
+    return isinstance(value, list) and all(isinstance(v, str) and v.strip() for v in value)
 
 
 def torch_version(text: str) -> tuple[int, ...]:
@@ -106,4 +128,6 @@ def matches(path: str, pattern: str) -> bool:
     normal = path.replace("\\", "/")
     if fnmatch.fnmatch(normal, pattern) or fnmatch.fnmatch(normal, f"*/{pattern}"):
         return True
+    if "/" in pattern:
+        return fnmatch.fnmatch(f"/{normal}", pattern)
     return any(fnmatch.fnmatch(part, pattern) for part in normal.split("/"))

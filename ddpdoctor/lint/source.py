@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import codecs
 import io
 import re
 import tokenize
@@ -47,6 +46,10 @@ class Source:
     text: str
     encoding: str = "utf-8"
     cells: tuple[tuple[int, int], ...] = ()
+    #: cells that do not parse, by lines of the joined code, which has nothing in their place
+    faults: tuple[Unreadable, ...] = ()
+    #: what stands in the cells, as many lines as the joined code
+    shown: tuple[str, ...] = ()
 
 
 def matters(raw: bytes) -> bool:
@@ -72,25 +75,20 @@ def imported(raw: bytes) -> tuple[str, ...]:
 def decode(raw: bytes, *, notebook: bool = False) -> Source | Unreadable:
     """Decode a file as Python would: BOM, coding comment, else UTF-8."""
     if notebook:
-        return _notebook(raw)
+        from ddpdoctor.lint import notebook as notebooks
+
+        return notebooks.decode(raw)
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         return Unreadable(f"cannot decode: {error}", raw.count(b"\n", 0, error.start) + 1)
-    except (SyntaxError, LookupError) as error:
+    except (SyntaxError, LookupError, UnicodeError) as error:
+        # not every codec says which byte it fails at
         return Unreadable(f"cannot decode: {error}")
     if text.startswith("\ufeff"):
         text = text[1:]
     return Source(text.replace("\r\n", "\n").replace("\r", "\n"), encoding)
-
-
-def encode(text: str, source: Source, raw: bytes) -> bytes:
-    """Bytes to write back, with the original's encoding, BOM and line ends."""
-    if b"\r\n" in raw:
-        text = text.replace("\n", "\r\n")
-    encoded = text.encode("utf-8" if source.encoding == "utf-8-sig" else source.encoding)
-    return codecs.BOM_UTF8 + encoded if raw.startswith(codecs.BOM_UTF8) else encoded
 
 
 def parse(text: str) -> ast.Module | Unreadable:
@@ -108,41 +106,3 @@ def parse(text: str) -> ast.Module | Unreadable:
         return Unreadable(f"does not parse: {error}")
     except (RecursionError, MemoryError):
         return Unreadable("does not parse: nested too deeply")
-
-
-def _notebook(raw: bytes) -> Source | Unreadable:
-    import json
-
-    try:
-        document = json.loads(raw.decode("utf-8-sig"))
-        cells = document["cells"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        return Unreadable(f"is not a notebook: {type(error).__name__}")
-    lines: list[str] = []
-    places: list[tuple[int, int]] = []
-    number = 0
-    for cell in cells if isinstance(cells, list) else []:
-        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
-            continue
-        number += 1
-        content = cell.get("source", "")
-        text = "".join(map(str, content)) if isinstance(content, list) else str(content)
-        for index, line in enumerate(_python_lines(text), start=1):
-            lines.append(line)
-            places.append((number, index))
-    return Source("\n".join(lines) + "\n", "utf-8", tuple(places))
-
-
-def _python_lines(cell: str) -> list[str]:
-    """A cell's lines with magics and shell escapes blanked, keeping their indentation."""
-    lines = cell.replace("\r\n", "\n").split("\n")
-    if lines and lines[0].startswith("%%") and not lines[0].startswith(("%%time", "%%capture")):
-        return ["" for _ in lines]
-    return [_blank_magic(line) for line in lines]
-
-
-def _blank_magic(line: str) -> str:
-    stripped = line.lstrip()
-    if stripped.startswith(("%", "!")) or (stripped.endswith("?") and not stripped.startswith("#")):
-        return line[: len(line) - len(stripped)] + "pass"
-    return line

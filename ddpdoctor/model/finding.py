@@ -38,14 +38,25 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Related:
+    """Another place that a finding is about; `cell` as in Finding."""
+
     file: str
     line: int
     message: str
+    cell: int | None = None
+
+    @property
+    def source(self) -> str:
+        """What holds the line: the file, or the cell of a notebook."""
+        return source_of(self.file, self.cell)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding; lines and columns from 1, columns in characters."""
+    """One finding; lines and columns from 1, columns in characters.
+
+    In a notebook `cell` counts its cells from 1, those of text as well, and lines are those of the cell.
+    """
 
     code: str
     name: str
@@ -59,3 +70,14 @@ class Finding:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     url: str = ""
+    cell: int | None = None
+
+    @property
+    def source(self) -> str:
+        """What holds the line: the file, or the cell of a notebook."""
+        return source_of(self.file, self.cell)
+
+
+def source_of(file: str, cell: int | None) -> str:
+    """`train.py`, or `book.ipynb:cell 3`."""
+    return file if cell is None else f"{file}:cell {cell}"

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ddpdoctor.model.finding import Finding
-from ddpdoctor.report.findings.plain import Texts, clean, counted
+from ddpdoctor.report.findings.plain import Texts, counted, line
+from ddpdoctor.report.text import Style, Tint
 
 
-def render(findings: Sequence[Finding], texts: Texts) -> str:
+def render(findings: Sequence[Finding], texts: Texts, *, color: bool = False) -> str:
     """A line for each finding and one that counts them; nothing when there are none."""
     del texts
-    lines = [clean(f"{f.file}:{f.line}:{f.column}: {f.code} {f.name}: {f.message}") for f in findings]
+    style = Style(color)
+    lines = [_line(f, style) for f in findings]
     return "\n".join([*lines, f"Found {counted(findings)}."]) + "\n" if lines else ""
+
+
+def _line(f: Finding, style: Style) -> str:
+    place = f"{style.paint(line(f.source), Tint.LABEL)}:{f.line}:{f.column}"
+    return f"{place}: {style.paint(f.code, Tint.ALARM)} {f.name}: {line(f.message)}"

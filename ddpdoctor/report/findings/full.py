@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ddpdoctor.model.finding import Applicability, Finding
-from ddpdoctor.report.findings.plain import Texts, clean, counted
+from ddpdoctor.model.finding import Applicability, Finding, Severity
+from ddpdoctor.report.findings.plain import Texts, clean, counted, line
+from ddpdoctor.report.text import Style, Tint, columns
 
 #: lines of source before and after the line of the finding
 AROUND = 2
-#: characters of a source line shown
-LONGEST = 160
+#: characters of a source line shown, and of those before the finding where it begins further right
+LONGEST, BEFORE = 160, 40
+_CUT = "..."
+_TAB = 4
+
+_TINTS = {Severity.ERROR: Tint.ALARM, Severity.WARNING: Tint.WARN, Severity.HINT: Tint.CODE}
 
 
-def render(findings: Sequence[Finding], texts: Texts) -> str:
+def render(findings: Sequence[Finding], texts: Texts, *, color: bool = False) -> str:
     """Each finding with its frame, and one line that counts them; nothing when there are none."""
     if not findings:
         return ""
-    blocks = [_block(f, texts.get(f.file, "")) for f in findings]
+    style = Style(color)
+    lines: dict[str, list[str]] = {}
+    blocks: list[str] = []
+    for f in findings:
+        if f.source in texts and f.source not in lines:
+            lines[f.source] = texts[f.source].split("\n")
+        blocks.append(_block(f, lines.get(f.source, []), style))
     fixes = sum(f.fix is not None for f in findings)
     tail = f"Found {counted(findings)}."
     if fixes:
@@ -25,31 +36,60 @@ def render(findings: Sequence[Finding], texts: Texts) -> str:
     return "\n".join([*blocks, tail]) + "\n"
 
 
-def _block(finding: Finding, text: str) -> str:
+def _block(finding: Finding, source: Sequence[str], style: Style) -> str:
     mark = f" [{finding.fix.applicability.value} fix]" if finding.fix is not None else ""
-    lines = [f"{finding.code} {finding.name} ({finding.severity.value}){mark}: {clean(finding.message)}"]
-    lines.append(f" --> {clean(finding.file)}:{finding.line}:{finding.column}")
-    lines.extend(_frame(finding, text.split("\n")) if text else [])
-    lines.extend(f"  = {clean(r.file)}:{r.line}: {clean(r.message)}" for r in finding.related)
+    code = style.paint(finding.code, _TINTS[finding.severity])
+    head = f"{style.paint(finding.name, Tint.LABEL)} ({finding.severity.value}){mark}"
+    lines = [f"{code} {head}: {line(finding.message)}"]
+    lines.append(f" {style.paint('-->', Tint.FAINT)} {line(finding.source)}:{finding.line}:{finding.column}")
+    if finding.line <= len(source):
+        lines.extend(_frame(finding, source, style))
+    lines.extend(
+        f"  {style.paint('=', Tint.FAINT)} {line(r.source)}:{r.line}: {line(r.message)}" for r in finding.related
+    )
     if finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE:
-        lines.append("  = the fix may change what the program does; --unsafe-fixes applies it")
+        lines.append(
+            f"  {style.paint('=', Tint.FAINT)} the fix may change what the program does; --unsafe-fixes applies it"
+        )
     return "\n".join([*lines, ""])
 
 
-def _frame(finding: Finding, source: list[str]) -> list[str]:
-    first = max(1, finding.line - AROUND)
-    last = min(len(source), finding.line + AROUND)
+def _frame(finding: Finding, source: Sequence[str], style: Style) -> list[str]:
+    """The finding's first line and those around it, with carets below what it is about."""
+    first, last = max(1, finding.line - AROUND), min(len(source), finding.line + AROUND)
     width = len(str(last))
-    lines = [f"{'':>{width}} |"]
+
+    def row(number: str, text: str) -> str:
+        return f"{style.paint(f'{number:>{width}} |', Tint.FAINT)} {text}".rstrip()
+
+    lines = [row("", "")]
     for number in range(first, last + 1):
-        shown = clean(source[number - 1].replace("\t", " "))[:LONGEST]
-        lines.append(f"{number:>{width}} | {shown}".rstrip())
+        text = source[number - 1]
+        start, stop = _marked(finding, text) if number == finding.line else (0, 0)
+        shown, before, below = _cut(text, start, stop)
+        lines.append(row(str(number), shown))
         if number == finding.line:
-            lines.append(f"{'':>{width}} | {_caret(finding, shown)}")
-    return [*lines, f"{'':>{width}} |"]
+            lines.append(row("", " " * before + style.paint("^" * below, _TINTS[finding.severity])))
+    return [*lines, row("", "")]
 
 
-def _caret(finding: Finding, shown: str) -> str:
-    start = min(finding.column - 1, len(shown))
-    end = finding.end_column - 1 if finding.end_line == finding.line else len(shown.rstrip())
-    return " " * start + "^" * max(1, min(end, len(shown)) - start)
+def _marked(finding: Finding, text: str) -> tuple[int, int]:
+    """Where in its first line the finding begins and ends, in characters; one that goes on ends with the line."""
+    start = min(finding.column - 1, len(text))
+    stop = finding.end_column - 1 if finding.end_line == finding.line else len(text.rstrip())
+    return start, max(min(stop, len(text)), start + 1)
+
+
+def _cut(text: str, start: int, stop: int) -> tuple[str, int, int]:
+    """The line as it is shown, the columns before the marked part and those below it."""
+    left = max(0, start - BEFORE) if stop > LONGEST else 0
+    right = left + LONGEST
+    before = (_CUT if left else "") + _shown(text[left:start])
+    marked = _shown(text[start : min(stop, right)])
+    behind = _shown(text[max(start, min(stop, right)) : right]) + (_CUT if len(text) > right else "")
+    return before + marked + behind, columns(before), max(columns(marked), stop > start)
+
+
+def _shown(text: str) -> str:
+    """Harmless, and as wide as it is counted."""
+    return clean(text.replace("\t", " " * _TAB))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.report.findings.plain import Texts
+from ddpdoctor.report.findings.plain import Texts, clean, without_cell
 
 _COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "notice"}
 
@@ -14,7 +14,7 @@ def render(findings: Sequence[Finding], texts: Texts) -> str:
     """A workflow command for each finding."""
     del texts
     ranked = sorted(findings, key=lambda f: list(Severity).index(f.severity))
-    return "".join(_line(f) for f in ranked)
+    return "".join(_line(without_cell(f)) for f in ranked)
 
 
 def _line(f: Finding) -> str:
@@ -25,7 +25,7 @@ def _line(f: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return clean(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

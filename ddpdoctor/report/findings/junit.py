@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from ddpdoctor.model.finding import Finding
-from ddpdoctor.report.findings.plain import Texts, clean
+from ddpdoctor.report.findings.plain import Texts, clean, without_cell
 
 
 def render(findings: Sequence[Finding], texts: Texts) -> str:
@@ -19,7 +19,7 @@ def render(findings: Sequence[Finding], texts: Texts) -> str:
         lines.append('  <testsuite name="ddpdoctor" tests="1" failures="0" errors="0">')
         lines.append('    <testcase name="no findings" classname="ddpdoctor"/>')
         lines.append("  </testsuite>")
-    for file, group in itertools.groupby(findings, key=lambda f: f.file):
+    for file, group in itertools.groupby(map(without_cell, findings), key=lambda f: f.file):
         items = list(group)
         head = f'tests="{len(items)}" failures="{len(items)}" errors="0"'
         lines.append(f"  <testsuite name={quoteattr(clean(file))} {head}>")

@@ -8,7 +8,7 @@ from typing import Any
 
 import ddpdoctor
 from ddpdoctor.model.finding import Finding, Fix, Severity
-from ddpdoctor.report.findings.plain import Texts
+from ddpdoctor.report.findings.plain import Texts, without_cell
 
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "note"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -28,7 +28,7 @@ def render(findings: Sequence[Finding], texts: Texts, pages: Mapping[str, str] |
         "tool": {"driver": driver},
         # columns count characters, as editors show them
         "columnKind": "unicodeCodePoints",
-        "results": [_result(f, order.index(f.code)) for f in findings],
+        "results": [_result(f, order.index(f.code)) for f in map(without_cell, findings)],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
@@ -64,9 +64,15 @@ def _result(f: Finding, index: int) -> dict[str, Any]:
 
 
 def _place(file: str, region: Mapping[str, int]) -> dict[str, Any]:
+    return {"artifactLocation": _artifact(file), "region": dict(region)}
+
+
+def _artifact(file: str) -> dict[str, str]:
+    """A URI: from the root of the sources, or of the file where it is outside of them."""
     from urllib.parse import quote
 
-    return {"artifactLocation": {"uri": quote(file.replace("\\", "/"))}, "region": dict(region)}
+    path = quote(file.replace("\\", "/").encode("utf-8", "surrogateescape"))
+    return {"uri": f"file://{path}"} if path.startswith("/") else {"uri": path, "uriBaseId": "%SRCROOT%"}
 
 
 def _region(f: Finding) -> dict[str, int]:
@@ -83,5 +89,5 @@ def _fix(file: str, fix: Fix) -> dict[str, Any]:
         }
         for e in fix.edits
     ]  # fmt: skip
-    changes = [{"artifactLocation": {"uri": file}, "replacements": replacements}]
+    changes = [{"artifactLocation": _artifact(file), "replacements": replacements}]
     return {"description": {"text": f"{fix.applicability.value} fix"}, "artifactChanges": changes}

@@ -59,7 +59,7 @@ def test_every_help_ends_with_examples_and_exit_statuses(name: str, capsys: pyte
     assert main.main([name, "--help"]) == 0
     said = capsys.readouterr().out
     examples, _, statuses = said.partition("examples:\n")[2].partition("exit status:\n")
-    assert examples.count(f"  ddpdoctor {name}") == 2
+    assert examples.count(f"ddpdoctor {name}") >= 2
     assert "  0" in statuses or "the command's own" in statuses
 
 

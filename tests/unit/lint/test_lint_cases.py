@@ -21,7 +21,7 @@ from ddpdoctor.lint.settings import Settings
 
 CASES = Path(__file__).resolve().parents[2] / "lint_cases"
 _MARK = re.compile(r"#\s*(error|warning|hint):\s*(DD1\d\d)")
-_TORCH = re.compile(r"\(torch (\d+)\.(\d+)\)")
+TORCH = re.compile(r"\(torch (\d+)\.(\d+)\)")
 _FENCE = re.compile(r"^```python(?:\s+file=(\S+))?\s*$")
 
 
@@ -32,8 +32,9 @@ class Case:
     files: dict[str, list[str]] = field(default_factory=dict)
 
 
-def _cases(path: Path) -> list[Case]:
-    cases: list[Case] = []
+def cases(path: Path) -> list[Case]:
+    """The cases of one file."""
+    found: list[Case] = []
     current: list[str] | None = None
     for line in path.read_text(encoding="utf-8").split("\n"):
         fence = _FENCE.match(line)
@@ -43,18 +44,18 @@ def _cases(path: Path) -> list[Case]:
             else:
                 current.append(line)
         elif line.startswith("## "):
-            cases.append(Case(path.name[:5], line[3:]))
+            found.append(Case(path.name[:5], line[3:]))
         elif fence is not None:
-            current = cases[-1].files.setdefault(fence.group(1) or "main.py", [])
-    return cases
+            current = found[-1].files.setdefault(fence.group(1) or "main.py", [])
+    return found
 
 
 def _all() -> list[Case]:
-    return [case for path in sorted(CASES.glob("DD*.md")) for case in _cases(path)]
+    return [case for path in sorted(CASES.glob("DD*.md")) for case in cases(path)]
 
 
 def _about_comments() -> list[Case]:
-    return [case for path in sorted((CASES / "comments").glob("*.md")) for case in _cases(path)]
+    return [case for path in sorted((CASES / "comments").glob("*.md")) for case in cases(path)]
 
 
 @pytest.mark.parametrize("case", _all(), ids=lambda c: f"{c.code}: {c.title}")
@@ -77,7 +78,7 @@ def _check(case: Case, settings: Settings, tmp_path: Path, monkeypatch: pytest.M
             for severity, code in _MARK.findall(line):
                 expected.add((name, number, severity, code))
     monkeypatch.chdir(tmp_path)
-    version = _TORCH.search(case.title)
+    version = TORCH.search(case.title)
     if version is not None:
         settings = replace(settings, torch_version=(int(version[1]), int(version[2])))
     report = engine.lint(sorted(case.files), settings)
@@ -87,8 +88,8 @@ def _check(case: Case, settings: Settings, tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("entry", registry.registered(), ids=lambda e: e.rule.code)
 def test_every_rule_has_cases_that_fire_and_more_that_stay_silent(entry: Registered) -> None:
-    cases = [c for c in _all() if c.code == entry.rule.code]
-    firing = [c for c in cases if any(_MARK.search(line) for lines in c.files.values() for line in lines)]
+    own = [c for c in _all() if c.code == entry.rule.code]
+    firing = [c for c in own if any(_MARK.search(line) for lines in c.files.values() for line in lines)]
     assert len(firing) >= 2
-    assert len(cases) - len(firing) >= 2
+    assert len(own) - len(firing) >= 2
     assert (CASES / f"{entry.rule.code}-{entry.rule.name}.md").exists()

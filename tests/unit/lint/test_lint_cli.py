@@ -3,41 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
-BROKEN = """import torch.distributed as dist
-
-def main():
-    if dist.get_rank() == 0:
-        dist.barrier()
-"""
-LOADER = """from torch.utils.data import DataLoader, DistributedSampler
-
-def main(data):
-    sampler = DistributedSampler(data)
-    loader = DataLoader(data, sampler=sampler, shuffle=True)
-    for epoch in range(3):
-        for batch in loader:
-            step(batch)
-"""
-
-
-def lint(folder: Path, *argv: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    program = "import sys; from ddpdoctor.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    return subprocess.run(
-        [sys.executable, "-c", program, "lint", *argv],
-        cwd=folder,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+from tests.unit.lint.command import BROKEN, LOADER, lint
 
 
 @pytest.fixture
@@ -81,7 +52,7 @@ def test_json_and_jsonl_have_the_documented_keys(folder: Path) -> None:
     (finding,) = json.loads(lint(folder, "-o", "json", ".").stdout)
     assert set(finding) == {
         "code", "name", "severity", "file", "line", "column", "end_line", "end_column", "message", "related", "fix",
-        "url",
+        "url", "cell",
     }  # fmt: skip
     assert (finding["line"], finding["column"], finding["end_column"]) == (5, 9, 23)
     assert json.loads(lint(folder, "-o", "jsonl", ".").stdout) == finding

@@ -1,0 +1,93 @@
+"""Impure: reads and writes files. `lint --fix` and `lint --diff`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ddpdoctor.errors import InputError
+from ddpdoctor.lint import engine, files, fix, source
+from ddpdoctor.lint.engine import Report
+from ddpdoctor.lint.record import record
+from ddpdoctor.lint.settings import Settings
+from ddpdoctor.model.finding import Finding
+
+#: fixes that overlap are applied one after the other: more in one place than this is a fix that never ends
+PASSES = 10
+
+
+@record(frozen=True, slots=True)
+class Fixed:
+    """A file's bytes before and after, and how many findings were fixed in between."""
+
+    path: str
+    before: bytes
+    after: bytes
+    count: int
+
+    def diff(self) -> str:
+        """What was changed."""
+        decoded = source.decode(self.before)
+        encoding = decoded.encoding if isinstance(decoded, source.Source) else "utf-8"
+        return fix.diff(self.path, self.before.decode(encoding), self.after.decode(encoding))
+
+    def write(self) -> None:
+        """Raises InputError where that is not possible."""
+        try:
+            Path(self.path).write_bytes(self.after)
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror}") from None
+
+
+@record(frozen=True, slots=True)
+class Fixing:
+    """How to fix; `above` leaves out of a report what is not to be reported, and so not to be fixed."""
+
+    settings: Settings
+    root: str
+    unsafe: bool
+    above: Callable[[Report], Report]
+
+
+def changed(report: Report, how: Fixing, raw: bytes | None) -> list[Fixed]:
+    """Every file that fixes change. `raw` is what was read from standard input, whose name may be that of a file."""
+    found: dict[str, list[Finding]] = {}
+    for finding in report.findings:
+        found.setdefault(finding.file, []).append(finding)
+    fixed: list[Fixed] = []
+    for path, findings in found.items():
+        if not fix.fixable(findings, unsafe=how.unsafe):
+            continue
+        before = files.read_file(path) if raw is None else raw
+        if before is not None:
+            one = _fixed(path, before, findings, how)
+            fixed += [one] if one.count else []
+    return fixed
+
+
+def _fixed(path: str, before: bytes, findings: Sequence[Finding], how: Fixing) -> Fixed:
+    """Apply fixes to one file in memory until none is left; one after which it does not parse is not applied."""
+    now, total = before, 0
+    for _ in range(PASSES):
+        decoded = source.decode(now)
+        if not isinstance(decoded, source.Source):
+            break
+        after, count = fix.apply_to_bytes(now, decoded, findings, unsafe=how.unsafe)
+        again = source.decode(after)
+        if not count or not isinstance(again, source.Source) or isinstance(source.parse(again.text), source.Unreadable):
+            break
+        now, total = after, total + count
+        findings = how.above(_linted(path, now, how)).findings
+    return Fixed(path, before, now, total)
+
+
+def _linted(path: str, raw: bytes, how: Fixing) -> Report:
+    """The file's findings as if these bytes were on the disk."""
+    here = os.path.abspath(path)  # noqa: PTH100 - as the engine names it
+
+    def read(other: str) -> bytes | None:
+        return raw if other == here else files.read_file(other)
+
+    result = engine.Linter(how.settings, how.root, read=read).bytes(path, raw, named=True)
+    return Report(result.findings, result.texts, 1, 1)

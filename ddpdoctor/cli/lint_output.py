@@ -1,0 +1,166 @@
+"""Impure: writes to standard output. What `lint` says: findings in a format, counts, progress, that there are none."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TextIO
+
+from ddpdoctor.cli import options
+from ddpdoctor.errors import UsageError
+from ddpdoctor.lint import registry
+from ddpdoctor.lint.engine import Report
+from ddpdoctor.model.finding import Finding
+
+FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
+#: for people; the others are read by programs and are the same on a terminal
+FOR_PEOPLE = frozenset({"full", "concise"})
+#: read by services that know the files by their paths in the repository
+_IN_REPOSITORY = frozenset({"sarif", "github", "gitlab"})
+#: seconds of work after which a terminal is told how far it is, and between two such lines
+_PATIENCE, _EVERY = 1.5, 0.1
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse what says nothing together. Raises UsageError."""
+    people = args.output_format in FOR_PEOPLE
+    if args.statistics and not people and args.output_format != "json":
+        raise UsageError(f"--statistics cannot be told in {args.output_format}", hint="it is text, or -o json")
+    if args.diff and (args.statistics or not people):
+        other = "--statistics" if args.statistics else f"-o {args.output_format}"
+        raise UsageError(f"--diff shows changes as text: it cannot be had with {other}")
+
+
+def write(text: str, *, exact: bool = False) -> None:
+    """To standard output: as UTF-8 for programs; for people, with what their encoding lacks escaped."""
+    if exact:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        return
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def tell(args: argparse.Namespace, report: Report, stream: TextIO | None = None) -> None:
+    """The findings, as they were asked for; `stream` takes what is for people elsewhere than standard output."""
+    out = stream or sys.stdout
+    people = args.output_format in FOR_PEOPLE
+    if args.statistics:
+        text = _counts(report.findings, as_json=not people)
+    elif not report.findings and people:
+        text = _nothing(report) if out.isatty() else ""
+    else:
+        text = _rendered(args.output_format, report, options.screen(out, os.environ).color)
+    if stream is not None:
+        stream.write(text.encode(stream.encoding or "utf-8", "backslashreplace").decode(stream.encoding or "utf-8"))
+    else:
+        write(text, exact=not people)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if args.output_format == "github" and summary and report.findings:
+        _append_summary(summary, report)
+
+
+def warn_of_no_files(args: argparse.Namespace, report: Report) -> None:
+    """A path that was mistyped, or a pattern that leaves out everything, looks like clean code otherwise."""
+    if not report.files:
+        print(f"ddpdoctor: no Python files in {', '.join(args.paths)}", file=sys.stderr)
+
+
+def _rendered(name: str, report: Report, color: bool) -> str:
+    renderer = import_module(f"ddpdoctor.report.findings.{name}")
+    if name in FOR_PEOPLE:
+        return str(renderer.render(report.findings, report.texts, color=color))
+    findings = _in_repository(report.findings) if name in _IN_REPOSITORY else report.findings
+    if name == "sarif":
+        return str(renderer.render(findings, report.texts, {rule.code: page for rule, page in registry.pages()}))
+    return str(renderer.render(findings, report.texts))
+
+
+def _in_repository(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings by their paths from the root of the repository; a file outside of it keeps its own."""
+    root = _root(os.environ)
+
+    def named(path: str) -> str:
+        absolute = os.path.abspath(path)  # noqa: PTH100 - links stay as they are
+        return os.path.relpath(absolute, root) if absolute.startswith(f"{root.rstrip('/')}/") else path
+
+    return [
+        replace(f, file=named(f.file), related=tuple(replace(r, file=named(r.file)) for r in f.related))
+        for f in findings
+    ]
+
+
+def _root(environ: Mapping[str, str]) -> str:
+    """The folder that the service has checked out, else the one with `.git` at or above this one, else this one."""
+    here = os.getcwd()  # noqa: PTH109
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+        folder = environ.get(name, "").rstrip("/")
+        if folder and f"{here}/".startswith(f"{folder}/"):
+            return folder
+    return next((str(f) for f in (Path(here), *Path(here).parents) if (f / ".git").exists()), here)
+
+
+def _counts(findings: Sequence[Finding], *, as_json: bool) -> str:
+    counts: dict[tuple[str, str, str], int] = {}
+    for f in findings:
+        key = (f.code, f.severity.value, f.name)
+        counts[key] = counts.get(key, 0) + 1
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    if as_json:
+        listed = [
+            {"code": code, "name": name, "severity": severity, "count": count}
+            for (code, severity, name), count in ordered
+        ]
+        return json.dumps(listed, indent=2) + "\n"
+    return "".join(f"{count:>6}  {code}  {severity:<7}  {name}\n" for (code, severity, name), count in ordered)
+
+
+def _nothing(report: Report) -> str:
+    if not report.files:
+        return ""
+    files = f"{report.files} file{'s' * (report.files != 1)}"
+    if report.mattering < report.files:
+        return f"Nothing found in {files}, of which {report.mattering} mention distributed training.\n"
+    return f"Nothing found in {files}.\n"
+
+
+def _append_summary(path: str, report: Report) -> None:
+    """All findings on the page of the workflow's run: of the annotations GitHub shows ten of a kind."""
+    from ddpdoctor.report.findings import summary
+
+    try:
+        with open(path, "a", encoding="utf-8", errors="replace") as file:
+            file.write(summary.render(_in_repository(report.findings), report.texts))
+    except OSError as error:
+        print(f"ddpdoctor: cannot write the summary {path}: {error.strerror}", file=sys.stderr)
+
+
+class Progress:
+    """How far a long run is, in one line of a terminal that is taken away in the end; nothing elsewhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._shown = False
+        self._next = time.monotonic() + _PATIENCE if stream.isatty() else float("inf")
+
+    def told(self, done: int, total: int) -> None:
+        """`done` of `total` files are linted."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _EVERY
+        self._shown = True
+        self._stream.write(f"\rddpdoctor: {done} of {total} files \x1b[K")
+        self._stream.flush()
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
