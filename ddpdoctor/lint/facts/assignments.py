@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ddpdoctor.lint.facts import filling
 from ddpdoctor.lint.facts.frame import Frame, choose, decided_by, left_alone
-from ddpdoctor.lint.facts.things import Instance, Items
+from ddpdoctor.lint.facts.things import Instance, Items, Table
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
     WORLD,
@@ -62,6 +62,9 @@ def assign(analysis: Analysis, frame: Frame, target: ast.expr, value: Value) -> 
         owner, index = analysis.evaluate(frame, target.value), analysis.evaluate(frame, target.slice)
         filled = filling.put(owner, index, value)
         if filled is not None:
+            more = isinstance(owner.thing, Table) and not any(k == index.constant for k, _ in owner.thing.entries)
+            apart = decided_by(frame, target) if more else None
+            filled = filling.uneven(filled, apart) if apart is not None else filled
             filling.rebind(analysis, frame, target.value, filled)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ddpdoctor.lint.facts import bases, collectives, external, filling, spellings, wrapping
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Call, Iteration, Turn
-from ddpdoctor.lint.facts.frame import Frame, filled_up
-from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Made, Method, Site, Table
+from ddpdoctor.lint.facts.frame import Frame, decided_by, filled_up
+from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Listed, Made, Method, Site, Table
 from ddpdoctor.lint.facts.trace import Scope
 from ddpdoctor.lint.facts.values import ORIGIN, Symbol, Taint, Value, join_tags, of_thing, unknown
 from ddpdoctor.lint.record import replace
@@ -54,12 +54,31 @@ def call(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
         result = result._replace(tags=result.tags | (target.tags & {"maybe"}))
     elif not path:
         result = wrapping.forwarded(analysis, frame, target, node.func, result)
-        grown = filling.grown(frame, method, receiver, args, keywords, site) if receiver is not None else None
-        if grown is not None and isinstance(node.func, ast.Attribute):
-            filling.rebind(analysis, frame, node.func.value, grown)
+        if receiver is not None and isinstance(node.func, ast.Attribute):
+            _grow(analysis, frame, method, receiver, args, keywords, site, node)
     _record(analysis, frame, Call(path, method, receiver, args, keywords, result, node, site, analysis.context(frame),
                                   len(analysis.calls), dropped))  # fmt: skip
     return result
+
+
+def _grow(
+    analysis: Analysis, frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords,
+    site: Site, node: ast.Call,
+) -> None:  # fmt: skip
+    """What a container holds after a method that adds to it."""
+    assert isinstance(node.func, ast.Attribute)
+    grown = filling.grown(frame, method, receiver, args, keywords, site)
+    if method in filling.ADDING and isinstance(receiver.thing, (Items, Listed, Table)):
+        apart = decided_by(frame, node)
+        if apart is None:
+            apart = next((a.tags for a in args if method == "extend" and "uneven" in a.tags), None)
+        if apart is not None:
+            grown = filling.uneven(receiver if grown is None else grown, apart)
+        elif "uneven" in receiver.tags:
+            # it may be filled up to the same length
+            grown = unknown("filled up", site, tags=frozenset({"filled up"}))
+    if grown is not None:
+        filling.rebind(analysis, frame, node.func.value, grown)
 
 
 def _record(analysis: Analysis, frame: Frame, event: Call) -> None:

@@ -13,6 +13,7 @@ from ddpdoctor.lint.facts.trace import Alt
 from ddpdoctor.lint.facts.values import (
     Atom,
     Symbol,
+    Taint,
     Value,
     binary,
     both,
@@ -40,7 +41,7 @@ def comparison(analysis: Analysis, frame: Frame, node: Any) -> Value:
         result = part if result is None else both(result, part, conjunction=True)
         left = right
     assert result is not None
-    return result
+    return result.tagged("mask") if result.taint is Taint.RANK_LOCAL else result
 
 
 def _one_comparison(name: str, left: Value, right: Value) -> Value:

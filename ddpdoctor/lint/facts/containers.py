@@ -16,7 +16,9 @@ from ddpdoctor.lint.facts.text import text_of
 from ddpdoctor.lint.facts.things import Items, Listed, Made, Table
 from ddpdoctor.lint.facts.trace import Loop
 from ddpdoctor.lint.facts.values import (
+    NO_TAGS,
     ORIGIN,
+    REASONS,
     Symbol,
     Taint,
     Value,
@@ -119,8 +121,13 @@ def subscript(analysis: Analysis, frame: Frame, node: Any) -> Value:
         return unknown("part", owner.atoms, taint=Taint.RANK_LOCAL, tags=frozenset({"shard"}))
     if owner.known and index.known:
         return lift("Index", lambda a, i: a[i], (owner, index))
+    tags = owner.tags & (ORIGIN | {"batch", "agreed"})
+    if "mask" in index.tags and index.taint is Taint.RANK_LOCAL:
+        # as many as the data of this rank has
+        picked = tags | {"uneven"} | (index.tags & REASONS)
+        return unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
-    return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=owner.tags & (ORIGIN | {"batch", "agreed"}))
+    return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=tags)
 
 
 def _slice(analysis: Analysis, frame: Frame, owner: Value, node: ast.Slice) -> Value:
@@ -148,7 +155,7 @@ def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) ->
 
 def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
     before_env, before_out, before_loops = frame.env, frame.out, frame.loops
-    frame.env, frame.out, chosen = dict(before_env), [], False
+    frame.env, frame.out, chosen, picked = dict(before_env), [], False, NO_TAGS
     for generator in node.generators:
         over = analysis.evaluate(frame, generator.iter)
         iterated, element = iterated_of(over)
@@ -157,6 +164,7 @@ def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
         assign(analysis, frame, generator.target, element or unknown("element", id(generator)))
         conditions = [analysis.evaluate(frame, condition) for condition in generator.ifs]
         chosen = chosen or any(shards.by_rank(c) for c in conditions)
+        picked = picked.union(*(c.tags & REASONS | {"uneven"} for c in conditions if c.taint is Taint.RANK_LOCAL))
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     unrolled = _unrolled(analysis, frame, node, iterated)
     values = list(unrolled.values()) if unrolled else [analysis.evaluate(frame, part) for part in parts]
@@ -167,7 +175,7 @@ def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
         frame.out.append(Loop((Symbol(hash(("comprehension", id(node))), Taint.UNKNOWN),), body, site))
     taint = Taint.RANK_LOCAL if any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
     tags = join_tags(values) & (ORIGIN | {"batch"})
-    result = unknown("comprehension", id(node), taint=taint, tags=tags)
+    result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL if picked else taint, tags=tags | picked)
     if isinstance(node, ast.DictComp):
         return result._replace(thing=Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
     if chosen:

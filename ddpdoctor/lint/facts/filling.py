@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts.things import Instance, Items, Listed, Site, Table
-from ddpdoctor.lint.facts.values import Symbol, Value, const, of_thing, unknown
+from ddpdoctor.lint.facts.values import Symbol, Taint, Value, const, of_thing, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -53,6 +53,16 @@ def grown(
     if isinstance(thing, Items) and method in ("extend", "insert", "pop", "remove", "clear", "appendleft"):
         return _listed(receiver, None, site)
     return None
+
+
+#: methods that add elements
+ADDING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "appendleft"})
+
+
+def uneven(value: Value, tags: frozenset[str]) -> Value:
+    """A container of which other ranks have more elements or fewer."""
+    atom = Symbol(hash(("uneven", value.atoms)), Taint.RANK_LOCAL)
+    return value._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=value.tags | tags | {"uneven"})
 
 
 def table(args: tuple[Value, ...], keywords: Keywords, site: Site) -> Value:

@@ -147,7 +147,13 @@ def choose(
         if pairs is not None:
             items = (choose(truths, x, a_mask, y, b_mask, (key, i), reasons) for i, (x, y) in enumerate(pairs))
             return unknown(key, "items", tags=a.tags | b.tags)._replace(thing=Items(tuple(items)))
-        return _on_some_ranks(a, a_mask, b, b_mask) or _choose_thing(a, b, key)
+        chosen = _on_some_ranks(a, a_mask, b, b_mask) or _choose_thing(a, b, key)
+        tags = a.tags | b.tags
+        uneven = "uneven" in tags and "filled up" not in tags
+        return filling.uneven(chosen, tags & REASONS) if uneven else chosen
+    for one, two in ((a, b), (b, a)):
+        if _in_place_of(one, two, truths):
+            return one
     if a_mask & b_mask and not local:
         stronger = _not_stand_in(a, b) or _not_stand_in(b, a)
         if stronger is not None:
@@ -193,6 +199,13 @@ def _agreed(one: Value, two: Value) -> bool:
     """One came out of collectives, the other is this rank's own: whoever branches on it knows where that is done."""
     uniform = one.taint is Taint.UNIFORM and not one.known
     return two.taint is Taint.RANK_LOCAL and (uniform or ("agreed" in one.tags and one.taint is Taint.UNKNOWN))
+
+
+def _in_place_of(value: Value, given: Value, truths: tuple[Atom, ...]) -> bool:
+    """`value` is what `given` is where it is not given: `dist.get_rank() if rank is None else rank`."""
+    if not value.known or len(value.atoms) == 1 or not truths or not isinstance(truths[0], Symbol):
+        return False
+    return len(given.atoms) == 1 and truths[0].key == hash(("Is", given.atoms[0], None))
 
 
 def _not_stand_in(value: Value, stand_in: Value) -> Value | None:

@@ -119,7 +119,10 @@ _RANKED = frozenset({ACCELERATOR, STATE, FABRIC, LIGHTNING, MODULE, STRATEGY, EN
 _HOOKS = {CALLBACK: {"trainer": LIGHTNING, "pl_module": MODULE}, HOOK: {"runner": RUNNER}}
 
 #: give back what they were given, made ready: loaders get a sampler and are told the epoch
-PREPARING = frozenset({(ACCELERATOR, "prepare"), (ACCELERATOR, "prepare_data_loader"), (FABRIC, "setup_dataloaders")})
+PREPARING = frozenset({
+    (ACCELERATOR, "prepare"), (ACCELERATOR, "prepare_data_loader"), (ACCELERATOR, "prepare_model"),
+    (FABRIC, "setup_dataloaders"), (FABRIC, "setup"), (FABRIC, "setup_module"), (FABRIC, "setup_optimizers"),
+})  # fmt: skip
 #: what they give is a model that is wrapped where there are several processes
 FORWARDING = frozenset({"ignite.distributed.auto_model"})
 #: start a function in processes: positions of the function and of the tuple of its arguments

@@ -95,7 +95,7 @@ def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
     taint = Taint.UNKNOWN
     if after is not None and after.taint is Taint.RANK_LOCAL:
         taint = Taint.RANK_LOCAL
-    value = unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | REASONS | {"maybe"}))
+    value = unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | REASONS | {"maybe", "uneven"}))
     if after is None or len(after.atoms) == 1 or before.thing is not None:
         return value
     # `if rank == 0: stop = ...` leaves it alone on the other ranks
@@ -124,6 +124,8 @@ def for_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
     known = _known_objects(node, iterated) if element is None else ()
 
     def start() -> None:
+        if "uneven" in over.tags and over.taint is Taint.RANK_LOCAL:
+            _leave_early(analysis, frame, node.iter, truth(over), over.tags)
         # all turns but the last, one after the other, as one
         for item in known[:-1]:
             if analysis.steps > ENOUGH:
@@ -243,6 +245,15 @@ def count_of(over: Value) -> tuple[Atom, ...]:
     return (Symbol(hash(("count", over.atoms[0] if len(over.atoms) == 1 else 0)), Taint.UNKNOWN),)
 
 
+def _leave_early(
+    analysis: Analysis, frame: Frame, node: ast.expr, truths: tuple[Atom, ...], tags: frozenset[str]
+) -> None:
+    """The head of a loop that some ranks leave before others."""
+    site = analysis.site(frame, node)
+    leave: tuple[Node, ...] = (Exit("break", site),)
+    frame.out.append(Alt(truths, (), leave, site, text_of(node), tags))
+
+
 def while_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
     turn = Turn(node, analysis.site(frame, node), None, "")
 
@@ -250,9 +261,7 @@ def while_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
         test = analysis.evaluate(frame, node.test)
         truths = truth(test)
         if rank_decided(truths) or rank_local(truths):
-            site = analysis.site(frame, node.test)
-            leave: tuple[Node, ...] = (Exit("break", site),)
-            frame.out.append(Alt(truths, (), leave, site, text_of(node.test), test.tags))
+            _leave_early(analysis, frame, node.test, truths, test.tags)
 
     _loop(analysis, frame, node, turn, (Symbol(hash(("while", id(node))), Taint.UNKNOWN),), start)
     always = isinstance(node.test, ast.Constant) and bool(node.test.value)

@@ -16,6 +16,7 @@ from ddpdoctor.lint.facts.values import (
     DATA,
     NONE,
     ORIGIN,
+    UNEQUAL,
     Keywords,
     Taint,
     Value,
@@ -58,21 +59,29 @@ def method_called(
     if method == "append" and args and args[0].taint is Taint.RANK_LOCAL and "batch" in args[0].tags:
         _collect(frame, node)
     if method in vocabulary.PURE_METHODS or (method == "__call__" and isinstance(thing, Made)):
-        local = any(v.taint is Taint.RANK_LOCAL for v in values)
-        tags: frozenset[str] = frozenset()
-        for value in values:
-            tags |= value.tags & DATA
-        taint = Taint.RANK_LOCAL if local else receiver.taint if receiver.taint is Taint.UNIFORM else Taint.UNKNOWN
-        if method in _DETACHING:
-            tags -= {"bypass"}
-        key = (method, receiver.atoms, site if args or method == "__call__" else 0)
-        return unknown(*key, taint=taint, tags=tags)._replace(thing=Method(receiver, method))
+        return _computed(
+            method, receiver, values, (method, receiver.atoms, site if args or method == "__call__" else 0)
+        )
     origin = receiver.tags if method != "module" else frozenset()
     if method in _DIFFERENTIABLE:
         origin = origin.union(*(v.tags for v in (*args, *(v for _, v in keywords))))
     return unknown("method", site, tags=(origin & ORIGIN) | (receiver.tags & _OWN))._replace(
         thing=Made(f"?.{method}", site, (receiver, *args), keywords, node)
     )
+
+
+def _computed(method: str, receiver: Value, values: tuple[Value, ...], key: tuple[object, ...]) -> Value:
+    """What a method gives that computes from its object and arguments alone."""
+    local = any(v.taint is Taint.RANK_LOCAL for v in values)
+    if method in vocabulary.EXTENTS and not receiver.tags & UNEQUAL:
+        local = False
+    tags: frozenset[str] = frozenset()
+    for value in values:
+        tags |= value.tags & DATA
+    if method in _DETACHING:
+        tags -= {"bypass"}
+    taint = Taint.RANK_LOCAL if local else receiver.taint if receiver.taint is Taint.UNIFORM else Taint.UNKNOWN
+    return unknown(*key, taint=taint, tags=tags)._replace(thing=Method(receiver, method))
 
 
 def _collect(frame: Frame, node: ast.Call) -> None:

@@ -10,6 +10,7 @@ from ddpdoctor.lint.facts.things import External, Items, Made, Namespace, Site
 from ddpdoctor.lint.facts.values import (
     DATA,
     ORIGIN,
+    UNEQUAL,
     Keywords,
     Taint,
     Value,
@@ -44,7 +45,8 @@ def cast(path: str, args: tuple[Value, ...], site: Site) -> Value:
         if isinstance(args[0].thing, Items):
             return const(len(args[0].thing.items))
         tags = (args[0].tags & DATA) | {"length"}
-        taint = Taint.RANK_LOCAL if args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+        # batches of equal samplers are equally long on all ranks, whatever is in them
+        taint = Taint.RANK_LOCAL if args[0].tags & UNEQUAL and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
         return unknown("len", args[0].atoms, taint=taint, tags=tags)
     if any(a.thing is not None for a in args):
         taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN

@@ -124,12 +124,15 @@ ORIGIN = frozenset({"ddp", "bypass"})
 #: what a model is: "wrapped", in a wrapper; "inner", the network behind one; with "maybe", on some paths only
 MODEL = frozenset({"wrapped", "inner"})
 #: why data differs between ranks
-REASONS = frozenset({"batch", "time", "shard", "own", "random", "file"})
+REASONS = frozenset({"batch", "time", "shard", "own", "random", "file", "signal"})
+#: data of which one rank can have more than another
+UNEQUAL = frozenset({"shard", "uneven"})
 #: tags of data that what is computed from it has as well
-DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file"}
+DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file", "uneven"}
 #: tags that outlive arithmetic
 STICKY = ORIGIN | REASONS | {
     "rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file", "in group", "sharded?",
+    "mask",
 }  # fmt: skip
 
 

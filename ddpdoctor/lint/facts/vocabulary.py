@@ -75,6 +75,9 @@ PURE_METHODS = frozenset({
     "topk", "sort", "keys", "values", "items", "get", "copy", "strip", "lower", "upper", "split",
 })  # fmt: skip
 
+#: those of them that ask how large a tensor is, not what is in it
+EXTENTS = frozenset({"size", "numel", "dim", "type", "keys"})
+
 #: the wall clock: never the same on two ranks
 CLOCK_CALLS = frozenset({
     "time.time", "time.perf_counter", "time.monotonic", "time.process_time", "time.time_ns",
