@@ -246,6 +246,8 @@ class Analysis:
         first = frame.yields[0]
         same = first is not None and all(v is not None and v.thing == first.thing for v in frame.yields[1:])
         value = of_thing(Listed(site, first if same else None), "generator", id(frame.function), site)
+        if frame.yields_on:
+            value = value.tagged("endless")
         return value.tagged("shard") if frame.yields_share else value
 
     def returned(self, frame: Frame) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import frameworks, spellings, vocabulary, wrapping
+from ddpdoctor.lint.facts import filling, frameworks, spellings, vocabulary, wrapping
 from ddpdoctor.lint.facts.classes import find_method, mro
 from ddpdoctor.lint.facts.frame import Frame, filled_up, left_alone
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
@@ -218,11 +218,11 @@ def instance_value(analysis: Analysis, frame: Frame, owner: Value, thing: Instan
             return so_far
     cached_key = (thing.info, thing.site, name)
     if cached_key in analysis.attributes:
-        return analysis.attributes[cached_key]
+        return filling.so_far(analysis, key, name, analysis.attributes[cached_key])
     analysis.attributes[cached_key] = None
     value = _stored(analysis, owner, thing, name)
     analysis.attributes[cached_key] = value
-    return value
+    return filling.so_far(analysis, key, name, value)
 
 
 def _whole(value: Value, key: int, name: str) -> Value:

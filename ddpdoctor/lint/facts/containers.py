@@ -11,6 +11,7 @@ from ddpdoctor.lint.facts.conditions import MOST_ELEMENTS, as_constant
 from ddpdoctor.lint.facts.events import Turn
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.loops import iterated_of
+from ddpdoctor.lint.facts.results import cast
 from ddpdoctor.lint.facts.sources import environment
 from ddpdoctor.lint.facts.text import text_of
 from ddpdoctor.lint.facts.things import Items, Listed, Made, Table
@@ -136,6 +137,9 @@ def _slice(analysis: Analysis, frame: Frame, owner: Value, node: ast.Slice) -> V
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     sharded = _shard_tags(lower, upper, step)
+    if not sharded and lower is not None and upper is not None and step is None and "rank" in lower.tags:
+        rest = shards.rest_for_one(cast("builtins.len", (owner,), analysis.site(frame, node)), upper)
+        sharded = frozenset({"shard", "block"}) if rest else sharded
     if sharded:
         return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
     return unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)

@@ -32,7 +32,15 @@ _SEEDS = {
     "torch.random.manual_seed": "torch", "torch.seed": "torch",
 }  # fmt: skip
 #: generators as objects: without a seed they take one from the system
-_MAKERS = frozenset({"random.Random", "numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"})
+_MAKERS = frozenset(
+    {
+        "random.Random",
+        "random.SystemRandom",
+        "numpy.random.default_rng",
+        "numpy.random.RandomState",
+        "numpy.random.Generator",
+    }
+)
 _METHODS = frozenset({*_RANDOM, *_NUMPY})
 #: libraries that seed on their own, or with a function of any name
 _SEEDING = ("lightning", "pytorch_lightning", "accelerate", "transformers", "composer", "mmengine", "ignite", "hydra")

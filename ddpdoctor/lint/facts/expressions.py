@@ -81,7 +81,13 @@ def _yield(analysis: Analysis, frame: Frame, node: Any) -> Value:
     from ddpdoctor.lint.facts.loops import iterated_of
 
     value = analysis.evaluate(frame, node.value) if node.value is not None else const(None)
-    frame.yields.append(iterated_of(value)[1] if isinstance(node, ast.YieldFrom) else value)
+    frame.yields_on = frame.yields_on or shards.endless(frame)
+    if isinstance(node, ast.YieldFrom):
+        over, element = iterated_of(value)
+        frame.yields.append(element)
+        frame.yields_share = frame.yields_share or ("shard" in over.tags and not frame.yields_on)
+    else:
+        frame.yields.append(value)
     frame.yields_share = frame.yields_share or shards.yields_share(frame)
     frame.out.append(Exit("yield", analysis.site(frame, node)))
     return unknown("yield", id(node))

@@ -125,6 +125,15 @@ def rebind(analysis: Analysis, frame: Frame, node: ast.expr, value: Value) -> No
             analysis.heap[(atom.key, node.attr)] = value
 
 
+def so_far(analysis: Analysis, key: int | None, name: str, value: Value | None) -> Value | None:
+    """An attribute that is made as an empty container, with what the program has put into it until now."""
+    thing = value.thing if value is not None else None
+    empty = (isinstance(thing, Table) and not thing.entries and thing.rest is None) or (
+        isinstance(thing, Items) and not thing.items)  # fmt: skip
+    filled = analysis.heap.get((key, name)) if empty and key is not None else None
+    return filled if filled is not None and isinstance(filled.thing, (Table, Items, Listed)) else value
+
+
 def element_of(owner: Value, *key: object) -> Value | None:
     """An element of a list or dict whose elements are all of one kind, under a name of its own."""
     thing = owner.thing

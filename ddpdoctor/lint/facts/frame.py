@@ -50,6 +50,8 @@ class Frame:
     yields: list[Value | None] = field(default_factory=list)
     #: what it yields is chosen by rank, one more or one less
     yields_share: bool = False
+    #: it yields in a loop without end
+    yields_on: bool = False
     #: `self.attribute` and `parameter.attribute` stores, by object key
     stores: dict[tuple[int, str], Value] = field(default_factory=dict)
     #: parameters overwritten in place by a collective

@@ -10,6 +10,7 @@ from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Turn
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.loops import iterated_of
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.sites import site_of
 from ddpdoctor.lint.facts.things import Function, Instance, Made
@@ -90,7 +91,7 @@ def _yielded_tags(facts: ModuleFacts, value: Value, thing: Instance) -> frozense
         outcome = analysis.call(Function(order, value), (), (), Frame(thing.info.module, calls=("",)), site)
     finally:
         analysis.silent -= 1
-    return outcome.value.tags & {"shard", "block"} if outcome is not None else frozenset()
+    return iterated_of(outcome.value)[0].tags & {"shard", "block"} if outcome is not None else frozenset()
 
 
 def runs_once(turn: Turn) -> bool:

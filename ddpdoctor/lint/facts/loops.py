@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddpdoctor.lint.facts import batches, filling, spellings
+from ddpdoctor.lint.facts import batches, filling, shards, spellings
 from ddpdoctor.lint.facts.assignments import assign
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.collective_table import WRAPPERS
@@ -211,7 +211,7 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
             if thing.path == "builtins.enumerate":
                 element = of_thing(Items((unknown("index", thing.site), element or unknown("item", thing.site))))
             if thing.path == "itertools.islice" and len(thing.args) > 1:
-                inner = inner.tagged("cut")
+                inner = inner.tagged("shard" if shards.strided(inner, thing.args[1:]) else "cut")
             return inner, element
         if thing.path == "builtins.zip" and thing.args:
             inner, element = iterated_of(thing.args[0])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from ddpdoctor.lint.facts import drawing, frameworks, spellings
 from ddpdoctor.lint.facts.classes import external_bases
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Function, Made, Method, Namespace, Site
 from ddpdoctor.lint.facts.values import Value, unknown
 
@@ -34,6 +36,8 @@ _DRAWS = (
     "random.choice", "random.gauss", "torch.randperm", "numpy.random.choice",
 )  # fmt: skip
 
+#: what a rank may seed its workers with beside torch's seed
+_OWN_SEED = re.compile(r"rank|process|world|time|urandom|uuid|getpid|node|local", re.IGNORECASE)
 _NOISE = ("torch.randn", "torch.rand", "torch.normal", "torch.bernoulli")
 
 
@@ -41,7 +45,10 @@ def seedings(facts: ModuleFacts) -> list[Call]:
     """Calls that seed a global generator of a rank; a launcher's own are not inherited by what it spawns."""
     started = {a.thing.info.qualname for call in facts.named(*frameworks.SPAWNING) for a in call.args[:2]
                if isinstance(a.thing, Function)}  # fmt: skip
-    return [c for c in facts.named(*SEEDERS) if not started or started & set(c.context.calls)]
+    workers = [v.thing.info for c in facts.named(spellings.LOADER)
+               if (v := c.keyword("worker_init_fn")) is not None and hands_on(v)]  # fmt: skip
+    return [c for c in facts.named(*SEEDERS) if not started or started & set(c.context.calls)
+            if c.context.function not in workers]  # fmt: skip
 
 
 def asked_for(call: Call) -> bool:
@@ -110,7 +117,20 @@ def by_framework(facts: ModuleFacts) -> bool:
 
 def seeds_elsewhere(facts: ModuleFacts) -> bool:
     """Workers or samplers are seeded by hand: `worker_init_fn` may well add the rank."""
-    return facts.mentions("worker_init_fn", "fork_rng", "get_rng_state", "set_rng_state")
+    if facts.mentions("fork_rng", "get_rng_state", "set_rng_state"):
+        return True
+    given = [v for c in facts.named(spellings.LOADER) if (v := c.keyword("worker_init_fn")) is not None]
+    return facts.mentions("worker_init_fn") and not (given and all(map(hands_on, given)))
+
+
+def hands_on(value: Value) -> bool:
+    """A `worker_init_fn` that seeds other generators from torch's, and knows of no rank."""
+    if not isinstance(value.thing, Function):
+        return False
+    nodes = walk(value.thing.info.node)
+    words = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.attr for n in nodes if isinstance(n, ast.Attribute)}
+    words |= {str(n.value) for n in nodes if isinstance(n, ast.Constant)}
+    return "initial_seed" in words and not any(_OWN_SEED.search(word) for word in words)
 
 
 def data_parallel(facts: ModuleFacts) -> bool:

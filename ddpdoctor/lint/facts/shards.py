@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts.things import Made
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts.values import WORLD, Value
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.events import Turn
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 #: cut data into parts whose sizes differ where they must
 _CUTTING = frozenset({"numpy.array_split", "torch.tensor_split", "torch.chunk", "?.tensor_split", "?.chunk"})
+
+
+_ENDLESS = frozenset({"itertools.count", "itertools.cycle"})
 
 
 def by_rank(condition: Value) -> bool:
@@ -27,6 +30,26 @@ def part_of(parts: Value, index: Value) -> bool:
     if not isinstance(thing, Made) or thing.path not in _CUTTING or "rank" not in index.tags:
         return False
     return any("world" in v.tags for v in (*thing.args, *(v for _, v in thing.keywords)))
+
+
+def strided(over: Value, bounds: tuple[Value, ...]) -> bool:
+    """`islice(lines, rank, None, world_size)` of something that comes to an end."""
+    if len(bounds) != 3 or not bounds[1].known or bounds[1].constant is not None:
+        return False
+    endless = "endless" in over.tags or (isinstance(over.thing, Made) and over.thing.path in _ENDLESS)
+    return "rank" in bounds[0].tags and "world" in bounds[2].tags and not endless
+
+
+def rest_for_one(length: Value, upper: Value) -> bool:
+    """`end = len(rows) if rank == world_size - 1 else start + part`: the last rank has the remainder as well."""
+    last = upper.at(WORLD - 1)
+    return len(upper.atoms) > 1 and last == length.atoms[0] and upper.at(0) != last
+
+
+def endless(frame: Frame) -> bool:
+    """A `yield` in a loop without end of the generator's own."""
+    own = (turn for turn in frame.loops if frame.function is not None and _inside(turn.node, frame.function.node))
+    return any(_endless(turn) for turn in own)
 
 
 def yields_share(frame: Frame) -> bool:
@@ -47,7 +70,7 @@ def _endless(turn: Turn) -> bool:
     node, thing = turn.node, turn.over.thing if turn.over is not None else None
     if isinstance(node, ast.While):
         return isinstance(node.test, ast.Constant) and bool(node.test.value)
-    return isinstance(thing, Made) and thing.path in ("itertools.count", "itertools.cycle")
+    return isinstance(thing, Made) and thing.path in _ENDLESS
 
 
 def limited(turn: Turn) -> bool:

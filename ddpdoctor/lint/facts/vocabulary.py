@@ -88,4 +88,5 @@ CLOCK_CALLS = frozenset({
 UNIQUE_CALLS = frozenset({
     "uuid.uuid4", "uuid.uuid1", "tempfile.mkdtemp", "tempfile.mkstemp", "tempfile.mktemp",
     "tempfile.TemporaryDirectory", "tempfile.NamedTemporaryFile", "secrets.token_hex", "os.getpid",
+    "secrets.randbelow", "secrets.randbits", "os.urandom",
 })  # fmt: skip

@@ -82,7 +82,8 @@ def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:
     draw = seeds.dataset_draw(facts)
     for call in facts.named(spellings.LOADER) if draw is not None else ():
         given, workers = call.keyword("generator"), call.argument(5, "num_workers")
-        works = workers is not None and workers.known and workers.constant and call.keyword("worker_init_fn") is None
+        own = call.keyword("worker_init_fn")
+        works = workers is not None and workers.known and workers.constant and (own is None or seeds.hands_on(own))
         if given is not None and isinstance(given.thing, Made) and given.thing.path == "torch.Generator" and works:
             uses.append((given.thing, call.site, "this loader seeds its workers from it"))
     for made, site, what in uses:

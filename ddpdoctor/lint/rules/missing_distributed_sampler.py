@@ -49,7 +49,7 @@ RULE = LintRule("DD103", "missing-distributed-sampler", Severity.WARNING)
 
 _SPLITS = frozenset({"shard", "rank", "local_rank", "block"})
 _SPLITTING_WORDS = (
-    "split_dataset_by_node", "DistributedSampler", "DistributedBatchSampler", "split_by_node", "IterableDataset",
+    "split_dataset_by_node", "DistributedBatchSampler", "split_by_node", "IterableDataset",
     "num_replicas", "num_shards", "shard_id", "prepare_data_loader", "setup_dataloaders", "skip_first_batches",
 )  # fmt: skip
 
@@ -61,7 +61,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         over = iteration.turn.over
         loader = loaders.loader_of(over)
-        if over is None or loader is None or loader.opaque or "prepared" in over.tags or iteration.context.no_grad:
+        if over is None or loader is None or loader.opaque or over.tags & {"prepared", "maybe"}:
+            continue
+        if iteration.context.no_grad:
             continue
         shuffle, sampler = loader.argument(2, "shuffle"), loader.argument(3, "sampler")
         plain = sampler is None and loader.argument(4, "batch_sampler") is None

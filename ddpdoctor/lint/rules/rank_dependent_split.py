@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `random_split` or `train_test_split` without a generator of its own after the global generators were seeded by
-rank.
+rank, or (as a warning) in a script that seeds none at all; and a list that is shuffled after a seed by rank and then
+cut in two.
 
 ## Why it harms
 Each rank draws another split, so what one rank validates on, the others train on: with two ranks and a 10 % split,
@@ -24,7 +25,7 @@ train, val = random_split(data, [900, 100], generator=generator)
 No automatic fix.
 
 ## When it is wrong
-When the split is made on one rank and sent to the others.
+When the split is made on one rank and sent to the others in a way that cannot be seen.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split
@@ -32,35 +33,92 @@ https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD132", "rank-dependent-split", Severity.ERROR)
 
 
+_OTHERS = "every rank draws another split and trains on what others validate on"
 _TORCH = ("torch.manual_seed", "torch.random.manual_seed")
 _SPLITS = {"torch.utils.data.random_split": (_TORCH, "generator"),
            "sklearn.model_selection.train_test_split": (("numpy.random.seed",), "random_state")}  # fmt: skip
 
 
+_SHUFFLES = {"random.shuffle": ("random.seed",), "numpy.random.shuffle": ("numpy.random.seed",)}
+
+
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Splits from a generator that was last seeded with the rank."""
+    yield from _library(facts)
+    yield from _by_hand(facts)
+
+
+def _library(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Functions that split."""
     for path, (seeders, own) in _SPLITS.items():
         for call in facts.named(path):
             generator = call.keyword(own)
             given = generator is not None and not (generator.known and generator.constant is None)
             before = [c for c in facts.named(*seeders) if c.index < call.index]
-            if given or call.opaque or call.context.some_ranks_only or not before:
+            if given or call.opaque or call.context.some_ranks_only:
+                continue
+            if not before:
+                if _never_seeded(facts, call):
+                    yield facts.finding(RULE, call.site, f"nothing is seeded, so {_OTHERS}: pass {own}= with the same "
+                                        "seed everywhere", severity=Severity.WARNING, context=call.context)  # fmt: skip
                 continue
             last = max(before, key=lambda c: c.index)
             if seeds.differs_by_rank(last) and last.args:
                 message = (
-                    "the generator was seeded with the rank, so every rank draws another split and trains on what "
-                    f"others validate on: pass {own}= with the same seed everywhere"
+                    f"the generator was seeded with the rank, so {_OTHERS}: pass {own}= with the same seed everywhere"
                 )
                 related = ((last.site, "seeded by rank here"),)
                 yield facts.finding(RULE, call.site, message, related=related, context=call.context)
+
+
+def _never_seeded(facts: ModuleFacts, call: Call) -> bool:
+    """In a program of several ranks that starts here, and mentions no seed."""
+    if not call.context.from_script or seeds.mentioned(facts) or seeds.by_framework(facts):
+        return False
+    return bool(facts.named("torch.distributed.init_process_group")) and not facts.mentions("broadcast_object_list")
+
+
+def _by_hand(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`random.shuffle(files)`, then `files[:n]` and `files[n:]`."""
+    for path, seeders in _SHUFFLES.items():
+        for call in facts.named(path):
+            name = call.node.args[0].id if call.node.args and isinstance(call.node.args[0], ast.Name) else ""
+            before = [c for c in facts.named(*seeders) if c.index < call.index]
+            if not name or not before or call.context.some_ranks_only or facts.mentions("broadcast_object_list"):
+                continue
+            last = max(before, key=lambda c: c.index)
+            own = call.args[0].tags & {"rank", "local_rank", "shard", "block", "world"}
+            if not own and last.args and seeds.differs_by_rank(last) and _cut_in_two(call, name):
+                message = f"the generator was seeded with the rank, so {_OTHERS}: shuffle with random.Random(seed)"
+                yield facts.finding(RULE, call.site, message, related=((last.site, "seeded by rank here"),),
+                                    severity=Severity.WARNING, context=call.context)  # fmt: skip
+
+
+def _cut_in_two(call: Call, name: str) -> bool:
+    """Behind the call, in its function, the list is cut at one place, and both parts are used."""
+    function = call.context.function
+    tree: ast.AST = function.node if function is not None else call.context.module.tree
+    heads: set[str] = set()
+    tails: set[str] = set()
+    for node in walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+            cut = node.slice if node.lineno > call.site.line else None
+            if isinstance(cut, ast.Slice) and cut.step is None:
+                if cut.lower is None and cut.upper is not None:
+                    heads.add(ast.unparse(cut.upper))
+                elif cut.upper is None and cut.lower is not None:
+                    tails.add(ast.unparse(cut.lower))
+    return bool(heads & tails)

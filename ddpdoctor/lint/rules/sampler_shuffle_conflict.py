@@ -1,10 +1,11 @@
 """A sampler and shuffle=True
 
 ## What it does
-Finds `DataLoader(sampler=..., shuffle=True)` where the sampler is surely not None.
+Finds `DataLoader(sampler=..., shuffle=True)` where the sampler is surely not None, a `batch_sampler` beside anything
+that it decides (`shuffle`, `sampler`, `drop_last`, a `batch_size`), and `shuffle=True` for an `IterableDataset`.
 
 ## Why it harms
-torch raises ValueError: sampler option is mutually exclusive with shuffle.
+torch raises ValueError: the options are mutually exclusive, and an iterable data set has the order that it has.
 
 ## Example
 ```python
@@ -34,25 +35,56 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.analysis import site_of
+from ddpdoctor.lint.facts.classes import external_bases
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.values import is_solid
+from ddpdoctor.lint.facts.things import Instance
+from ddpdoctor.lint.facts.values import Value, is_solid
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 
 RULE = LintRule("DD104", "sampler-shuffle-conflict", Severity.ERROR)
+_ITERABLE = "torch.utils.data.IterableDataset"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders with both."""
     for call in facts.named(spellings.LOADER):
-        sampler = call.argument(3, "sampler")
-        shuffle = call.argument(2, "shuffle")
-        if sampler is None or shuffle is None or not is_solid(sampler):
-            continue
-        if shuffle.known and shuffle.constant is True:
+        sampler, batches = call.argument(3, "sampler"), call.argument(4, "batch_sampler")
+        shuffled = _is(call.argument(2, "shuffle"), True)
+        if batches is not None and is_solid(batches):
+            other = _beside_batches(call, sampler, shuffled=shuffled)
+            if other:
+                message = f"DataLoader raises ValueError for a batch_sampler together with {other}"
+                yield facts.finding(RULE, call.site, message, context=call.context)
+        elif shuffled and sampler is not None and is_solid(sampler):
             message = "DataLoader raises ValueError for a sampler together with shuffle=True: the sampler shuffles"
             yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
+        elif shuffled and _iterable(facts, call.argument(0, "dataset")):
+            message = "DataLoader raises ValueError for an IterableDataset together with shuffle=True"
+            yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
+
+
+def _is(value: Value | None, constant: object) -> bool:
+    return value is not None and value.known and value.constant is constant
+
+
+def _beside_batches(call: Call, sampler: Value | None, *, shuffled: bool) -> str:
+    """What a loader was given that its `batch_sampler` decides, "" where that is nothing, or not known."""
+    if shuffled:
+        return "shuffle=True"
+    if sampler is not None and is_solid(sampler):
+        return "a sampler"
+    if _is(call.argument(8, "drop_last"), True):
+        return "drop_last=True"
+    size = call.argument(1, "batch_size")
+    given = size is not None and size.known and isinstance(size.constant, int) and size.constant > 1
+    return f"batch_size={size.constant}" if given and size is not None else ""
+
+
+def _iterable(facts: ModuleFacts, data: Value | None) -> bool:
+    thing = data.thing if data is not None and is_solid(data) else None
+    return isinstance(thing, Instance) and _ITERABLE in external_bases(facts.analysis, thing.info)
 
 
 def _fix(facts: ModuleFacts, call: Call) -> Fix | None:

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.values import Taint
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -48,7 +49,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         if seed.tags & {"rank", "local_rank"} or len(seed.atoms) > 1:
             reason = "depends on the rank"
-        elif "time" in seed.tags or "unique" in seed.tags:
+        elif seed.tags & {"time", "unique"} or (seed.taint is Taint.RANK_LOCAL and "random" in seed.tags):
             reason = "is different in every process"
         else:
             continue
