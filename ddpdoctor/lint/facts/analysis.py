@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from ddpdoctor.lint.facts import frameworks
 from ddpdoctor.lint.facts.events import Access, Branch, Call, Context, Iteration
 from ddpdoctor.lint.facts.expressions import EXPRESSIONS
-from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.frame import Frame, choose
 from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.project import Project
+from ddpdoctor.lint.facts.signature import bind, rank_parameters, teach
 from ddpdoctor.lint.facts.sites import site_of
 from ddpdoctor.lint.facts.statements import STATEMENTS, apply_decorators
 from ddpdoctor.lint.facts.things import Function, Instance, Listed, Site
@@ -19,7 +20,6 @@ from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
     NO_TAGS,
     NONE,
-    Atom,
     Symbol,
     Taint,
     Value,
@@ -173,12 +173,10 @@ class Analysis:
 
     def parameters(self, info: FunctionInfo) -> dict[str, Value]:
         """Every parameter unknown, but for what its use in the function proves it to be."""
-        from ddpdoctor.lint.facts.signature import rank_parameters, teach
-
         env: dict[str, Value] = {}
         arguments = info.node.args
         for index, parameter in enumerate(info.parameters):
-            if index == 0 and info.owner is not None and not _is_static(info):
+            if index == 0 and info.owner is not None and not info.is_static:
                 env[parameter.arg] = of_thing(Instance(info.owner, None), "self", id(info.owner))
             else:
                 env[parameter.arg] = unknown("parameter", id(info), parameter.arg)
@@ -195,8 +193,6 @@ class Analysis:
         frame: Frame, site: Site,
     ) -> Outcome | None:  # fmt: skip
         """The outcome of calling a function of the project; None where it is not followed."""
-        from ddpdoctor.lint.facts.signature import bind
-
         info = function.info
         too_much = self.steps > BUDGET or len(self.stack) >= DEPTH
         if info in self.stack or too_much:
@@ -252,8 +248,6 @@ class Analysis:
 
     def returned(self, frame: Frame) -> Value:
         """The value of a call, rank by rank from the returns that each rank can reach."""
-        from ddpdoctor.lint.facts.frame import choose
-
         returns = list(frame.returns)
         if frame.alive:
             returns.append((frame.mask, NONE))
@@ -280,23 +274,9 @@ class Analysis:
         return site_of(frame.module, node)
 
 
-def _is_static(info: FunctionInfo) -> bool:
-    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in info.decorators)
-
-
 def _specialises(value: Value) -> bool:
     """Whether a callee must be looked at anew for this argument."""
     return value.thing is not None or value.taint is not value.taint.UNKNOWN or bool(value.tags)
 
 
-def class_of(value: Value) -> ClassInfo | None:
-    return value.thing.info if isinstance(value.thing, Instance) else None
-
-
-def symbol_key(value: Value) -> int | None:
-    """The identity of an unknown object, for its attributes."""
-    atom: Atom = value.atoms[0]
-    return atom.key if len(value.atoms) == 1 and isinstance(atom, Symbol) else None
-
-
-__all__ = ["BUDGET", "DEPTH", "EVERY_RANK", "Analysis", "Outcome", "Root", "class_of", "per_rank", "site_of"]
+__all__ = ["BUDGET", "DEPTH", "EVERY_RANK", "Analysis", "Outcome", "Root", "per_rank", "site_of"]

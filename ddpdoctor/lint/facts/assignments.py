@@ -15,6 +15,7 @@ from ddpdoctor.lint.facts.values import (
     Value,
     asserted,
     binary,
+    symbol_key,
     unknown,
 )
 
@@ -93,8 +94,6 @@ def chosen_here(frame: Frame, node: ast.AST, value: Value) -> Value:
 
 
 def _store_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, value: Value) -> None:
-    from ddpdoctor.lint.facts.analysis import symbol_key
-
     key = symbol_key(owner)
     if key is None:
         return

@@ -34,6 +34,7 @@ from ddpdoctor.lint.facts.values import (
     const,
     of_thing,
     per_rank,
+    symbol_key,
     unknown,
 )
 
@@ -83,8 +84,6 @@ def _external_attribute(analysis: Analysis, frame: Frame, path: str, name: str, 
 
 
 def _unknown_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str) -> Value:
-    from ddpdoctor.lint.facts.analysis import symbol_key
-
     key = symbol_key(owner)
     if key is not None:
         stored = analysis.heap.get((key, name))
@@ -199,7 +198,6 @@ def _property(analysis: Analysis, frame: Frame, owner: Value, method: FunctionIn
 def instance_value(analysis: Analysis, frame: Frame, owner: Value, thing: Instance, name: str) -> Value | None:
     """`self.name`, from what the object's own methods (its `__init__` first) store."""
     from ddpdoctor.lint.facts import bases
-    from ddpdoctor.lint.facts.analysis import symbol_key
 
     key = symbol_key(owner)
     if key is not None and (key, name) in frame.stores:
@@ -237,7 +235,6 @@ def _stored(
 ) -> Value | None:  # fmt: skip
     """What the methods store; `elsewhere`: those that do not run just now."""
     from ddpdoctor.lint.facts import bases
-    from ddpdoctor.lint.facts.analysis import symbol_key
 
     values: list[Value] = []
     running = False
@@ -274,8 +271,6 @@ def _stored(
 
 def _by_rank(owner: Value, thing: Instance, name: str, values: list[Value]) -> Value | None:
     """An attribute that only some ranks change: one constant on the others."""
-    from ddpdoctor.lint.facts.analysis import symbol_key
-
     key = symbol_key(owner)
     things = [v for v in values if v.thing is not None]
     if key is None or all(len(v.atoms) == 1 for v in values) or len(things) > 1:
@@ -296,8 +291,6 @@ def _by_rank(owner: Value, thing: Instance, name: str, values: list[Value]) -> V
 
 def _stores_of(analysis: Analysis, owner: Value, thing: Instance, method: FunctionInfo) -> dict[str, Value]:
     """What one method leaves in `self`, by a silent run of it."""
-    from ddpdoctor.lint.facts.analysis import symbol_key
-
     cache_key = ("stores", thing.info, thing.site, method)
     cached = analysis.outcomes.get(cache_key)
     if cached is None:

@@ -6,12 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts import bases, collectives, external, filling, spellings, wrapping
+from ddpdoctor.lint.facts.assignments import chosen_here
+from ddpdoctor.lint.facts.attributes import attribute
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Call, Iteration, Turn
 from ddpdoctor.lint.facts.frame import Frame, decided_by, filled_up
 from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Listed, Made, Method, Site, Table
-from ddpdoctor.lint.facts.trace import Scope
-from ddpdoctor.lint.facts.values import ORIGIN, Symbol, Taint, Value, join_tags, of_thing, unknown
+from ddpdoctor.lint.facts.trace import Exit, Scope
+from ddpdoctor.lint.facts.values import ORIGIN, Symbol, Taint, Value, join_tags, of_thing, symbol_key, unknown
 from ddpdoctor.lint.record import replace
 
 if TYPE_CHECKING:
@@ -104,8 +106,6 @@ def _target(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
         return analysis.evaluate(frame, func)
     owner = analysis.evaluate(frame, func.value)
     if isinstance(owner.thing, (External, Instance, Class)) or type(owner.thing).__name__ == "LocalModule":
-        from ddpdoctor.lint.facts.attributes import attribute
-
         return attribute(analysis, frame, owner, func.attr, func)
     if owner.tags:
         wrapping.attribute(analysis, frame, owner, func.attr, func)
@@ -114,8 +114,6 @@ def _target(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
 
 
 def _stored_callable(analysis: Analysis, owner: Value, name: str) -> Value | None:
-    from ddpdoctor.lint.facts.analysis import symbol_key
-
     key = symbol_key(owner)
     value = analysis.heap.get((key, name)) if key is not None else None
     return value if value is not None and value.thing is not None else None
@@ -156,8 +154,6 @@ def follow(
         return unknown("not followed", site)
     if outcome.trace:
         frame.out.append(Scope(function.info.name, outcome.trace, site))
-    from ddpdoctor.lint.facts.assignments import chosen_here
-
     own = function.receiver.atoms[0] if function.receiver is not None else None
     for key, stored in outcome.stores.items():
         mine = isinstance(own, Symbol) and key[0] == own.key and node is not None
@@ -168,8 +164,6 @@ def follow(
     if node is not None and outcome.resets:
         _reset_arguments(frame, function, node, outcome.resets)
     if outcome.ends:
-        from ddpdoctor.lint.facts.trace import Exit
-
         frame.out.append(Exit("raise", site))
         frame.mask = 0
     return _agreed(outcome.value) if outcome.trace else outcome.value
@@ -234,9 +228,3 @@ def _call_instance(
             return follow(analysis, frame, Function(method, target), args, keywords, site, node)
     taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
     return unknown("instance call", site, taint=taint, tags=join_tags(args) & (ORIGIN | {"batch"}))
-
-
-def spawn(analysis: Analysis, frame: Frame, target: Value, args: list[Value]) -> None:
-    """A function that starts in new processes."""
-    if isinstance(target.thing, Function) and not analysis.silent:
-        analysis.run_spawned(target.thing.info, args, frame)

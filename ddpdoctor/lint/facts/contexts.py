@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ddpdoctor.lint.facts.calls import follow
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.things import Function, Instance, Made, Method
@@ -39,8 +40,6 @@ def _name(value: Value, node: ast.expr) -> str:
 def _enter_instance(
     analysis: Analysis, frame: Frame, item: ast.withitem, value: Value, thing: Instance
 ) -> Callable[[], None]:
-    from ddpdoctor.lint.facts.calls import follow
-
     site = analysis.site(frame, item.context_expr)
     first = find_method(analysis, thing.info, "__enter__")
     last = find_method(analysis, thing.info, "__exit__")

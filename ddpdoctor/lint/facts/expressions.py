@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ddpdoctor.lint.facts import conditions, containers, modules, shards
 from ddpdoctor.lint.facts.attributes import attribute
+from ddpdoctor.lint.facts.calls import call
 from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.loops import iterated_of
 from ddpdoctor.lint.facts.names import lookup
 from ddpdoctor.lint.facts.things import Function, Made
 from ddpdoctor.lint.facts.trace import Exit
@@ -63,12 +65,6 @@ def _unary(analysis: Analysis, frame: Frame, node: Any) -> Value:
     return lift(type(node.op).__name__, lambda a: +a, (value,)) if isinstance(node.op, ast.UAdd) else unknown(id(node))
 
 
-def _call(analysis: Analysis, frame: Frame, node: Any) -> Value:
-    from ddpdoctor.lint.facts.calls import call
-
-    return call(analysis, frame, node)
-
-
 def _lambda(_analysis: Analysis, frame: Frame, node: Any) -> Value:
     return of_thing(Function(modules.function(frame.module, node), None, frame.env), id(node))
 
@@ -78,8 +74,6 @@ def _inner(analysis: Analysis, frame: Frame, node: Any) -> Value:
 
 
 def _yield(analysis: Analysis, frame: Frame, node: Any) -> Value:
-    from ddpdoctor.lint.facts.loops import iterated_of
-
     value = analysis.evaluate(frame, node.value) if node.value is not None else const(None)
     frame.yields_on = frame.yields_on or shards.endless(frame)
     if isinstance(node, ast.YieldFrom):
@@ -132,7 +126,7 @@ EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Frame, Any], Value]] = {
     ast.Compare: conditions.comparison,
     ast.BoolOp: conditions.boolean,
     ast.IfExp: conditions.conditional,
-    ast.Call: _call,
+    ast.Call: call,
     ast.Tuple: containers.sequence,
     ast.List: containers.sequence,
     ast.Set: containers.sequence,

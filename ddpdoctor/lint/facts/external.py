@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts import collective_table, dice, disk, filling, spellings, wrapping
+from ddpdoctor.lint.facts.attributes import attribute
 from ddpdoctor.lint.facts.collectives import enter_collective
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.methods import method_called
@@ -79,8 +80,6 @@ def _function(
 
 def _read_by_name(analysis: Analysis, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:
     """`getattr(owner, "name")` of an object whose attributes are known, where it surely has this one."""
-    from ddpdoctor.lint.facts.attributes import attribute
-
     if path != "builtins.getattr" or len(args) < 2:
         return None
     name, thing = args[1].constant, args[0].thing

@@ -42,6 +42,10 @@ class FunctionInfo:
         return [] if isinstance(self.node, ast.Lambda) else self.node.decorator_list
 
     @property
+    def is_static(self) -> bool:
+        return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in self.decorators)
+
+    @property
     def parameters(self) -> list[ast.arg]:
         a = self.node.args
         return [*a.posonlyargs, *a.args]

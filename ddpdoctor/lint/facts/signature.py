@@ -21,11 +21,9 @@ def bind(
     analysis: Analysis, info: FunctionInfo, receiver: Value | None, args: tuple[Value, ...], keywords: Keywords
 ) -> dict[str, Value]:
     """The callee's variables at its start: arguments, then defaults, then unknowns."""
-    from ddpdoctor.lint.facts.analysis import _is_static
-
     env: dict[str, Value] = {}
     names = [p.arg for p in info.parameters]
-    values = args if receiver is None or _is_static(info) else (receiver, *args)
+    values = args if receiver is None or info.is_static else (receiver, *args)
     spread = any(name in ("*", "**") for name, _ in keywords)
     for name, value in zip(names, values, strict=False):
         env[name] = _general(value)

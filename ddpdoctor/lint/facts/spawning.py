@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts import frameworks
 from ddpdoctor.lint.facts.frame import Frame
-from ddpdoctor.lint.facts.things import Items
+from ddpdoctor.lint.facts.things import Function, Items
 from ddpdoctor.lint.facts.values import (
     RANK_NUMBERS,
     Keywords,
@@ -42,9 +42,8 @@ def _spawn(
 
 def start(analysis: Analysis, frame: Frame, target: Value, args: list[Value]) -> None:
     """A function that something outside the project calls: in new processes, or with options as its arguments."""
-    from ddpdoctor.lint.facts.calls import spawn
-
-    spawn(analysis, frame, target, args)
+    if isinstance(target.thing, Function) and not analysis.silent:
+        analysis.run_spawned(target.thing.info, args, frame)
 
 
 def _items(given: Value | None) -> list[Value]:
@@ -56,9 +55,7 @@ def _items(given: Value | None) -> list[Value]:
 
 
 def _process(analysis: Analysis, frame: Frame, keywords: Keywords) -> None:
-    from ddpdoctor.lint.facts.calls import spawn
-
     target = next((v for k, v in keywords if k == "target"), None)
     args = _items(next((v for k, v in keywords if k == "args"), None))
     if target is not None:
-        spawn(analysis, frame, target, [RANK_NUMBERS if "index" in a.tags else a for a in args])
+        start(analysis, frame, target, [RANK_NUMBERS if "index" in a.tags else a for a in args])

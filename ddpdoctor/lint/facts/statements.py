@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ddpdoctor.lint.facts import assignments, branches, frameworks, loops, modules, vocabulary
+from ddpdoctor.lint.facts.contexts import enter
 from ddpdoctor.lint.facts.frame import Frame, decided_by
 from ddpdoctor.lint.facts.things import Class, Function, Listed
 from ddpdoctor.lint.facts.trace import Alt, Exit, Node, Op
@@ -98,8 +99,6 @@ def _class(_analysis: Analysis, frame: Frame, node: Any) -> None:
 
 
 def _with(analysis: Analysis, frame: Frame, node: Any) -> None:
-    from ddpdoctor.lint.facts.contexts import enter
-
     before = frame.no_grad, frame.withs
     suffixes: list[Callable[[], None]] = []
     for item in node.items:

@@ -87,6 +87,12 @@ Keywords = tuple[tuple[str, Value], ...]
 NO_TAGS: frozenset[str] = frozenset()
 
 
+def symbol_key(value: Value) -> int | None:
+    """The identity of an unknown object, for its attributes."""
+    atom = value.atoms[0]
+    return atom.key if len(value.atoms) == 1 and isinstance(atom, Symbol) else None
+
+
 def const(value: Atom) -> Value:
     return Value((value,), Taint.UNIFORM)
 

@@ -10,7 +10,7 @@ from ddpdoctor.lint.facts.events import Access, Guard
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import External, Instance, Items, Made, Method, Site
-from ddpdoctor.lint.facts.values import FALSE, TRUE, Value, unknown
+from ddpdoctor.lint.facts.values import FALSE, TRUE, Value, symbol_key, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -43,8 +43,6 @@ def is_wrapped(value: Value | None) -> bool:
 
 def remember(analysis: Analysis, frame: Frame, args: tuple[Value, ...], node: ast.Call, site: Site) -> None:
     """Take note that this network is in a wrapper now."""
-    from ddpdoctor.lint.facts.analysis import symbol_key
-
     key = symbol_key(args[0]) if args else None
     if key is None or "wrapped" in args[0].tags:
         return
@@ -73,8 +71,6 @@ def _function_at(tree: ast.AST, line: int) -> ast.AST | None:
 
 def inner(analysis: Analysis, frame: Frame, value: Value, node: ast.expr | None) -> bool:
     """The network behind a wrapper: `ddp.module`, or the object that `DDP(...)` was called with, still in use."""
-    from ddpdoctor.lint.facts.analysis import symbol_key
-
     if "wrapped" in value.tags:
         return False
     if "inner" in value.tags:
