@@ -127,7 +127,8 @@ def _nothing(report: Report) -> str:
         return ""
     files = f"{report.files} file{'s' * (report.files != 1)}"
     if report.mattering < report.files:
-        return f"Nothing found in {files}, of which {report.mattering} mention distributed training.\n"
+        verb = "mentions" if report.mattering == 1 else "mention"
+        return f"Nothing found in {files}, of which {report.mattering} {verb} distributed training.\n"
     return f"Nothing found in {files}.\n"
 
 
