@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ddpdoctor.lint.facts import filling
 from ddpdoctor.lint.facts.frame import Frame, choose, decided_by, left_alone
-from ddpdoctor.lint.facts.things import Instance, Items, Table
+from ddpdoctor.lint.facts.parts import parts_of
+from ddpdoctor.lint.facts.things import Instance, Table
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
     WORLD,
@@ -70,14 +71,11 @@ def assign(analysis: Analysis, frame: Frame, target: ast.expr, value: Value) -> 
 
 
 def _unpack(analysis: Analysis, frame: Frame, targets: list[ast.expr], value: Value) -> None:
-    items = value.thing.items if isinstance(value.thing, Items) else None
-    constants = value.elements
+    parts = parts_of(value)
     for index, target in enumerate(targets):
         element = unknown("part", value.atoms, index, taint=_element_taint(value), tags=value.tags)
-        if items is not None and len(items) == len(targets):
-            element = items[index]
-        elif constants is not None and len(constants) == len(targets):
-            element = Value((constants[index],), Taint.UNIFORM)
+        if parts is not None and len(parts) == len(targets):
+            element = parts[index]
         assign(analysis, frame, target, element)
 
 

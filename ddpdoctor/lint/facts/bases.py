@@ -102,6 +102,11 @@ def has_fields(info: ClassInfo) -> bool:
         name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
         if name in ("dataclass", "define", "frozen", "attrs", "s", "mutable"):
             return True
+    return is_tuple(info)
+
+
+def is_tuple(info: ClassInfo) -> bool:
+    """A NamedTuple: its fields are its elements."""
     return any(_last(base) == "NamedTuple" for base in info.node.bases)
 
 

@@ -171,7 +171,8 @@ def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
         picked = picked.union(*(c.tags & REASONS | {"uneven"} for c in conditions if c.taint is Taint.RANK_LOCAL))
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     unrolled = _unrolled(analysis, frame, node, iterated)
-    values = list(unrolled.values()) if unrolled else [analysis.evaluate(frame, part) for part in parts]
+    each = _each(analysis, frame, node, iterated)
+    values = list(unrolled.values()) if unrolled else each or [analysis.evaluate(frame, part) for part in parts]
     body = tuple(frame.out)
     frame.env, frame.out, frame.loops = before_env, before_out, before_loops
     if body:
@@ -182,9 +183,28 @@ def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
     result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL if picked else taint, tags=tags | picked)
     if isinstance(node, ast.DictComp):
         return result._replace(thing=Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
+    if each:
+        return _tagged(of_thing(Items(tuple(each)), "items", id(node)), each)
     if chosen:
         result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL, tags=tags | {"shard"})
     return result._replace(thing=Listed(analysis.site(frame, node), values[0]))
+
+
+def _each(analysis: Analysis, frame: Frame, node: Any, over: Value) -> list[Value]:
+    """`[f(name) for name in ("RANK", "LOCAL_RANK")]`, element by element; empty for any other comprehension."""
+    if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) != 1 or node.generators[0].ifs:
+        return []
+    names = as_constant(over).constant
+    if not isinstance(names, tuple) or not 0 < len(names) <= 4 or analysis.steps > 6_000:
+        return []
+    if not all(isinstance(name, (str, tuple)) for name in names):
+        return []  # a number of equal things
+    values: list[Value] = []
+    for name in names:
+        analysis.steps += 1
+        assign(analysis, frame, node.generators[0].target, const(name))
+        values.append(analysis.evaluate(frame, node.elt))
+    return values
 
 
 def _unrolled(analysis: Analysis, frame: Frame, node: Any, over: Value) -> dict[str, Value]:

@@ -97,7 +97,7 @@ def _joined(analysis: Analysis, frame: Frame, node: Any) -> Value:
     """An f-string: equal on all ranks if its parts are."""
     parts = [analysis.evaluate(frame, v.value) for v in node.values if isinstance(v, ast.FormattedValue)]
     if not parts:
-        return unknown("text", id(node))
+        return const("".join(str(v.value) for v in node.values if isinstance(v, ast.Constant)))
     text = "".join(_pattern(v) for v in node.values)
     return lift(f"format {text}", lambda *a: text.format(*a), parts)._replace(tags=_text_tags(parts))
 

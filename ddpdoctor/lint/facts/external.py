@@ -13,7 +13,7 @@ from ddpdoctor.lint.facts.methods import method_called
 from ddpdoctor.lint.facts.results import CASTS, cast, made_by
 from ddpdoctor.lint.facts.sources import source_of
 from ddpdoctor.lint.facts.spawning import started
-from ddpdoctor.lint.facts.things import Class, Function, Instance, Items, LocalModule, Made, Site
+from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, LocalModule, Made, Site
 from ddpdoctor.lint.facts.trace import Exit, Op
 from ddpdoctor.lint.facts.values import (
     NONE,
@@ -28,6 +28,7 @@ from ddpdoctor.lint.facts.values import (
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
 
+_LISTING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.map"})
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 
 
@@ -67,8 +68,9 @@ def _function(
         tested = wrapping.tested(analysis, frame, path, args, node) or _read_by_name(analysis, frame, path, args, node)
         if tested is not None:
             return tested
-    if path == "builtins.dict" and (keywords or args):
-        return filling.table(args, keywords, site)
+    listed = _listed(path, args, keywords, site) if path in _LISTING else None
+    if listed is not None:
+        return listed
     started(analysis, frame, path, args, keywords)
     if path in ("mmengine.dist.get_dist_info", "mmcv.runner.get_dist_info") and not args and not keywords:
         return of_thing(Items((RANK_NUMBERS, WORLD_NUMBER)), path)
@@ -87,6 +89,21 @@ def _read_by_name(analysis: Analysis, frame: Frame, path: str, args: tuple[Value
         return None
     value = attribute(analysis, frame, args[0], name, node)
     return value if value.known or isinstance(value.thing, (Function, Instance, Class, Made)) else None
+
+
+def _listed(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site) -> Value | None:
+    """`dict(...)`, `list(items)`, and `map(int, items)` element by element."""
+    if path == "builtins.dict":
+        return filling.table(args, keywords, site) if keywords or args else None
+    thing = args[-1].thing if args else None
+    if not isinstance(thing, Items):
+        return None
+    if path != "builtins.map":
+        return args[0]._replace(thing=Items(thing.items)) if len(args) == 1 else None
+    caster = args[0].thing
+    if len(args) != 2 or not isinstance(caster, External) or caster.path not in CASTS:
+        return None
+    return of_thing(Items(tuple(cast(caster.path, (item,), site) for item in thing.items)), path, site)
 
 
 def _deepspeed(args: tuple[Value, ...], keywords: Keywords, site: Site, node: ast.Call) -> Value:

@@ -71,6 +71,8 @@ class Binding:
 
     #: the right-hand side, a def or class, or None where it is bound by a loop, `with`, `del`, unpacking, ...
     value: ast.expr | FunctionInfo | ClassInfo | None
+    #: which part of it, where it is unpacked
+    part: int | None = None
 
 
 @record(eq=False, slots=True)
@@ -232,17 +234,20 @@ def _index_top_level(module: Module) -> None:
             _bind_target(module, statement.target, None)
 
 
-def _bind_target(module: Module, target: ast.expr, value: ast.expr | None) -> None:
+def _bind_target(module: Module, target: ast.expr, value: ast.expr | None, part: int | None = None) -> None:
     if isinstance(target, ast.Name):
-        _bind(module, target.id, value)
+        _bind(module, target.id, value, part)
     elif isinstance(target, (ast.Tuple, ast.List)):
         pairs = value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
+        whole = value if part is None and not any(isinstance(e, ast.Starred) for e in target.elts) else None
         for index, element in enumerate(target.elts):
-            _bind_target(module, element, pairs[index] if pairs else None)
+            _bind_target(module, element, pairs[index] if pairs else whole, None if pairs else index)
 
 
-def _bind(module: Module, name: str, value: ast.expr | FunctionInfo | ClassInfo | None) -> None:
-    module.bindings.setdefault(name, []).append(Binding(value))
+def _bind(
+    module: Module, name: str, value: ast.expr | FunctionInfo | ClassInfo | None, part: int | None = None
+) -> None:
+    module.bindings.setdefault(name, []).append(Binding(value, part))
 
 
 def function(module: Module, node: FunctionNode | ast.Lambda, owner: ClassInfo | None = None) -> FunctionInfo:

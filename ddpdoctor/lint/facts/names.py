@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.lint.facts import collective_table, spellings, vocabulary
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import Binding, ClassInfo, FunctionInfo, Module
+from ddpdoctor.lint.facts.parts import parts_of
 from ddpdoctor.lint.facts.things import (
     Class,
     External,
@@ -107,7 +108,12 @@ def _binding(analysis: Analysis, module: Module, binding: Binding) -> Value:
         return unknown("binding", id(binding))
     analysis.silent += 1
     try:
-        return analysis.evaluate(Frame(module), value)
+        whole = analysis.evaluate(Frame(module), value)
+        if binding.part is None:
+            return whole
+        parts = parts_of(whole)
+        known = parts is not None and binding.part < len(parts)
+        return parts[binding.part] if parts is not None and known else unknown("binding", id(binding))
     finally:
         analysis.silent -= 1
 

@@ -16,6 +16,10 @@ _FILES = {
     "torch.save": (1, "f"),
     "safetensors.torch.save_file": (1, "filename"),
     "safetensors.torch.save_model": (1, "filename"),
+    "numpy.save": (0, "file"),
+    "numpy.savez": (0, "file"),
+    "numpy.savez_compressed": (0, "file"),
+    "joblib.dump": (1, "filename"),
 }
 #: calls that begin a record of the run
 _RUNS = ("wandb.init", "mlflow.start_run", "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter")
@@ -51,6 +55,11 @@ def files(facts: ModuleFacts) -> list[tuple[Call, Value, ast.expr | None]]:
             path = call.argument(position, keyword)
             if path is not None:
                 found.append((call, path, _written(call.node, position, keyword)))
+    for call in facts.named("builtins.open"):
+        mode, path = call.argument(1, "mode"), call.argument(0, "file")
+        # what is opened to append to may be meant for all of them
+        if path is not None and mode is not None and str(mode.constant).startswith(("w", "x")):
+            found.append((call, path, _written(call.node, 0, "file")))
     for call in facts.methods("save_pretrained"):
         path = call.argument(0, "save_directory")
         if path is not None and call.keyword("is_main_process") is None:

@@ -21,7 +21,8 @@ model = DDP(net.cuda(), device_ids=[local_rank])
 No automatic fix.
 
 ## When it is wrong
-`.to(dtype)` and `.to(memory_format=...)` are not reported.
+Where the network comes from a place that cannot be seen, it may be on its device already: a warning. `.to(dtype)`,
+`.to(memory_format=...)` and moves of a network that was moved before are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -31,10 +32,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table
+from ddpdoctor.lint.facts import collective_table, devices, wrapping
+from ddpdoctor.lint.facts.analysis import symbol_key
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.facts.things import Instance, Made
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -44,20 +46,20 @@ RULE = LintRule("DD161", "ddp-before-device-move", Severity.ERROR)
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Moves of a wrapped model; device_ids that is a bare number."""
     for call in facts.methods("to", "cuda"):
-        thing = call.receiver.thing if call.receiver is not None else None
-        if isinstance(thing, Made) and thing.path in collective_table.WRAPPERS and _moves(call):
-            assert call.receiver is not None
-            if "maybe" not in call.receiver.tags:
-                message = "the model is already wrapped: move it to its device before DistributedDataParallel(...)"
-                yield facts.finding(
-                    RULE, call.site, message, related=((thing.site, "wrapped here"),), context=call.context
-                )
+        made = wrapping.wrapper_of(call.receiver)
+        if made is None or made.path not in collective_table.WRAPPERS or not _moves(call):
+            continue
+        elsewhere = _was_elsewhere(facts, made)
+        if elsewhere is not None:
+            message = "the model is already wrapped: move it to its device before DistributedDataParallel(...)"
+            severity = Severity.ERROR if elsewhere else Severity.WARNING
+            related = ((made.site, "wrapped here"),)
+            yield facts.finding(RULE, call.site, message, related=related, severity=severity, context=call.context)
     for call in facts.named("torch.nn.parallel.DistributedDataParallel"):
-        devices = call.argument(1, "device_ids")
-        if devices is not None and devices.known and isinstance(devices.at(0), int):
-            yield facts.finding(
-                RULE, call.site, "device_ids must be a list: write device_ids=[...]", context=call.context
-            )
+        given = call.argument(1, "device_ids")
+        if given is not None and given.known and isinstance(given.at(0), int):
+            message = "device_ids must be a list: write device_ids=[...]"
+            yield facts.finding(RULE, call.site, message, context=call.context)
 
 
 def _moves(call: Call) -> bool:
@@ -68,5 +70,37 @@ def _moves(call: Call) -> bool:
     if target is None:
         return False
     if isinstance(target.thing, Made):
-        return target.thing.path == "torch.device"
-    return isinstance(target.constant, str) and target.constant.startswith("cuda")
+        return target.thing.path == "torch.device" and not _on_cpu(target.thing)
+    if target.known and len(target.atoms) > 1:
+        return all(isinstance(a, int) or str(a).startswith("cuda") for a in target.atoms)
+    return any(text.startswith("cuda") for text in devices.texts_of(call, 0, "device"))
+
+
+def _on_cpu(device: Made) -> bool:
+    return bool(device.args) and device.args[0].constant == "cpu"
+
+
+def _was_elsewhere(facts: ModuleFacts, made: Made) -> bool | None:
+    """Whether the network surely was on no GPU when it was wrapped; False where it is not known, None if it was."""
+    network = made.argument(0, "module")
+    if network is None or facts.mentions("set_default_device"):
+        return None
+    key = symbol_key(network)
+    # a move that changes nothing is no mistake
+    for call in facts.methods("to", "cuda"):
+        before = call.receiver is not None and key is not None and symbol_key(call.receiver) == key
+        if before or call.result.atoms == network.atoms:
+            return None
+    thing = network.thing
+    if not isinstance(thing, (Instance, Made)):
+        return False
+    made_here = isinstance(thing, Instance) or thing.path.startswith(("torch.nn.", "torchvision.models."))
+    return None if _told_a_device(thing) else made_here
+
+
+def _told_a_device(thing: Instance | Made) -> bool:
+    """The network was made where it is to be: its constructor was given a device."""
+    if any(name in ("device", "**") for name, _ in thing.keywords):
+        return True
+    given = (*thing.args, *(v for _, v in thing.keywords))
+    return any(isinstance(v.thing, Made) and v.thing.path == "torch.device" for v in given)

@@ -49,6 +49,8 @@ from ddpdoctor.lint.facts.values import Value
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
+#: methods that give back the layer itself
+_MOVES = ("to", "cuda", "half", "bfloat16", "float", "train", "eval")
 RULE = LintRule("DD162", "late-conversion", Severity.WARNING)
 
 
@@ -161,7 +163,10 @@ def _replaced(facts: ModuleFacts) -> Iterator[Finding | None]:
         statement = facts.parents.get(target)
         if target is access.node or not isinstance(statement, ast.Assign) or target not in statement.targets:
             continue
-        layer = layers.get(id(statement.value))
+        value = statement.value
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _MOVES:
+            value = value.func.value
+        layer = layers.get(id(value))
         if layer is not None and _trains_on_new(facts, layer.index):
             message = "DistributedDataParallel does not know this new layer: put it in before the model is wrapped"
             yield facts.finding(RULE, access.site, message, related=((made.site, "wrapped here"),))

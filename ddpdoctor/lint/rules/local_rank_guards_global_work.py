@@ -37,6 +37,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import launch, writes
 from ddpdoctor.lint.facts.events import Call, Guard
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.values import Symbol
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -73,6 +74,12 @@ def _guard(call: Call) -> Guard | None:
             continue
         if "rank" in guard.value.tags or "world" in guard.value.tags or "node" in guard.text.lower():
             return None
-        if "local_rank" in guard.value.tags and guard.truth[0] is guard.side:
+        if "local_rank" in guard.value.tags and _only_first(guard):
             chosen = guard
     return chosen
+
+
+def _only_first(guard: Guard) -> bool:
+    """No other rank of a node comes through; local rank 0 does, or does under one more condition."""
+    first, *others = guard.truth
+    return (first is guard.side or isinstance(first, Symbol)) and all(atom is (not guard.side) for atom in others)

@@ -38,11 +38,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table
+from ddpdoctor.lint.facts import collective_table, frameworks
 from ddpdoctor.lint.facts.divergence import place, proof
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.facts.things import Instance, Made
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -77,14 +77,16 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
     for path, names in _MAYBE.items():
         for call in facts.methods(*names):
-            if _of(call, path) and call.context.some_ranks_only and not _complement(facts, call):
+            if _of(facts, call, path) and call.context.some_ranks_only and not _complement(facts, call):
                 message = f"{call.method} gathers the model under FSDP and DeepSpeed: call it on all ranks"
                 yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
 
 
-def _of(call: Call, path: str) -> bool:
+def _of(facts: ModuleFacts, call: Call, path: str) -> bool:
     thing = call.receiver.thing if call.receiver is not None else None
-    return isinstance(thing, Made) and thing.path == path
+    if isinstance(thing, Instance):
+        return path in frameworks.bases(facts.analysis, thing.info)
+    return isinstance(thing, Made) and frameworks.kind(thing.path) == path
 
 
 def _complement(facts: ModuleFacts, call: Call) -> bool:
