@@ -33,10 +33,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import collective_table, devices, wrapping
-from ddpdoctor.lint.facts.analysis import symbol_key
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Instance, Made
+from ddpdoctor.lint.facts.values import symbol_key
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
