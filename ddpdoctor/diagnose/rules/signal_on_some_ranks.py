@@ -43,6 +43,7 @@ RULE = Rule(
     name="signal-on-some-ranks",
     requires=frozenset({Source.PAGES, Source.STACKS, Source.CODE}),
     excludes=("DD201", "DD206"),
+    lint=("DD113",),
     fixture="signal-on-some-ranks",
     specificity=60,
 )

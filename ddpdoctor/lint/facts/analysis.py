@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddpdoctor.lint.facts import frameworks
+from ddpdoctor.lint.facts import decorators, frameworks
 from ddpdoctor.lint.facts.events import Access, Branch, Call, Context, Iteration
 from ddpdoctor.lint.facts.expressions import EXPRESSIONS
 from ddpdoctor.lint.facts.frame import Frame, choose
@@ -92,6 +92,8 @@ class Analysis:
     #: frameworks' classes that a class inherits from
     bases: dict[ClassInfo, tuple[str, ...]] = field(default_factory=dict)
     stack: list[FunctionInfo] = field(default_factory=list)
+    #: what decorators of the project put in place of a function
+    wrappers: dict[FunctionInfo, Function | None] = field(default_factory=dict)
     #: what loops go through, by the key of its symbol
     elements: set[int] = field(default_factory=set)
 
@@ -116,6 +118,11 @@ class Analysis:
 
     def run_alone(self, info: FunctionInfo, closure: dict[str, Value] | None = None) -> None:
         """Simulate a function with unknown arguments."""
+        if info.decorators:
+            wrapped = decorators.run(self, info)
+            if wrapped is not None:
+                self.roots.append(Root(info.qualname, wrapped, info))
+                return
         frame = Frame(info.module, info, closure=closure, calls=(info.qualname,))
         frame.env = self.parameters(info)
         self._root(info.qualname, info, frame, info.body)
@@ -200,7 +207,7 @@ class Analysis:
         env = bind(self, info, function.receiver, args, keywords)
         key = (info, tuple(sorted((k, v) for k, v in env.items() if _specialises(v))), frame.mask,
                min(len(frame.loops), 2), frame.no_grad, bool(frame.guards), frame.handler, self.silent > 0,
-               tuple(self.dice.values()))  # fmt: skip
+               tuple(self.dice.values()), id(function.closure))  # fmt: skip
         try:
             known = self.outcomes.get(key)
         except TypeError:

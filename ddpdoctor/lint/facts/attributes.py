@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import filling, frameworks, spellings, vocabulary, wrapping
+from ddpdoctor.lint.facts import filling, frameworks, signals, spellings, vocabulary, wrapping
 from ddpdoctor.lint.facts.classes import find_method, mro
 from ddpdoctor.lint.facts.frame import Frame, filled_up, left_alone
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
@@ -199,6 +199,8 @@ def instance_value(analysis: Analysis, frame: Frame, owner: Value, thing: Instan
     """`self.name`, from what the object's own methods (its `__init__` first) store."""
     from ddpdoctor.lint.facts import bases
 
+    if any(signals.handles(method) for method in thing.info.stores.get(name, ())):
+        return signals.raised("signal", id(thing.info), name)
     key = symbol_key(owner)
     if key is not None and (key, name) in frame.stores:
         here = frame.stores[(key, name)]

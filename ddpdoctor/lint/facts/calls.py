@@ -9,6 +9,7 @@ from ddpdoctor.lint.facts import bases, collectives, external, filling, spelling
 from ddpdoctor.lint.facts.assignments import chosen_here
 from ddpdoctor.lint.facts.attributes import attribute
 from ddpdoctor.lint.facts.classes import find_method
+from ddpdoctor.lint.facts.decorators import decorated
 from ddpdoctor.lint.facts.events import Call, Iteration, Turn
 from ddpdoctor.lint.facts.frame import Frame, decided_by, filled_up
 from ddpdoctor.lint.facts.things import Class, External, Function, Instance, Items, Listed, Made, Method, Site, Table
@@ -148,7 +149,12 @@ def follow(
     analysis: Analysis, frame: Frame, function: Function, args: tuple[Value, ...], keywords: Keywords, site: Site,
     node: ast.Call | None,
 ) -> Value:  # fmt: skip
-    """Call a function of the project."""
+    """Call a function of the project, or what its decorators have put in its place."""
+    if function.info.decorators and not function.bare:
+        wrapper = decorated(analysis, function.info)
+        if wrapper is not None:
+            args = (function.receiver, *args) if function.receiver is not None else args
+            function = wrapper
     outcome = analysis.call(function, args, keywords, frame, site)
     if outcome is None:
         return unknown("not followed", site)

@@ -71,6 +71,8 @@ _C10D = {
     "recv_object_list": Collective("recv", pairwise=True),
     "batch_isend_irecv": Collective("batch_isend_irecv", pairwise=True),
 }
+#: their names
+NAMES = frozenset(_C10D)
 #: operations of torch.distributed itself, whose group is told by an argument
 PLAIN = frozenset(spec.op for spec in _C10D.values())
 #: functional collectives: the operation, whichever of its names it has, and the position of the group

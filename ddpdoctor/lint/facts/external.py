@@ -85,9 +85,12 @@ def _read_by_name(analysis: Analysis, frame: Frame, path: str, args: tuple[Value
     if path != "builtins.getattr" or len(args) < 2:
         return None
     name, thing = args[1].constant, args[0].thing
-    if not isinstance(name, str) or not isinstance(thing, (Instance, LocalModule, Class)):
+    if not isinstance(name, str) or not isinstance(thing, (Instance, LocalModule, Class, External)):
         return None
     value = attribute(analysis, frame, args[0], name, node)
+    if isinstance(thing, External):
+        sure = len(args) == 2 or thing.path in collective_table.COLLECTIVES
+        return value if sure and isinstance(value.thing, External) else None
     return value if value.known or isinstance(value.thing, (Function, Instance, Class, Made)) else None
 
 

@@ -202,6 +202,8 @@ class ModuleFacts:
         severity: Severity | None = None,
     ) -> Finding | None:
         """A finding of ranks that part, by what this file alone knows where the branch is in another."""
+        if place.file != self.module.path and item.op.site.file == self.module.path:
+            place = item.op.site
         way = self._ways.get(item.branch.site, ()) if place.file != self.module.path else ()
         return self.finding(rule, place, message, related=related, severity=severity, chain=way)
 

@@ -6,11 +6,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts import batches, collective_table, dice, disk, frameworks, vocabulary
+from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.collectives import enter_method
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.sources import FIRST, variable
 from ddpdoctor.lint.facts.spawning import SPAWNED, start
-from ddpdoctor.lint.facts.things import Instance, Items, Made, Method, Namespace, Site
+from ddpdoctor.lint.facts.things import Function, Instance, Items, Made, Method, Namespace, Site
 from ddpdoctor.lint.facts.trace import Op
 from ddpdoctor.lint.facts.values import (
     DATA,
@@ -105,6 +106,7 @@ def _made_method(
         namespace = of_thing(Namespace(site), site)
         return namespace if method == "parse_args" else of_thing(Items((namespace, unknown("rest", site))))
     if method == "__call__" and (thing.path in collective_table.WRAPPERS or thing.path in frameworks.FORWARDING):
+        _forward(analysis, frame, thing, args, keywords, site)
         tags = frozenset({"ddp"}) | frozenset(t for v in args for t in v.tags & DATA)
         local = any(v.taint is Taint.RANK_LOCAL for v in args)
         if not local and batches.trained_on(frame, args):
@@ -116,8 +118,22 @@ def _made_method(
         start(analysis, frame, args[0], [SPAWNED, *args[1:]])
     if method in ("to", "cuda", "cpu", "train", "eval", "float", "half", "double") and _is_object(thing):
         return receiver
-    del analysis, keywords, node
+    del node
     return None
+
+
+def _forward(
+    analysis: Analysis, frame: Frame, wrapper: Made, args: tuple[Value, ...], keywords: Keywords, site: Site
+) -> None:
+    """The collectives in the forward pass of a network of the project that is in a wrapper."""
+    from ddpdoctor.lint.facts.calls import follow
+
+    network = wrapper.argument(0, "module")
+    if network is None or not isinstance(network.thing, Instance):
+        return
+    method = find_method(analysis, network.thing.info, "forward")
+    if method is not None and method.module.words & collective_table.NAMES:
+        follow(analysis, frame, Function(method, network), args, keywords, site, None)
 
 
 def _is_object(thing: Made) -> bool:

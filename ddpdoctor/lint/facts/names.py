@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import collective_table, spellings, vocabulary
+from ddpdoctor.lint.facts import collective_table, signals, spellings, vocabulary
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import Binding, ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.parts import parts_of
@@ -67,7 +67,7 @@ def _global(analysis: Analysis, module: Module, name: str) -> Value | None:
     target = module.imports.get(name)
     if bindings:
         if name in module.rebound or _filled_in_elsewhere(analysis, module, bindings):
-            return unknown("global", module.path, name)
+            return signals.flag(module, name) or unknown("global", module.path, name)
         values = [_binding(analysis, module, b) for b in bindings]
         functions = [v for v in values if isinstance(v.thing, (Function, Class))]
         if len(values) == 1:

@@ -55,6 +55,8 @@ class Function:
     receiver: Value | None = None
     #: the variables of the enclosing function, shared, for closures
     closure: dict[str, Value] | None = field(default=None, compare=False)
+    #: itself, not what its decorators make of it
+    bare: bool = False
 
     @property
     def solid(self) -> bool:

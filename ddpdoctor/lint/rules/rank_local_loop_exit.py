@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `break`, `continue` and `return` in a loop with collectives (a DDP backward is one) whose condition is data of
-one rank: its batch, its loss, its clock, or what an object (an early stopper) was told of them.
+one rank: its batch, its loss, its clock, what an object (an early stopper) was told of them, or a flag that a signal
+sets.
 
 ## Why it hangs
 Another rank's data says otherwise: that rank goes round again and waits in the next collective.
@@ -49,7 +50,7 @@ from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD206", "DD207"))
+RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD206", "DD207", "DD216"))
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
