@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ddpdoctor.lint import files, registry, shares, source, suppress, taught
+from ddpdoctor.lint import files, registry, shares, source, suppress, taught, unsure
 from ddpdoctor.lint.comments import read as comments_of
 from ddpdoctor.lint.facts import modules
 from ddpdoctor.lint.facts.facts import ELSEWHERE, ModuleFacts
@@ -38,6 +38,8 @@ class Result:
     path: str
     findings: tuple[Finding, ...]
     texts: Mapping[str, str] = field(default_factory=dict)
+    #: what other files of the project have to confirm
+    unsure: tuple[Finding, ...] = ()
 
 
 @record(frozen=True, slots=True)
@@ -122,18 +124,18 @@ class Linter:
         known = registry.names()
         relative = os.path.relpath(path, self._root) if self._root else path
         silenced = ignored_here(self._settings, relative, known)
-        kept = sorted((f for f in findings if self._wanted(f) and f.code not in silenced), key=_order)
-        if decoded is None or not kept:
+        findings = [f for f in findings if f.code in self._settings.codes and f.code not in silenced]
+        open_ = tuple(f for f in findings if unsure.unsure(f))
+        kept = sorted((f for f in findings if self._wanted(f) and f not in open_), key=_order)
+        if decoded is None or not (kept or open_):
             return Result(path, tuple(kept))
         if not decoded.cells:
-            return Result(path, tuple(kept), {path: decoded.text})
+            return Result(path, tuple(kept), {path: decoded.text}, open_)
         return Result(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts_of_cells(path, decoded))
 
     def _wanted(self, finding: Finding) -> bool:
         hints = self._settings.hints
-        if finding.severity is Severity.HINT and hints is not None and finding.code not in hints:
-            return False
-        return finding.code in self._settings.codes
+        return finding.severity is not Severity.HINT or hints is None or finding.code in hints
 
 
 def _order(finding: Finding) -> tuple[str, int, int, str]:
@@ -191,7 +193,7 @@ def lint(
         results = _parallel(mattering, settings, jobs, root, told)
     else:
         results = _one_by_one(mattering, settings, root, told)
-    findings = _told_once([f for r in results for f in r.findings])
+    findings = _told_once(_with_confirmed(results))
     texts = {name: text for r in results for name, text in r.texts.items()}
     return Report(findings, texts, len(candidates), len(mattering))
 
@@ -204,6 +206,22 @@ def _one_by_one(mattering: list[Sized], settings: Settings, root: str, told: Tol
             told(len(results), len(mattering))
         results.append(linter.file(path, named=named))
     return results
+
+
+def _with_confirmed(results: list[Result]) -> list[Finding]:
+    """All findings, and what was unsure until other files confirmed it, in the order of each file."""
+    open_ = [f for r in results for f in r.unsure]
+    if not open_:
+        return [f for r in results for f in r.findings]
+    proved = {(f.code, os.path.relpath(r.file), r.line) for result in results for f in result.findings
+              for r in f.related}  # fmt: skip
+    rest = [f for f in open_ if (f.code, os.path.relpath(f.file), f.line) not in proved]
+    sure = {(f.file, _order(f)): f for f in unsure.confirmed(rest)}
+    found: list[Finding] = []
+    for result in results:
+        more = [f for (file, _), f in sure.items() if file == result.path]
+        found += sorted([*more, *result.findings], key=_order)
+    return found
 
 
 def _told_once(findings: list[Finding]) -> tuple[Finding, ...]:

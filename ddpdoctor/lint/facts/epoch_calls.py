@@ -68,6 +68,11 @@ def _mentions(facts: ModuleFacts) -> list[ast.AST]:
     return found
 
 
+def mentioned(facts: ModuleFacts) -> bool:
+    """Somebody in the files that can be seen tells some sampler."""
+    return bool(_mentions(facts))
+
+
 def _inherits(node: ast.Attribute) -> bool:
     """`super().set_epoch(epoch)` in an override."""
     return isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) and node.value.func.id == "super"

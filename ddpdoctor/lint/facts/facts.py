@@ -27,6 +27,8 @@ from ddpdoctor.model.finding import Finding, Fix, Related, Severity
 NEWEST_TORCH = (2, 13)
 #: note of a finding that is in another file, told where this one enters it
 ELSEWHERE = "it is here"
+#: note of a finding that only a project's other files can confirm
+UNSURE = "no file that this one uses does it"
 
 
 @record(eq=False)

@@ -30,7 +30,8 @@ Unsafe: it changes the order of the data, which is the point.
 ## When it is wrong
 Frameworks that call it themselves (Accelerate, Lightning, Ignite, mmengine) are known. It stays silent when a file
 that the script uses calls `set_epoch` on anything that may be this sampler; a wrapper in a file that it cannot find is
-not seen.
+not seen. A loader that a file only makes, for others to go through, is reported where no file of the project mentions
+`set_epoch` or a framework that calls it.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -42,10 +43,10 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import epoch_calls, loaders, spellings
+from ddpdoctor.lint.facts import epoch_calls, loaders, seeds, spellings
 from ddpdoctor.lint.facts.epoch_calls import Told
 from ddpdoctor.lint.facts.events import Iteration, Turn
-from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.facts import UNSURE, ModuleFacts
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Instance, Items, Listed, Made, Site, Table
 from ddpdoctor.lint.rule import LintRule
@@ -55,7 +56,28 @@ RULE = LintRule("DD101", "missing-set-epoch", Severity.WARNING)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Loaders with a shuffling sampler that go round more than once."""
+    """Loaders with a shuffling sampler that go round more than once, and those that nobody here goes through."""
+    yield from _repeated(facts)
+    yield from _handed_out(facts)
+
+
+def _handed_out(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Loaders that this file makes for others, none of which it can see: the files of the project decide."""
+    made = [c for c in facts.named(spellings.LOADER) if not c.context.loops and not c.context.no_grad]
+    given = [s for c in made if (s := loaders.sampler_of(c.result)) and s.site.file == facts.module.path]
+    if not given or seeds.by_framework(facts) or epoch_calls.mentioned(facts):
+        return
+    gone_through = {s.site for i in facts.iterations if (s := loaders.sampler_of(i.turn.over))}
+    for sampler in given:
+        if sampler.site not in gone_through and loaders.shuffles(sampler):
+            message = (
+                "this sampler is never told the epoch, so every epoch has the same order: call set_epoch in the loop"
+            )
+            yield facts.finding(RULE, sampler.site, message, related=((sampler.site, UNSURE),), severity=Severity.HINT)
+
+
+def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Loaders that go round more than once."""
     for iteration in facts.iterations:
         sampler = _sampler(iteration)
         epochs = _epochs(iteration)

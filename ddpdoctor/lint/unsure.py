@@ -1,0 +1,72 @@
+"""Impure: reads files. What one file cannot decide, by what the files of its project say.
+
+A factory makes a sampler and hands it out; whether anyone tells it the epoch stands in the files that use the factory.
+Some of them cannot be followed to: a registry, a name from a configuration, a script that is not linted. Where no file
+of the project even mentions what would make it right, the finding holds.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ddpdoctor.lint.facts.facts import UNSURE
+from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.model.finding import Finding, Severity
+
+_NOBODY = "no file of the project does it"
+#: files of a project beyond which nobody says that all of them were seen
+MOST = 300
+#: somebody tells a sampler the epoch, or a framework does
+_TELLS = re.compile(
+    rb"set_epoch|(?:from|import)\s+(?:accelerate|lightning|pytorch_lightning|mmengine|mmcv|ignite|composer|catalyst"
+    rb"|fastai|transformers|colossalai|horovod|ray|detectron2)\b"
+)
+_EPOCHS = re.compile(rb"^[ \t]*(?:for\b[^\n]*\bin\b|while\b)[^\n]*epoch", re.MULTILINE | re.IGNORECASE)
+_AROUND = frozenset({"site-packages", "dist-packages", "node_modules", "build", "dist"})
+
+
+def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The unsure findings that the other files of their projects confirm, as warnings."""
+    projects: dict[str, bool] = {}
+    for finding in findings:
+        top = _top(os.path.abspath(finding.file))  # noqa: PTH100 - as the folders that are climbed out of
+        if top not in projects:
+            projects[top] = _confirms(top)
+        if projects[top]:
+            notes = tuple(replace(r, message=_NOBODY) if r.message == UNSURE else r for r in finding.related)
+            yield replace(finding, severity=Severity.WARNING, related=notes)
+
+
+def unsure(finding: Finding) -> bool:
+    return any(note.message == UNSURE for note in finding.related)
+
+
+def _top(path: str) -> str:
+    """The folder of the project: the one that its outermost package stands in, or that of a plain file."""
+    folder = posixpath.dirname(path)
+    top = folder
+    while is_file(f"{top}/__init__.py"):
+        folder, top = top, posixpath.dirname(top)
+    return folder if posixpath.basename(top) in _AROUND else top
+
+
+def _confirms(top: str) -> bool:
+    """Somebody goes through epochs, and nobody tells a sampler which; all files were seen."""
+    epochs = False
+    for seen, path in enumerate(_files(top)):
+        raw = read_file(path) if seen < MOST else None
+        if raw is None or _TELLS.search(raw):
+            return False
+        epochs = epochs or _EPOCHS.search(raw) is not None
+    return epochs
+
+
+def _files(top: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _AROUND and not is_file(
+            f"{folder}/{f}/pyvenv.cfg"))  # fmt: skip
+        yield from (f"{folder}/{name}" for name in sorted(names) if name.endswith((".py", ".ipynb")))

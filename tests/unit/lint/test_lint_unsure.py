@@ -1,0 +1,76 @@
+"""What a file cannot decide alone is decided by the files of its project, linted or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.lint import engine
+from ddpdoctor.lint.settings import Settings
+
+FACTORY = """
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def loaders(data):
+    return {"train": DataLoader(data, sampler=DistributedSampler(data))}
+"""
+LOOP = """
+class Runner:
+    def __init__(self, parts, epochs):
+        self.parts, self.epochs = parts, epochs
+
+    def fit(self):
+        for number in range(self.epochs):
+            for x in self.parts["train"]:
+                step(x)
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    for name, text in {"__init__": "", "data": FACTORY, "loop": LOOP}.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def found(*paths: str) -> list[tuple[str, int, str]]:
+    report = engine.lint(paths, Settings(frozenset({"DD101"}), hints=frozenset()))
+    return [(f.file, f.line, f.severity.value) for f in report.findings]
+
+
+@pytest.mark.parametrize("linted", ["shop", "shop/data.py"])
+def test_a_factory_whose_project_nowhere_tells_the_epoch(shop: Path, linted: str) -> None:
+    del shop
+    assert found(linted) == [("shop/data.py", 6, "warning")]
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["for epoch in range(3):\n    loader.sampler.set_epoch(epoch)\n", "from accelerate import Accelerator\n"],
+    ids=["told", "a framework"],
+)
+def test_a_script_that_is_not_linted_tells_it(shop: Path, script: str) -> None:
+    (shop.parent / "train.py").write_text(script, encoding="utf-8")
+    assert found("shop") == []
+
+
+def test_a_project_without_epochs(shop: Path) -> None:
+    (shop / "loop.py").unlink()
+    assert found("shop") == []
+
+
+def test_a_script_that_shows_the_loop_tells_it_once(shop: Path) -> None:
+    script = "from shop.data import loaders\nfrom shop.loop import Runner\n\nRunner(loaders(range(9)), 3).fit()\n"
+    (shop.parent / "train.py").write_text(script, encoding="utf-8")
+    assert found("train.py", "shop") == [("train.py", 4, "warning")]
+
+
+def test_a_comment_that_ignores_it(shop: Path) -> None:
+    text = FACTORY.replace("(data))}", "(data))}  # ddpdoctor: ignore[DD101] one epoch")
+    (shop / "data.py").write_text(text, encoding="utf-8")
+    assert found("shop") == []
