@@ -101,7 +101,8 @@ class Linter:
         findings += [_unreadable(path, fault) for fault in decoded.faults]
         if findings or module.comments:
             comments = module.comments or comments_of(decoded.text)
-            findings = suppress.apply(findings, suppress.read(comments), path, self._settings.codes)
+            known = registry.names()
+            findings = suppress.apply(findings, suppress.read(comments), path, self._settings.codes, known)
         return self._result(path, findings, decoded)
 
     def _check(self, module: modules.Module, path: str) -> list[Finding]:

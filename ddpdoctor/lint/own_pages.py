@@ -6,7 +6,8 @@ INEFFECTIVE = """A comment for ddpdoctor that does nothing
 
 ## What it does
 Finds comments that begin with `# ddpdoctor:` and have no effect: a word that is not known, an expression that is no
-Python, or one that does not occur in the statement that the comment is about.
+Python, or one that does not occur in the statement that the comment is about, an `ignore` whose codes have no brackets
+or whose brackets have no code.
 
 ## Why it harms
 Whoever wrote the comment relies on it.
@@ -34,7 +35,8 @@ docs/lint.md, "Comments"
 UNUSED = """A comment that silences nothing
 
 ## What it does
-Finds `# ddpdoctor: ignore[...]` where there is no finding of these codes on the lines that it covers.
+Finds `# ddpdoctor: ignore[...]` and `# noqa: DD1..` where there is no finding of these codes on the lines that it
+covers, and single codes in them that silence nothing. A code is judged only where its rule was run.
 
 ## Why it harms
 It hides the next finding that comes there, which nobody has looked at.
@@ -53,8 +55,8 @@ dist.barrier()
 No automatic fix.
 
 ## When it is wrong
-Where the finding depends on `--torch-version` or on which files are there. `noqa` comments, which are for other
-linters too, are not reported.
+Where the finding depends on `--torch-version` or on which files are there. Of `noqa` comments only codes of ddpdoctor
+are reported: the others are for other linters.
 
 ## References
 docs/lint.md, "Comments"

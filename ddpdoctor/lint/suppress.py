@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from ddpdoctor.lint.comments import Comment
 from ddpdoctor.lint.record import record
@@ -12,10 +12,11 @@ from ddpdoctor.model.finding import Finding, Severity
 
 UNUSED = LintRule("DD198", "unused-suppression", Severity.WARNING)
 
-_IGNORE = re.compile(r"#\s*ddpdoctor:\s*ignore(?:\[(?P<codes>[^\]]*)\])?")
+_IGNORE = re.compile(r"#\s*ddpdoctor:\s*ignore(?!-file)(?![\w-])\s*(?P<listed>\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)
 _NOQA = re.compile(r"#\s*noqa(?::(?P<codes>\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
-_CODE = re.compile(r"[A-Za-z]+[0-9]+|[a-z]+(?:-[a-z0-9]+)+")
-_FILE = re.compile(r"#\s*ddpdoctor:\s*ignore-file")
+_CODE = re.compile(r"[A-Za-z]+[0-9]*(?:-[A-Za-z0-9]+)+|[A-Za-z]+[0-9]+")
+_FILE = re.compile(r"#\s*ddpdoctor:\s*ignore-file", re.IGNORECASE)
+_UNLISTED = re.compile(r"[\[(:]|DD\d", re.IGNORECASE)
 
 
 @record(frozen=True, slots=True)
@@ -28,11 +29,15 @@ class Suppression:
     codes: tuple[str, ...]
     #: written for this tool, so an unused one is worth a finding
     own: bool
+    #: the line below a comment that stands alone: findings that begin there are meant, too
+    below: int = 0
 
 
 def read(comments: Iterable[Comment]) -> list[Suppression]:
     """What the comments of a file silence."""
-    return [found for comment in comments for found in _of(comment.text, comment.line, comment.column)]
+    listed = list(comments)
+    alone = {comment.line for comment in listed if comment.alone}
+    return [found for comment in listed for found in _of(comment, alone)]
 
 
 def whole_file(comments: Iterable[Comment]) -> bool:
@@ -40,51 +45,87 @@ def whole_file(comments: Iterable[Comment]) -> bool:
     return any(_FILE.search(comment.text) for comment in comments)
 
 
-def _of(comment: str, line: int, column: int) -> Iterable[Suppression]:
+def problem(text: str) -> str:
+    """Why an `ignore` silences nothing, or other things than it seems to; "" if nothing is wrong with it."""
+    match = _IGNORE.search(text)
+    if match is None:
+        return ""
+    if match["listed"] is None:
+        # what follows a bare `ignore` is its reason, not a list that has lost its brackets
+        return "the codes stand in brackets: ignore[DD111]" if _UNLISTED.match(text[match.end() :]) else ""
+    return "" if _CODE.search(match["codes"]) else "there is no code in the brackets: ignore[DD111], or ignore alone"
+
+
+def _of(comment: Comment, alone: set[int]) -> Iterable[Suppression]:
     for pattern, own in ((_IGNORE, True), (_NOQA, False)):
-        match = pattern.search(comment)
-        if match is None or comment[match.end() : match.end() + 5] == "-file":
+        match = pattern.search(comment.text)
+        if match is None or (own and problem(comment.text)):
             continue
-        listed = match.group("codes")
-        codes = tuple(_CODE.findall(listed)) if listed else ()
+        codes = tuple(_CODE.findall(match["codes"] or ""))
         ours = own or any(c.upper().startswith("DD1") for c in codes)
-        yield Suppression(line, column + match.start() + 1, column + match.end() + 1, codes, ours)
+        start, end = comment.column + match.start() + 1, comment.column + len(comment.text[: match.end()].rstrip()) + 1
+        yield Suppression(comment.line, start, end, codes, ours, _below(comment, alone) if own else 0)
+
+
+def _below(comment: Comment, alone: set[int]) -> int:
+    """The first line below a comment that stands alone, and below more such comments."""
+    if not comment.alone:
+        return 0
+    line = comment.line + 1
+    while line in alone:
+        line += 1
+    return line
 
 
 def apply(
-    findings: list[Finding], suppressions: list[Suppression], file: str, selected: frozenset[str]
+    findings: list[Finding],
+    suppressions: list[Suppression],
+    file: str,
+    selected: frozenset[str],
+    known: Mapping[str, str],
 ) -> list[Finding]:
-    """Findings that stay, and one for each comment of ours that silenced nothing. `selected`: codes that were run."""
-    used: set[Suppression] = set()
+    """Findings that stay, and one for each comment of ours that silenced nothing.
+
+    `selected`: codes that were run; `known`: every code's name.
+    """
+    used: dict[Suppression, set[str]] = {}
     kept: list[Finding] = []
     for finding in findings:
         silencer = next((s for s in suppressions if silences(s, finding, (finding.line, finding.end_line))), None)
         if silencer is None:
             kept.append(finding)
         else:
-            used.add(silencer)
+            used.setdefault(silencer, set()).update((finding.code, finding.name))
+    if UNUSED.code not in selected:
+        return kept
+    # a rule that was not run cannot be said to find nothing
+    untried = {word for code, name in known.items() if code not in selected for word in (code, name)}
     for suppression in suppressions:
-        if suppression.own and suppression not in used and _was_tried(suppression, selected):
-            kept.append(_unused(suppression, file))
+        if not suppression.own:
+            continue
+        found = used.get(suppression, set())
+        unused = [c for c in suppression.codes if _is_ours(c) and not {c.upper(), c.lower()} & (found | untried)]
+        if unused or (not suppression.codes and not found):
+            kept.append(_unused(suppression, unused, file))
     return kept
 
 
+def _is_ours(code: str) -> bool:
+    """Not a code of another linter, with which `noqa` is shared."""
+    return code.upper().startswith("DD") or "-" in code
+
+
 def silences(suppression: Suppression, what: LintRule | Finding, lines: tuple[int, int]) -> bool:
-    """Whether the comment is about the rule and stands on one of the lines, first to last."""
-    if not lines[0] <= suppression.line <= max(lines):
+    """Whether the comment is about the rule and stands on one of the lines, first to last, or alone above them."""
+    if not lines[0] <= suppression.line <= max(lines) and suppression.below != lines[0]:
         return False
-    return not suppression.codes or any(c.upper() == what.code or c == what.name for c in suppression.codes)
+    return not suppression.codes or any(c.upper() == what.code or c.lower() == what.name for c in suppression.codes)
 
 
-def _was_tried(suppression: Suppression, selected: frozenset[str]) -> bool:
-    """A comment for a rule that was not run cannot be called unused."""
-    own = [c.upper() for c in suppression.codes if c.upper().startswith("DD1")]
-    return UNUSED.code in selected and all(c in selected for c in own)
-
-
-def _unused(suppression: Suppression, file: str) -> Finding:
-    what = ", ".join(suppression.codes) or "any rule"
+def _unused(suppression: Suppression, unused: Sequence[str], file: str) -> Finding:
+    what = ", ".join(unused) or "any rule"
+    told = "silences nothing" if len(unused) == len(suppression.codes) else f"does not need {what}"
     return Finding(
         UNUSED.code, UNUSED.name, UNUSED.severity, file, suppression.line, suppression.column, suppression.line,
-        suppression.end_column, f"this comment silences nothing: there is no finding of {what} here",
+        suppression.end_column, f"this comment {told}: there is no finding of {what} here",
     )  # fmt: skip

@@ -13,6 +13,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from ddpdoctor.lint import suppress
 from ddpdoctor.lint.comments import Comment
 from ddpdoctor.lint.facts.values import Taint
 from ddpdoctor.lint.record import record
@@ -60,6 +61,8 @@ def read(comments: Iterable[Comment], tree: ast.Module) -> Taught:
             continue
         word = (match.group("word") or "").lower()
         problem = _unknown(match.group("word") or "") if word not in _WORDS else ""
+        if word == "ignore":
+            problem = suppress.problem(comment.text)
         if word in _TAINTS:
             problem = _teach(comment, match.end(), tree, _TAINTS[word], taints)
         if problem:

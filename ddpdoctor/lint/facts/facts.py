@@ -186,7 +186,7 @@ class ModuleFacts:
     def _silenced_there(self, rule: LintRule, site: Site) -> bool:
         """A comment in the other file silences it."""
         module = self.analysis.reached.get(site.file)
-        if module is None or "#" not in "".join(module.lines[site.line - 1 : site.end_line]):
+        if module is None or "#" not in "".join(module.lines[max(site.line - 2, 0) : site.end_line]):
             return False
         found = comments.read(module.text)
         if suppress.whole_file(found):
