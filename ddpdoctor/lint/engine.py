@@ -114,7 +114,7 @@ class Linter:
                 continue
             for finding in entry.check(facts):
                 if finding is not None:
-                    key = (finding.code, finding.line, finding.column)
+                    key = (finding.code, *_where(finding))
                     found.setdefault(key, _shown_as(finding, module.path, path, self._here))
         if facts.analysis.too_deep:
             deep = source.Unreadable("nested too deeply to analyse in full")
@@ -223,6 +223,12 @@ def _with_confirmed(results: list[Result]) -> list[Finding]:
         more = [f for (file, _), f in sure.items() if file == result.path]
         found += sorted([*more, *result.findings], key=_order)
     return found
+
+
+def _where(finding: Finding) -> tuple[object, ...]:
+    """What makes two findings of a rule one: the line in another file that they are about, else their own place."""
+    meant = next((r for r in finding.related if r.message == ELSEWHERE), None)
+    return (finding.line, finding.column) if meant is None else (meant.file, meant.line)
 
 
 def _told_once(findings: list[Finding]) -> tuple[Finding, ...]:

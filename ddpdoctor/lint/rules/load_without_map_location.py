@@ -49,9 +49,17 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
-        if not placed and not call.context.some_ranks_only:
+        if not placed and not call.context.some_ranks_only and _in_the_job(facts, call, groups):
             message = "every rank loads onto the device that the file was saved from, mostly GPU 0: set map_location"
             yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
+
+
+def _in_the_job(facts: ModuleFacts, call: Call, groups: list[Call]) -> bool:
+    """In this file, or in another that this one comes to once it has made its group."""
+    if call.site.file == facts.module.path:
+        return True
+    root = call.context.calls[:1]
+    return any(group.index < call.index and group.context.calls[:1] == root for group in groups)
 
 
 def _fix(facts: ModuleFacts, call: Call) -> Fix | None:

@@ -104,7 +104,9 @@ def _waited_in(waits: list[Call], work: Context, index: int) -> Call | None:
     """The next collective of the same program that stands outside the branch of the work."""
     outer = {(g.site, g.side) for g in work.guards}
     for wait in waits:
-        same = wait.context.calls[:1] == work.calls[:1] and wait.index >= index
+        # what is done deeper below is rarely done at all: a model's weights that are fetched where they are missing
+        near = len(work.chain) - len(wait.context.chain) <= 2
+        same = near and wait.context.calls[:1] == work.calls[:1] and wait.index >= index
         if same and all((g.site, g.side) in outer for g in wait.context.guards):
             return wait
     return None
