@@ -202,7 +202,7 @@ class Analysis:
         """The outcome of calling a function of the project; None where it is not followed."""
         info = function.info
         too_much = self.steps > BUDGET or len(self.stack) >= DEPTH
-        if info in self.stack or too_much:
+        if info in self.stack or too_much or info.abstract:
             return None
         env = bind(self, info, function.receiver, args, keywords)
         key = (info, tuple(sorted((k, v) for k, v in env.items() if _specialises(v))), frame.mask,

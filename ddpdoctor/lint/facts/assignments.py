@@ -72,8 +72,9 @@ def assign(analysis: Analysis, frame: Frame, target: ast.expr, value: Value) -> 
 
 def _unpack(analysis: Analysis, frame: Frame, targets: list[ast.expr], value: Value) -> None:
     parts = parts_of(value)
+    tags = value.tags | {"part"} if value.taint is Taint.RANK_LOCAL else value.tags
     for index, target in enumerate(targets):
-        element = unknown("part", value.atoms, index, taint=_element_taint(value), tags=value.tags)
+        element = unknown("part", value.atoms, index, taint=_element_taint(value), tags=tags)
         if parts is not None and len(parts) == len(targets):
             element = parts[index]
         assign(analysis, frame, target, element)

@@ -53,6 +53,10 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
             if one.thing is not None and len(one.atoms) > 1 and two.known and two.constant is None:
                 present = per_rank([_exists(one, atom) for atom in one.atoms], one.tags)
                 return present if name in ("IsNot", "NotEq") else negate(present)
+            if "part" in one.tags and two.known and two.constant is None:
+                # which parts a batch has, the dataset decides, for all ranks
+                present = Value((Symbol(hash(("part", one.atoms)), Taint.UNKNOWN),), Taint.UNKNOWN)
+                return present if name in ("IsNot", "NotEq") else negate(present)
     if name in ("In", "NotIn"):
         right = as_constant(right)
         table = right.thing

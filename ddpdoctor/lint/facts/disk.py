@@ -102,10 +102,16 @@ def races(trace: Trace) -> dict[Site, Site]:
     for branch in walk.branches:
         head, atom = branch.site, branch.truth[0]
         for answer, (asked, written) in walk.found.items():
-            direct = isinstance(atom, Symbol) and atom.key == answer
-            if direct or (asked.file == head.file and head.line <= asked.line <= head.end_line):
+            # a branch's site is all of it: what is asked for in its body decides nothing about it
+            if _made_of(atom, answer) or (asked.file == head.file and asked.line == head.line):
                 found.setdefault(head, written)
     return found
+
+
+def _made_of(atom: object, answer: int) -> bool:
+    if not isinstance(atom, Symbol):
+        return False
+    return atom.key == answer or any(_made_of(part, answer) for part in atom.parts or ())
 
 
 #: steps of one walk: helpers that call helpers many times over would make it endless

@@ -46,9 +46,25 @@ class FunctionInfo:
         return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in self.decorators)
 
     @property
+    def abstract(self) -> bool:
+        """What it does, a subclass decides: it is marked so, or only says that it is not implemented."""
+        if self.owner is None:
+            return False
+        if any(isinstance(n, (ast.Name, ast.Attribute)) and _last(n) == "abstractmethod" for n in self.decorators):
+            return True
+        last = self.body[-1] if 0 < len(self.body) < 3 else None
+        raised = last.exc if isinstance(last, ast.Raise) else None
+        raised = raised.func if isinstance(raised, ast.Call) else raised
+        return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+
+    @property
     def parameters(self) -> list[ast.arg]:
         a = self.node.args
         return [*a.posonlyargs, *a.args]
+
+
+def _last(node: ast.Name | ast.Attribute) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id
 
 
 @record(eq=False, slots=True)

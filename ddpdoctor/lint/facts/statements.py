@@ -13,7 +13,7 @@ from ddpdoctor.lint.facts import assignments, branches, frameworks, loops, modul
 from ddpdoctor.lint.facts.contexts import enter
 from ddpdoctor.lint.facts.frame import Frame, decided_by
 from ddpdoctor.lint.facts.things import Class, Function, Listed
-from ddpdoctor.lint.facts.trace import Alt, Exit, Node, Op
+from ddpdoctor.lint.facts.trace import Alt, Exit, Node, Op, leaving_through
 from ddpdoctor.lint.facts.values import (
     NO_TAGS,
     Taint,
@@ -107,9 +107,16 @@ def _with(analysis: Analysis, frame: Frame, node: Any) -> None:
         if item.optional_vars is not None:
             entered = value.thing.element if isinstance(value.thing, Listed) else value
             assignments.assign(analysis, frame, item.optional_vars, entered or unknown("entered", id(item)))
+    before_out, start_mask, frame.out = frame.out, frame.mask, []
     analysis.execute(frame, node.body)
+    inner, frame.out = tuple(frame.out), []
+    # whoever returns out of the block leaves the context as well
+    alive, frame.mask = frame.mask, start_mask
     for leave in reversed(suffixes):
         leave()
+    frame.mask &= alive
+    last = tuple(frame.out)
+    frame.out = [*before_out, *leaving_through(inner, last), *last]
     frame.no_grad, frame.withs = before
 
 

@@ -31,6 +31,9 @@ def lines_of(body: list[ast.stmt]) -> tuple[int, int]:
     return body[0].lineno, body[-1].end_lineno or body[-1].lineno
 
 
+_REFUSALS = frozenset({"ValueError", "TypeError", "KeyError", "AttributeError", "LookupError", "NotImplementedError"})
+
+
 def catches_local(handler: ast.ExceptHandler) -> bool:
     """Whether it takes an exception that one rank may meet alone."""
     kinds = handler.type
@@ -38,6 +41,14 @@ def catches_local(handler: ast.ExceptHandler) -> bool:
         return True
     elements: Iterable[ast.expr] = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
     return any(_last_name(e) in LOCAL_EXCEPTIONS for e in elements)
+
+
+def about_arguments(handler: ast.ExceptHandler) -> bool:
+    """Whether it takes only what a call is refused for: whoever calls with the same is refused as well."""
+    kinds = handler.type
+    elements: Iterable[ast.expr] = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds] if kinds else []
+    names = {_last_name(e) for e in elements}
+    return bool(names) and names <= _REFUSALS
 
 
 def _last_name(node: ast.expr) -> str:

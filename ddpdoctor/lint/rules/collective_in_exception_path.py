@@ -134,7 +134,7 @@ def _blocks_of(facts: ModuleFacts, node: ast.Try) -> Iterator[list[ast.stmt]]:
 
 
 def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
-    if not _may_fail_alone(facts, node, None, ""):
+    if tries.about_arguments(handler) or not _may_fail_alone(facts, node, None, ""):
         return
     regular = {item.op.op for item, _ in _through(facts, [*node.body, *node.orelse])}
     for item, index in _through(facts, handler.body):

@@ -42,7 +42,9 @@ RULE = LintRule("DD146", "local-rank-argument", Severity.WARNING)
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Options spelled with an underscore only."""
-    if facts.torch_version < (2, 0) or "deepspeed" in facts.module.imports or "LOCAL_RANK" in facts.module.text:
+    text = facts.module.text
+    # the launcher of DeepSpeed passes it with an underscore
+    if facts.torch_version < (2, 0) or "deepspeed" in text.lower() or "LOCAL_RANK" in text or "--local-rank" in text:
         return
     for call in facts.methods("add_argument"):
         spelled = [a for a in call.node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]

@@ -72,14 +72,31 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     # without full_state_dict, and without FSDP, each rank takes what it has
     if facts.mentions("full_state_dict") and facts.mentions("fully_shard", "FullyShardedDataParallel"):
         for call in facts.named(*_STATES):
-            if call.context.some_ranks_only and not _complement(facts, call):
+            if call.context.some_ranks_only and not _complement(facts, call) and not _made_there(call):
                 message = f"{call.path.rpartition('.')[2]} gathers sharded parameters: call it on all ranks"
                 yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
+    if _replaced(facts):
+        return
     for path, names in _MAYBE.items():
         for call in facts.methods(*names):
             if _of(facts, call, path) and call.context.some_ranks_only and not _complement(facts, call):
                 message = f"{call.method} gathers the model under FSDP and DeepSpeed: call it on all ranks"
                 yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
+
+
+def _made_there(call: Call) -> bool:
+    """The model is made behind the branch, in a function that these ranks alone have called: it has all of itself."""
+    thing = call.args[0].thing if call.args else None
+    made = thing.site if isinstance(thing, (Made, Instance)) else None
+    choices = [g.site for g in call.context.guards if len(g.truth) > 1]
+    if made is None or any(site.file == made.file and made.line < site.line for site in choices):
+        return False
+    return any(s.file == made.file and s.line > made.line for s in (*call.context.chain[1:], call.site))
+
+
+def _replaced(facts: ModuleFacts) -> bool:
+    """`accelerator.get_state_dict = ...`: what gathers is taken out, the state was gathered before."""
+    return any(name == "get_state_dict" for _, name in facts.module.attribute_stores)
 
 
 def _of(facts: ModuleFacts, call: Call, path: str) -> bool:
