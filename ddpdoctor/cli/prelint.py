@@ -20,6 +20,9 @@ PATIENCE = 1.0
 #: seconds after which lint is ended
 WITHIN = 60.0
 _TICK = 0.02
+#: Not `-m ddpdoctor`: that looks for modules in the working directory first, and a training script's own `ast.py` or
+#: `select.py` would be run in place of the standard library's
+_PROGRAM = "import sys; sys.path[:] = [p for p in sys.path if p]; from ddpdoctor.cli.main import entry; entry()"
 
 
 class Prelint:
@@ -41,7 +44,7 @@ class Prelint:
             self._shown = os.path.relpath(script)
             self._output = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process; a pipe could fill up
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "ddpdoctor", "lint", "--jobs", "1", self._shown],
+                [sys.executable, "-c", _PROGRAM, "lint", "--jobs", "1", "--", self._shown],
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ddpdoctor.cli import prelint
 from ddpdoctor.repro.catalogue import load, root
 from tests.e2e.job import STARTUP, torchrun, watch
 
@@ -77,3 +78,14 @@ def test_a_clean_script_and_a_failure_of_lint_are_one_line(tmp_path: Path) -> No
     (said,) = [line for line in done.stderr.splitlines() if "--lint" in line]
     assert "--lint: failed with status 2: " in said
     assert "selct" in said
+
+
+def test_modules_beside_the_script_are_not_run_by_lint(tmp_path: Path) -> None:
+    for name in ("ast", "tokenize", "select", "json"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('run by lint')\n")
+    (tmp_path / "train.py").write_text(
+        "import torch.distributed as dist\nif dist.get_rank() == 0:\n    dist.barrier()\n"
+    )
+    watch = [sys.executable, "-c", prelint._PROGRAM, "watch", "--lint", "--", sys.executable, "train.py"]
+    done = subprocess.run(watch, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert "DD111 collective-under-rank-branch (error)" in done.stderr

@@ -1,0 +1,32 @@
+"""docs/lint.md says what the program does: its limits, options and formats."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.cli import lint_output, main
+from ddpdoctor.lint import source
+from ddpdoctor.lint.facts import analysis, compare, conditions, containers, loops, project
+
+PAGE = (Path(__file__).parents[3] / "docs" / "lint.md").read_text(encoding="utf-8")
+LIMITS = PAGE.partition("## Limits\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        source.LARGEST, project.FOLLOWED, analysis.BUDGET, loops.ENOUGH, analysis.DEPTH, compare.COMPARED,
+        conditions.MOST_ELEMENTS, containers.MOST_LEAVES,
+    ],
+)  # fmt: skip
+def test_the_limits_are_those_of_the_program(limit: int) -> None:
+    assert re.search(rf"(?<![\d,]){limit:,}(?!\d|,\d)", LIMITS)
+
+
+def test_every_option_and_format_is_described() -> None:
+    options = {o for action in main.parser_of("lint")._actions for o in action.option_strings if o.startswith("--")}
+    assert [o for o in sorted(options - {"--help"}) if o not in PAGE] == []
+    assert [f for f in lint_output.FORMATS if f"`{f}`" not in PAGE] == []
