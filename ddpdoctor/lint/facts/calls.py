@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import bases, collectives, external, filling, spellings, wrapping
+from ddpdoctor.lint.facts import bases, collectives, external, filling, sharding, spellings, wrapping
 from ddpdoctor.lint.facts.assignments import chosen_here
 from ddpdoctor.lint.facts.attributes import attribute
 from ddpdoctor.lint.facts.classes import find_method
@@ -231,6 +231,7 @@ def _call_instance(
     for name in ("__call__", "forward"):
         method = find_method(analysis, thing.info, name)
         if method is not None:
-            return follow(analysis, frame, Function(method, target), args, keywords, site, node)
+            value = follow(analysis, frame, Function(method, target), args, keywords, site, node)
+            return sharding.forward(frame, args, site) if sharding.is_sharded(analysis, target) else value
     taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
     return unknown("instance call", site, taint=taint, tags=join_tags(args) & (ORIGIN | {"batch"}))

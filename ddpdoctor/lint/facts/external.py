@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import collective_table, dice, disk, filling, spellings, wrapping
+from ddpdoctor.lint.facts import collective_table, dice, disk, filling, sharding, spellings, wrapping
 from ddpdoctor.lint.facts.attributes import attribute
 from ddpdoctor.lint.facts.collectives import enter_collective
 from ddpdoctor.lint.facts.frame import Frame
@@ -77,7 +77,8 @@ def _function(
     if path == "deepspeed.initialize":
         frame.out.append(Op("deepspeed.initialize", None, site))
         return _deepspeed(args, keywords, site, node)
-    return dice.called(analysis, frame, path, args, keywords, made_by(path, args, keywords, site, node))
+    value = sharding.made(analysis, frame, path, args, node, made_by(path, args, keywords, site, node))
+    return dice.called(analysis, frame, path, args, keywords, value)
 
 
 def _read_by_name(analysis: Analysis, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import batches, collective_table, dice, disk, frameworks, vocabulary
+from ddpdoctor.lint.facts import batches, collective_table, dice, disk, frameworks, sharding, vocabulary
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.collectives import enter_method
 from ddpdoctor.lint.facts.frame import Frame
@@ -41,6 +41,8 @@ def method_called(
     site: Site, node: ast.Call,
 ) -> Value:  # fmt: skip
     thing = receiver.thing
+    if method == "__call__" and sharding.is_sharded(analysis, receiver):
+        return sharding.forward(frame, args, site)
     if isinstance(thing, Made):
         known = _made_method(analysis, frame, method, receiver, thing, args, keywords, site, node)
         if known is not None:
@@ -54,7 +56,7 @@ def method_called(
     if found is not None or frameworks.is_first_rank(receiver, method):
         return found or FIRST
     if method == "backward" and "ddp" in receiver.tags and "no_sync" not in frame.withs:
-        frame.out.append(Op("backward (DDP)", None, site))
+        frame.out.append(Op(sharding.BACKWARD if "sharded" in receiver.tags else "backward (DDP)", None, site))
         return NONE
     values = (receiver, *args)
     if method == "append" and args and args[0].taint is Taint.RANK_LOCAL and "batch" in args[0].tags:

@@ -125,8 +125,8 @@ NONE = const(None)
 
 #: a rank in some group: another number on each rank, but not known which
 IN_GROUP = frozenset({"in group"})
-#: what a tensor was computed by: "ddp", a wrapped model; "bypass", the network behind the wrapper, called itself
-ORIGIN = frozenset({"ddp", "bypass"})
+#: what a tensor was computed by: "ddp", a wrapped model ("sharded", by FSDP); "bypass", the network behind it
+ORIGIN = frozenset({"ddp", "bypass", "sharded"})
 #: what a model is: "wrapped", in a wrapper; "inner", the network behind one; with "maybe", on some paths only
 MODEL = frozenset({"wrapped", "inner"})
 #: why data differs between ranks

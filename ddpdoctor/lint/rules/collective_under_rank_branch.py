@@ -41,13 +41,14 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import collective_table
 from ddpdoctor.lint.facts.divergence import place, proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.sharding import FORWARD
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD111", "collective-under-rank-branch", Severity.ERROR, ("DD203",))
 
-#: operations that DD117 and DD175 tell of
-_ELSEWHERE = collective_table.SAVING | {"new_group"}
+#: operations that DD117, DD164 and DD175 tell of
+_ELSEWHERE = collective_table.SAVING | {"new_group", FORWARD}
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
