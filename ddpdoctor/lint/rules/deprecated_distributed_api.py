@@ -20,7 +20,8 @@ dist.all_gather_single(output, tensor)
 ```
 
 ## Fix safety
-Safe where the new function takes the same arguments; it does not exist in the torch versions before.
+Only names are changed, where the new function takes the same arguments. Safe for those that torch has had since 2.0;
+unsafe for newer ones, which an older torch, that the program may have to run on, does not have.
 
 ## When it is wrong
 When the code must also run on an older torch: lint with `--torch-version`. Names inside `try`, behind `hasattr` or a
@@ -45,6 +46,9 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 
 RULE = LintRule("DD191", "deprecated-distributed-api", Severity.HINT)
+
+#: a name that came with this torch or before is there in every one that programs still run on
+_EVERYWHERE = (2, 0)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -133,4 +137,5 @@ def _fix(facts: ModuleFacts, node: ast.Attribute, found: Rename) -> Fix | None:
         return None
     at = site_of(facts.module, node)
     start = at.end_column - len(node.attr)
-    return Fix(Applicability.SAFE, (Edit(at.end_line, start, at.end_line, at.end_column, new.rpartition(".")[2]),))
+    applicability = Applicability.SAFE if found.since <= _EVERYWHERE else Applicability.UNSAFE
+    return Fix(applicability, (Edit(at.end_line, start, at.end_line, at.end_column, new.rpartition(".")[2]),))

@@ -169,3 +169,12 @@ def test_what_says_nothing_together_is_refused(tmp_path: Path) -> None:
         refused = lint(tmp_path, *argv, "train.py")
         assert (refused.returncode, refused.stdout) == (2, "")
         assert len(refused.stderr.strip().split("\n")) == 1
+
+
+def test_a_new_name_is_safe_only_where_every_torch_in_use_has_it(tmp_path: Path) -> None:
+    text = "import torch.distributed as dist\nx = dist.reduce_op.SUM\ndist.all_gather_into_tensor(a, b)\n"
+    (tmp_path / "train.py").write_text(text)
+    shown = lint(tmp_path, "--select", "DD191", "--diff", "train.py").stdout
+    assert "+x = dist.ReduceOp.SUM\n" in shown
+    assert "all_gather_single" not in shown
+    assert "+dist.all_gather_single(a, b)\n" in lint(tmp_path, "--select", "DD191", *FIX, "--diff", "train.py").stdout
