@@ -267,7 +267,7 @@ class Analysis:
         for more_mask, more in returns[1:]:
             if more != value:
                 value = choose(truths, value, mask, more, more_mask, ("return", id(frame.function), len(returns)))
-                value = value._replace(tags=value.tags | (frame.apart or NO_TAGS))
+                value = value.with_tags(value.tags | (frame.apart or NO_TAGS))
             mask |= more_mask
         return value
 

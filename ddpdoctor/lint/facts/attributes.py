@@ -108,7 +108,7 @@ def _unknown_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str
     result = unknown(
         "attribute", owner.atoms, name, taint=taint, tags=owner.tags & (ORIGIN | {"batch", "time", "unique"})
     )
-    return result._replace(thing=Method(owner, name))
+    return result.with_thing(Method(owner, name))
 
 
 def _is_option_holder(module: Module, owner: Value) -> bool:
@@ -182,7 +182,7 @@ def _instance_attribute(analysis: Analysis, frame: Frame, owner: Value, thing: I
         if found is not None:
             return found
     value = unknown("attribute", owner.atoms, name)
-    return value._replace(thing=Method(owner, name))
+    return value.with_thing(Method(owner, name))
 
 
 def _property(analysis: Analysis, frame: Frame, owner: Value, method: FunctionInfo, *, once: bool) -> Value:
@@ -229,7 +229,7 @@ def _whole(value: Value, key: int, name: str) -> Value:
     """An object that only some ranks have stored, where it is not known what the others have."""
     if value.thing is None or left_alone(key, name) not in value.atoms:
         return value
-    return of_thing(value.thing, key, name)._replace(tags=value.tags | {"maybe"})
+    return of_thing(value.thing, key, name).with_tags(value.tags | {"maybe"})
 
 
 def _stored(

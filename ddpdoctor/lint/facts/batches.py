@@ -54,7 +54,7 @@ def trained_on(frame: Frame, args: tuple[Value, ...]) -> bool:
 def alike(element: Value) -> Value:
     """A batch that is the same on all ranks, so no rank decides something else by it."""
     if isinstance(element.thing, Items):
-        return element._replace(thing=Items(tuple(alike(i) for i in element.thing.items)))
+        return element.with_thing(Items(tuple(alike(i) for i in element.thing.items)))
     if "batch" not in element.tags:
         return element
     return unknown("same batch", element.atoms, taint=Taint.UNKNOWN, tags=element.tags - {"batch"})

@@ -54,7 +54,7 @@ def call(analysis: Analysis, frame: Frame, node: ast.Call) -> Value:
     if isinstance(above, str):
         bases.keep(analysis, frame, result)
     elif path == spellings.SAMPLER:
-        result = result._replace(tags=result.tags | (target.tags & {"maybe"}))
+        result = result.with_tags(result.tags | (target.tags & {"maybe"}))
     elif not path:
         result = wrapping.forwarded(analysis, frame, target, node.func, result)
         if receiver is not None and isinstance(node.func, ast.Attribute):
@@ -209,14 +209,14 @@ def _construct(
             frame.stores.update(outcome.stores)
             analysis.heap.update(outcome.stores)
         base = bases.base_of(analysis, instance)
-        return instance._replace(thing=replace(instance.thing, base=base)) if base is not None else instance
+        return instance.with_thing(replace(instance.thing, base=base)) if base is not None else instance
     path = bases.inherited_constructor(analysis, thing.info)
     if path is None:
         return instance
     made = external.result(analysis, frame, path, "", None, args, keywords, site, node)
     _record(analysis, frame, Call(path, "", None, args, keywords, made, node, site, analysis.context(frame),
                                   len(analysis.calls), False))  # fmt: skip
-    return instance._replace(thing=replace(instance.thing, base=made.thing))
+    return instance.with_thing(replace(instance.thing, base=made.thing))
 
 
 def _base_names(thing: Class) -> list[str]:

@@ -57,7 +57,7 @@ def enter_collective(
         return value.tagged("ddp", "wrapped")
     if spec.returns_uniform and members is None:
         return Value((unknown("result", site, id(node)).atoms[0]._replace(taint=Taint.UNIFORM),), Taint.UNIFORM)
-    return made_by(path, args, keywords, site, node)._replace(tags=frozenset())
+    return made_by(path, args, keywords, site, node).with_tags(frozenset())
 
 
 def _synchronises_locally(keywords: Keywords) -> bool:
@@ -97,7 +97,7 @@ def overwrite(frame: Frame, argument: ast.expr) -> None:
         symbol = unknown("reduced", id(argument), taint=Taint.UNIFORM)
         before = frame.env.get(argument.id)
         tags = before.tags & ORIGIN if before is not None else frozenset()
-        frame.env[argument.id] = symbol._replace(tags=tags)
+        frame.env[argument.id] = symbol.with_tags(tags)
         if frame.function is not None and any(p.arg == argument.id for p in frame.function.parameters):
             frame.resets.add(argument.id)
 

@@ -76,7 +76,7 @@ def _known_list(items: list[Value], node: ast.AST) -> Value:
 
 def _tagged(value: Value, items: list[Value]) -> Value:
     tags = join_tags(items)
-    return value._replace(tags=value.tags | (tags - {"rank", "local_rank", "world"}))
+    return value.with_tags(value.tags | (tags - {"rank", "local_rank", "world"}))
 
 
 def dictionary(analysis: Analysis, frame: Frame, node: Any) -> Value:
@@ -182,12 +182,12 @@ def comprehension(analysis: Analysis, frame: Frame, node: Any) -> Value:
     tags = join_tags(values) & (ORIGIN | {"batch"})
     result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL if picked else taint, tags=tags | picked)
     if isinstance(node, ast.DictComp):
-        return result._replace(thing=Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
+        return result.with_thing(Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
     if each:
         return _tagged(of_thing(Items(tuple(each)), "items", id(node)), each)
     if chosen:
         result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL, tags=tags | {"shard"})
-    return result._replace(thing=Listed(analysis.site(frame, node), values[0]))
+    return result.with_thing(Listed(analysis.site(frame, node), values[0]))
 
 
 def _each(analysis: Analysis, frame: Frame, node: Any, over: Value) -> list[Value]:

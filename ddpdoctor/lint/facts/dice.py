@@ -74,7 +74,7 @@ def method(receiver: Value, name: str, args: tuple[Value, ...]) -> Value | None:
     path = thing.path if isinstance(thing, Made) else ""
     if path == "torch.Generator" and name in ("manual_seed", "seed"):
         differs = name == "seed" or bool(args and _differs(args[0]))
-        return receiver.tagged(OWN) if differs else receiver._replace(tags=receiver.tags - {OWN})
+        return receiver.tagged(OWN) if differs else receiver.with_tags(receiver.tags - {OWN})
     if path in _MAKERS and name in _METHODS and OWN in receiver.tags:
         return _drawn(Value((Symbol(hash((path, name, receiver.atoms)), Taint.RANK_LOCAL),), Taint.RANK_LOCAL))
     return None

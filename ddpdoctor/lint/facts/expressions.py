@@ -52,7 +52,7 @@ def _binary(analysis: Analysis, frame: Frame, node: Any) -> Value:
     right = analysis.evaluate(frame, node.right)
     value = binary(type(node.op).__name__, left, right)
     if isinstance(node.op, ast.Div) and isinstance(left.thing, Made) and left.thing.path == "pathlib.Path":
-        return value._replace(thing=Made("pathlib.Path", analysis.site(frame, node), (left, right)))
+        return value.with_thing(Made("pathlib.Path", analysis.site(frame, node), (left, right)))
     return value
 
 
@@ -99,7 +99,7 @@ def _joined(analysis: Analysis, frame: Frame, node: Any) -> Value:
     if not parts:
         return const("".join(str(v.value) for v in node.values if isinstance(v, ast.Constant)))
     text = "".join(_pattern(v) for v in node.values)
-    return lift(f"format {text}", lambda *a: text.format(*a), parts)._replace(tags=_text_tags(parts))
+    return lift(f"format {text}", lambda *a: text.format(*a), parts).with_tags(_text_tags(parts))
 
 
 def _pattern(node: ast.expr) -> str:

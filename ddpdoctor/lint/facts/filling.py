@@ -24,14 +24,14 @@ def put(owner: Value, index: Value, value: Value) -> Value | None:
     if isinstance(thing, Table):
         if isinstance(key, str):
             kept = tuple((k, v) for k, v in thing.entries if k != key)
-            return owner._replace(thing=Table((*kept, (key, value)), thing.complete, thing.rest))
+            return owner.with_thing(Table((*kept, (key, value)), thing.complete, thing.rest))
         # any of the entries may be the one
-        return owner._replace(thing=Table((), False, value if thing.rest is None else _either(thing.rest, value)))
+        return owner.with_thing(Table((), False, value if thing.rest is None else _either(thing.rest, value)))
     if isinstance(thing, Items):
         items = list(thing.items)
         if isinstance(key, int) and -len(items) <= key < len(items):
             items[key] = value
-            return owner._replace(thing=Items(tuple(items)))
+            return owner.with_thing(Items(tuple(items)))
         return unknown("filled", owner.atoms, index.atoms, tags=owner.tags)
     return None
 
@@ -45,7 +45,7 @@ def grown(
         return _table(receiver, thing, method, args, keywords)
     if method == "append" and len(args) == 1:
         if isinstance(thing, Items) and not frame.loops and len(thing.items) < _MOST:
-            return receiver._replace(thing=Items((*thing.items, args[0])))
+            return receiver.with_thing(Items((*thing.items, args[0])))
         if isinstance(thing, Items):
             return _listed(receiver, args[0] if not thing.items else None, site)
         if isinstance(thing, Listed) and thing.element is not None:
@@ -99,7 +99,7 @@ def _table(receiver: Value, thing: Table, method: str, args: tuple[Value, ...], 
         entries.pop(args[0].constant, None)
     else:
         entries, complete = {}, False
-    return receiver._replace(thing=Table(tuple(entries.items()), complete, rest))
+    return receiver.with_thing(Table(tuple(entries.items()), complete, rest))
 
 
 def _either(one: Value, two: Value) -> Value:
@@ -107,7 +107,7 @@ def _either(one: Value, two: Value) -> Value:
     if one == two:
         return one
     if one.thing is not None and one.thing == two.thing:
-        return two._replace(tags=one.tags | two.tags)
+        return two.with_tags(one.tags | two.tags)
     return unknown("either", one.atoms, two.atoms)
 
 
@@ -116,7 +116,7 @@ def rebind(analysis: Analysis, frame: Frame, node: ast.expr, value: Value) -> No
     if isinstance(node, ast.Name):
         before = frame.env.get(node.id)
         if before is not None:
-            frame.env[node.id] = value._replace(tags=value.tags | before.tags)
+            frame.env[node.id] = value.with_tags(value.tags | before.tags)
     elif isinstance(node, ast.Attribute):
         owner = frame.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
         atom = owner.atoms[0] if owner is not None and len(owner.atoms) == 1 else None
@@ -153,7 +153,7 @@ def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | N
         values = [v for _, v in table.entries]
         if name == "items":
             values = [of_thing(Items((const(k), v)), "item", over.atoms, k) for k, v in table.entries]
-        return over._replace(thing=Items(tuple(values))), _common(over, table, name)
+        return over.with_thing(Items(tuple(values))), _common(over, table, name)
     return over, _common(over, table, name)
 
 
@@ -173,7 +173,7 @@ def joined(one: Value, two: Value) -> Value | None:
     """A container that was filled on one way through the program, or on both in different ways."""
     a, b = one.thing, two.thing
     if isinstance(a, Table) and isinstance(b, Table):
-        return one._replace(thing=_joined_tables(a, b))
+        return one.with_thing(_joined_tables(a, b))
     for first, second, value in ((a, b, two), (b, a, one)):
         if isinstance(first, Items) and not first.items and isinstance(second, Listed):
             return value

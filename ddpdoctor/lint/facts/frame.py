@@ -148,7 +148,7 @@ def choose(
         pairs = filling.pairs(a, b)
         if pairs is not None:
             items = (choose(truths, x, a_mask, y, b_mask, (key, i), reasons) for i, (x, y) in enumerate(pairs))
-            return unknown(key, "items", tags=a.tags | b.tags)._replace(thing=Items(tuple(items)))
+            return unknown(key, "items", tags=a.tags | b.tags).with_thing(Items(tuple(items)))
         chosen = _on_some_ranks(a, a_mask, b, b_mask) or _choose_thing(a, b, key)
         tags = a.tags | b.tags
         uneven = "uneven" in tags and "filled up" not in tags
@@ -234,7 +234,7 @@ def _on_some_ranks(a: Value, a_mask: int, b: Value, b_mask: int) -> Value | None
 
 def _choose_thing(a: Value, b: Value, key: object) -> Value:
     if a.thing == b.thing:
-        return a if a.tags >= b.tags else a._replace(tags=a.tags | b.tags)
+        return a if a.tags >= b.tags else a.with_tags(a.tags | b.tags)
     for one, two in ((a, b), (b, a)):
         if one.thing is not None and two.thing is None and two.known:
             return one.tagged("maybe")

@@ -84,7 +84,7 @@ def _computed(method: str, receiver: Value, values: tuple[Value, ...], key: tupl
     if method in _DETACHING:
         tags -= {"bypass"}
     taint = Taint.RANK_LOCAL if local else receiver.taint if receiver.taint is Taint.UNIFORM else Taint.UNKNOWN
-    return unknown(*key, taint=taint, tags=tags)._replace(thing=Method(receiver, method))
+    return unknown(*key, taint=taint, tags=tags).with_thing(Method(receiver, method))
 
 
 def _collect(frame: Frame, node: ast.Call) -> None:

@@ -63,7 +63,12 @@ class Value(NamedTuple):
     @property
     def known(self) -> bool:
         """Every rank's value is a constant."""
-        return self.thing is None and not any(isinstance(a, Symbol) for a in self.atoms)
+        if self.thing is not None:
+            return False
+        for atom in self.atoms:  # noqa: SIM110 - asked hundreds of thousands of times
+            if atom.__class__ is Symbol:
+                return False
+        return True
 
     @property
     def constant(self) -> Atom:
@@ -77,7 +82,13 @@ class Value(NamedTuple):
         return constant if isinstance(constant, tuple) and not isinstance(constant, Symbol) else None
 
     def tagged(self, *tags: str) -> Value:
-        return self._replace(tags=self.tags | frozenset(tags))
+        return Value(self.atoms, self.taint, self.thing, self.tags.union(tags))
+
+    def with_tags(self, tags: frozenset[str]) -> Value:
+        return Value(self.atoms, self.taint, self.thing, tags)
+
+    def with_thing(self, thing: Any) -> Value:
+        return Value(self.atoms, self.taint, thing, self.tags)
 
 
 #: arguments that are given by name
@@ -93,27 +104,33 @@ def symbol_key(value: Value) -> int | None:
     return atom.key if len(value.atoms) == 1 and isinstance(atom, Symbol) else None
 
 
+#: a member of an enumeration costs more to look up than a whole comparison
+_UNIFORM, _UNKNOWN = Taint.UNIFORM, Taint.UNKNOWN
+
+
 def const(value: Atom) -> Value:
-    return Value((value,), Taint.UNIFORM)
+    return Value((value,), _UNIFORM)
 
 
 def per_rank(atoms: Sequence[Atom], tags: frozenset[str] = NO_TAGS) -> Value:
     """A value with one atom a rank, folded when all are equal."""
     first = atoms[0]
-    if all(a is first or (type(a) is type(first) and a == first) for a in atoms):
-        taint = first.taint if isinstance(first, Symbol) else Taint.UNIFORM
-        return Value((first,), taint, None, tags)
+    for atom in atoms:
+        if atom is not first and (atom.__class__ is not first.__class__ or atom != first):
+            break
+    else:
+        return Value((first,), first.taint if isinstance(first, Symbol) else _UNIFORM, None, tags)
     worst = max((a.taint for a in atoms if isinstance(a, Symbol)), default=Taint.UNIFORM)
     return Value(tuple(atoms), max(worst, Taint.RANK), None, tags)
 
 
-def unknown(*key: object, taint: Taint = Taint.UNKNOWN, tags: frozenset[str] = NO_TAGS) -> Value:
+def unknown(*key: object, taint: Taint = _UNKNOWN, tags: frozenset[str] = NO_TAGS) -> Value:
     return Value((Symbol(hash(key), taint),), taint, None, tags)
 
 
 def of_thing(thing: Any, *key: object) -> Value:
     """A value known to be an object; as an atom it is an opaque, true symbol."""
-    return Value((Symbol(hash(key or (thing,)), Taint.UNKNOWN),), Taint.UNKNOWN, thing)
+    return Value((Symbol(hash(key or (thing,)), _UNKNOWN),), _UNKNOWN, thing)
 
 
 RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"rank"}))

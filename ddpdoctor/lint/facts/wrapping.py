@@ -108,7 +108,7 @@ def attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, node: a
     if name != "module":
         return None
     value = unknown("module", owner.atoms, tags=frozenset({"inner"}))
-    return value._replace(thing=Method(owner, name))
+    return value.with_thing(Method(owner, name))
 
 
 def tested(analysis: Analysis, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:
