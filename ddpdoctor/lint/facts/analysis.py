@@ -169,7 +169,7 @@ class Analysis:
 
     def evaluate(self, frame: Frame, node: ast.expr) -> Value:
         """The value of an expression; calls in it are followed and recorded."""
-        evaluator = EXPRESSIONS.get(type(node))
+        evaluator = EXPRESSIONS.get(node.__class__)
         value = evaluator(self, frame, node) if evaluator is not None else unknown("expression", id(node))
         taints = frame.module.taught.taints
         return asserted(value, taints[id(node)]) if taints and id(node) in taints else value

@@ -75,11 +75,12 @@ def decided_by(frame: Frame, node: ast.AST) -> frozenset[str] | None:
     tags: frozenset[str] | None = None
     line = getattr(node, "lineno", 0)
     for guard in frame.guards[frame.entered :]:
+        atom = guard.truth[0]
+        if len(guard.truth) != 1 or not isinstance(atom, Symbol) or atom.taint is not Taint.RANK_LOCAL:
+            continue
         # a guard stays behind a branch that has left: what follows is no choice of this rank's data alone
         if guard.site.file == frame.module.path and guard.site.line <= line <= guard.site.end_line:
-            atom = guard.truth[0]
-            if len(guard.truth) == 1 and isinstance(atom, Symbol) and atom.taint is Taint.RANK_LOCAL:
-                tags = (tags or frozenset()) | guard.value.tags
+            tags = (tags or frozenset()) | guard.value.tags
     return tags
 
 
@@ -124,6 +125,8 @@ def merge_stores(
     merged = {**then, **other} if not then_mask else {**other, **then}
     for key in merged:
         a, b = then.get(key), other.get(key)
+        if a is b:
+            continue
         if a is None or b is None:
             present = a if a is not None else b
             if present is None or present.thing is not None or present.taint > Taint.UNKNOWN:
@@ -132,7 +135,7 @@ def merge_stores(
             a, b = (present, untouched) if a is not None else (untouched, present)
         elif not then_mask or not other_mask:
             continue
-        if a is not b and a != b:
+        if a != b:
             masks = (then_mask, other_mask) if then_mask and other_mask else (EVERY_RANK, EVERY_RANK)
             merged[key] = choose(truths, a, masks[0], b, masks[1], (key, "stored"), reasons)
     return merged

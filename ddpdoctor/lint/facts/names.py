@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts import collective_table, signals, spellings, vocabulary
+from ddpdoctor.lint.facts import collective_table, frameworks, signals, spellings, vocabulary
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import Binding, ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.parts import parts_of
@@ -123,6 +123,8 @@ def imported(analysis: Analysis, module: Module, target: str) -> Value:
     path = spellings.canonical(target)
     if path in collective_table.COLLECTIVES or path in vocabulary.RANK_CALLS or path.split(".")[0] in NEVER_LOCAL:
         return of_thing(External(path))
+    if frameworks.kind(path) in frameworks.METHODS:
+        return of_thing(External(path))  # also in the framework's own files: the table says what its methods do
     local = analysis.project.find(target, module)
     if local is not None:
         analysis.reached[local.path] = local

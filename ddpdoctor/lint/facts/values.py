@@ -169,17 +169,17 @@ def join_tags(values: Iterable[Value]) -> frozenset[str]:
 
 def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
     """Apply a pure function rank by rank; unknown arguments give a symbol named after the operation and them."""
-    tags = join_tags(values)
-    width = 1 if all(len(v.atoms) == 1 for v in values) else WORLD
+    width = max([len(v.atoms) for v in values])
     atoms: list[Atom] = []
     for rank in range(width):
         arguments = [v.at(rank) for v in values]
-        if any(isinstance(a, Symbol) or (v.thing is not None and len(v.atoms) == 1)
-               for a, v in zip(arguments, values, strict=True)):  # fmt: skip
-            atoms.append(_symbol(name, values, arguments))
+        for argument, value in zip(arguments, values, strict=True):
+            if argument.__class__ is Symbol or (value.thing is not None and len(value.atoms) == 1):
+                atoms.append(_symbol(name, values, arguments))
+                break
         else:
             atoms.append(_apply(name, fn, arguments))
-    return per_rank(atoms, tags)
+    return per_rank(atoms, join_tags(values))
 
 
 def _symbol(name: str, values: Sequence[Value], arguments: Sequence[Atom]) -> Symbol:
