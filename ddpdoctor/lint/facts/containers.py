@@ -136,6 +136,8 @@ def _slice(analysis: Analysis, frame: Frame, owner: Value, node: ast.Slice) -> V
     tags = owner.tags & (ORIGIN | {"batch", "shard"})
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
+    if lower is None and upper is not None and step is None:
+        tags -= {"shard"}  # cut to a size, which may be the same on all ranks
     sharded = _shard_tags(lower, upper, step)
     if not sharded and lower is not None and upper is not None and step is None and "rank" in lower.tags:
         rest = shards.rest_for_one(cast("builtins.len", (owner,), analysis.site(frame, node)), upper)

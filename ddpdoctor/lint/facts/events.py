@@ -7,6 +7,7 @@ from typing import Any
 
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
 from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.trace import Trace
 from ddpdoctor.lint.facts.values import EVERY_RANK, Atom, Value
 from ddpdoctor.lint.record import record
 
@@ -110,13 +111,15 @@ class Access:
     context: Context
 
 
-@record(frozen=True, slots=True, eq=False)
+@record(slots=True, eq=False)
 class Iteration:
     """A `for` loop that starts."""
 
     turn: Turn
     context: Context
     index: int
+    #: what it does this time, None where its body is not known by now, or stands elsewhere
+    body: Trace | None = None
 
 
 @record(frozen=True, slots=True, eq=False)

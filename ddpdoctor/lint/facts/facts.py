@@ -84,6 +84,12 @@ class ModuleFacts:
                     stack.extend(node.body)
         return found
 
+    def repeated(self, iteration: Iteration) -> list[Op]:
+        """Collectives in each turn of a loop, this time: not what another phase does in the same lines."""
+        if iteration.body is None:
+            return self.looped.get(iteration.turn.site, [])
+        return [op for op, _ in operations(iteration.body)]
+
     @cached_property
     def reached(self) -> list[Reached]:
         """Collectives with the calls, branches and loops that lead to them."""

@@ -15,8 +15,8 @@ from ddpdoctor.lint.facts.frame import Frame, merge
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.residual import rank_decided, rank_local
 from ddpdoctor.lint.facts.text import text_of
-from ddpdoctor.lint.facts.things import Function, Instance, Items, Made, Method, Table
-from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node
+from ddpdoctor.lint.facts.things import External, Function, Instance, Items, Made, Method, Table
+from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node, Trace
 from ddpdoctor.lint.facts.values import (
     MODEL,
     ORIGIN,
@@ -26,6 +26,7 @@ from ddpdoctor.lint.facts.values import (
     Symbol,
     Taint,
     Value,
+    const,
     of_thing,
     per_rank,
     truth,
@@ -54,8 +55,8 @@ def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[st
 
 def _loop(
     analysis: Analysis, frame: Frame, node: Any, turn: Turn, count: tuple[Atom, ...], start: Callable[[], None]
-) -> None:
-    """Simulate a loop's body once, with names that it carries on widened by a silent run before."""
+) -> Trace:
+    """Simulate a loop's body once, with names that it carries on widened by a silent run before; gives what it does."""
     before_env, before_mask, before_out = frame.env, frame.mask, frame.out
     before_loops, before_guards = frame.loops, frame.guards
     frame.loops = (*before_loops, turn)
@@ -85,6 +86,7 @@ def _loop(
     if body:
         frame.out.append(Loop(count, body, turn.site))
     analysis.execute(frame, node.orelse)
+    return body
 
 
 def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
@@ -111,13 +113,15 @@ def for_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
     if frame.no_grad and element is not None and batches.same_everywhere(iterated):
         element = batches.alike(element)
     turn = Turn(node, analysis.site(frame, node), iterated, text_of(node.target))
+    begun: list[Iteration] = []
     if not analysis.silent:
         index = len(analysis.calls)
         context = analysis.context(frame)
-        analysis.iterations.append(Iteration(turn, context, index))
+        begun = [Iteration(turn, context, index)]
         for other in zipped_with(over):
             more = replace(turn, over=iterated_of(other)[0])
-            analysis.iterations.append(Iteration(more, context, index))
+            begun.append(Iteration(more, context, index))
+        analysis.iterations += begun
     value = element if element is not None else unknown("element", id(node))
     if element is None:
         analysis.elements.add(value.atoms[0].key)
@@ -134,7 +138,9 @@ def for_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
             analysis.execute(frame, node.body)
         assign(analysis, frame, node.target, known[-1] if known else value)
 
-    _loop(analysis, frame, node, turn, count_of(over), start)
+    body = _loop(analysis, frame, node, turn, count_of(over), start)
+    for iteration in begun:
+        iteration.body = body
 
 
 #: objects in a list that a loop is gone through one by one
@@ -143,8 +149,8 @@ _FEW = 6
 
 def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
     """The few objects of the project that a loop goes through (callbacks, stages), where no turn leaves it."""
-    items = iterated.thing.items if isinstance(iterated.thing, Items) else ()
-    if not 0 < len(items) <= _FEW or not all(map(_is_object, items)):
+    items = iterated.thing.items if isinstance(iterated.thing, Items) else _phases(iterated)
+    if not 0 < len(items) <= _FEW or not (all(map(_is_object, items)) or _are_keys(node, items)):
         return ()
     left = (ast.Break, ast.Continue, ast.Return, ast.Raise)
     if len(items) > 1 and any(isinstance(n, left) for s in node.body for n in walk(s)):
@@ -152,12 +158,27 @@ def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
     return items
 
 
+def _phases(iterated: Value) -> tuple[Value, ...]:
+    """The elements of `("train", "val")`."""
+    constant = iterated.constant if iterated.known else ()
+    return tuple(map(const, constant)) if isinstance(constant, tuple) and len(constant) <= _FEW else ()
+
+
+def _are_keys(node: Any, items: tuple[Value, ...]) -> bool:
+    """Names, by which the body takes something out of a table: each turn goes to another entry."""
+    if not isinstance(node.target, ast.Name) or not all(i.known and isinstance(i.constant, str) for i in items):
+        return False
+    return any(isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Name) and n.slice.id == node.target.id
+               for s in node.body for n in walk(s))  # fmt: skip
+
+
 def _is_object(value: Value) -> bool:
     """An object that is worth a turn of its own, by itself or beside its key."""
     thing = value.thing
     if isinstance(thing, Items) and len(thing.items) == 2 and thing.items[0].known:
         thing = thing.items[1].thing
-    return isinstance(thing, (Instance, Function)) or (isinstance(thing, Made) and thing.path in WRAPPERS)
+    made = isinstance(thing, Made) and (thing.path in WRAPPERS or thing.path == spellings.LOADER)
+    return made or isinstance(thing, (Instance, Function, External))
 
 
 def _own_elements(analysis: Analysis, frame: Frame, node: Any, iterated: Value) -> Value | None:

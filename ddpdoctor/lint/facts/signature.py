@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import FunctionInfo
 from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.things import Items, Table
+from ddpdoctor.lint.facts.things import Items, Made, Namespace, Table
 from ddpdoctor.lint.facts.values import RANK_NUMBERS, Symbol, Value, asserted, of_thing, unknown
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def bind(
             env[name] = _general(value)
         elif name not in ("*", "**"):
             extra.append((name, _general(value)))
+    env.update(_options(analysis, info, keywords, allowed - env.keys()))
     _defaults(analysis, info, env, spread=spread)
     arguments = info.node.args
     if arguments.vararg is not None:
@@ -42,6 +43,21 @@ def bind(
         env[arguments.kwarg.arg] = of_thing(Table(tuple(extra), not spread), "kwargs", id(info))
     teach(info, env)
     return env
+
+
+def _options(
+    analysis: Analysis, info: FunctionInfo, keywords: Keywords, wanted: set[str]
+) -> dict[str, Value]:  # fmt: skip
+    """`main(**vars(args))`: every parameter is the option of its name."""
+    from ddpdoctor.lint.facts.attributes import attribute
+
+    made = next((v.thing for name, v in keywords if name == "**"), None)
+    if not isinstance(made, Made) or made.path != "builtins.vars" or not made.args:
+        return {}
+    owner = made.args[0]
+    if not isinstance(owner.thing, Namespace):
+        return {}
+    return {name: attribute(analysis, Frame(info.module), owner, name, info.node) for name in sorted(wanted)}
 
 
 def teach(info: FunctionInfo, env: dict[str, Value]) -> None:

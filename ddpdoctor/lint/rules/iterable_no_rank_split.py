@@ -78,7 +78,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         words = _words_of(facts, thing, method)
         if "get_worker_info" not in words or any(_RANKED.search(w) or _RANDOM.search(w) for w in words - _KNOWN):
             continue
-        ops = [op for op in facts.looped.get(iteration.turn.site, []) if op.op.startswith("backward")]
+        ops = [op for op in facts.repeated(iteration) if op.op.startswith("backward")]
         if ops:
             message = (
                 f"{thing.info.name} shares its data out between workers only, so every rank reads all of it: take "

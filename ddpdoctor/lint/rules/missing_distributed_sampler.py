@@ -69,7 +69,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         plain = sampler is None and loader.argument(4, "batch_sampler") is None
         if not plain or shuffle is None or shuffle.constant is not True or _split(facts, loader.argument(0, "dataset")):
             continue
-        ops = [op for op in facts.looped.get(iteration.turn.site, []) if _backward(op)]
+        ops = [op for op in facts.repeated(iteration) if _backward(op)]
         if ops:
             message = "every rank goes through all of this data: give the loader a DistributedSampler"
             related = ((ops[0].site, "gradients are averaged over ranks here"),)

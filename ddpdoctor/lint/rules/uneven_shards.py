@@ -56,7 +56,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         joined = any("join" in name.lower() for name in iteration.context.withs)
         if over is None or joined or shards.limited(iteration.turn) or not _sharded(facts, over):
             continue
-        ops = facts.looped.get(iteration.turn.site, [])
+        ops = facts.repeated(iteration)
         if not ops:
             continue
         message = (

@@ -65,7 +65,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         sampler = _sampler(loader)
         if sampler is None or _knows_ranks(facts, sampler, loader):
             continue
-        ops = [op for op in facts.looped.get(iteration.turn.site, []) if op.op == "backward (DDP)"]
+        ops = [op for op in facts.repeated(iteration) if op.op == "backward (DDP)"]
         if ops:
             name = sampler.path.rpartition(".")[2]
             message = f"{name} knows nothing of ranks: each rank draws a whole epoch from all of this data"

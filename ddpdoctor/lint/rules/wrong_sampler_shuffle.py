@@ -73,7 +73,7 @@ def _unshuffled_training(facts: ModuleFacts, iteration: Iteration, sampler: Made
     if shuffle is None or not shuffle.known or shuffle.constant is not False:
         return False
     outer = [t for t in iteration.context.loops if t.node is not iteration.turn.node and not loaders.runs_once(t)]
-    return bool(outer) and any(op.op.startswith("backward") for op in facts.looped.get(iteration.turn.site, []))
+    return bool(outer) and any(op.op.startswith("backward") for op in facts.repeated(iteration))
 
 
 def _fix(facts: ModuleFacts, sampler: Made) -> Fix | None:
