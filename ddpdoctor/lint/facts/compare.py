@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -18,14 +19,19 @@ from ddpdoctor.lint.facts.values import WORLD
 COMPARED = 400
 
 
-def divergences(trace: Trace) -> list[Divergence]:
-    """Everything provable about a function's trace, in source order of the branches to blame."""
+def divergences(trace: Trace, parts: Callable[[Alt], bool] = lambda branch: True) -> list[Divergence]:
+    """Everything provable about a function's trace, in source order of the branches to blame.
+
+    `parts`: whether a branch on data of each rank is worth trying, which costs a look at the whole trace.
+    """
     if not operations(trace):
         return []
     found = _by_rank(trace)
-    for branch in _branches(trace):
-        if rank_local(branch.truth) and (exits((branch,)) or operations((branch,))):
-            found.extend(_by_choice(trace, branch))
+    branches = _branches(trace)
+    ranks = range(WORLD if _differs(trace, branches) else 1)
+    for branch in branches:
+        if rank_local(branch.truth) and (exits((branch,)) or operations((branch,))) and parts(branch):
+            found.extend(_by_choice(trace, branch, ranks))
     unique: dict[Site, Divergence] = {}
     for item in sorted(found, key=lambda d: (d.branch.site, d.op.site)):
         unique.setdefault(item.branch.site, item)
@@ -83,9 +89,16 @@ def _loops(trace: Trace) -> list[Loop]:
     return found
 
 
-def _by_choice(trace: Trace, branch: Alt) -> list[Divergence]:
+def _differs(trace: Trace, branches: list[Alt]) -> bool:
+    """Whether anything in it is another thing on another rank."""
+    if any(len(branch.truth) > 1 for branch in branches) or _uneven_loops(trace):
+        return True
+    return any(op.members is not None for op, _ in operations(trace))
+
+
+def _by_choice(trace: Trace, branch: Alt, ranks: range) -> list[Divergence]:
     builder = Builder()
-    for rank in range(WORLD):
+    for rank in ranks:
         one = builder.build(trace, rank, rank, (branch, True))
         one_left = builder.left
         two = builder.build(trace, rank, rank, (branch, False))

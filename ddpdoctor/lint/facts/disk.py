@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.things import Made, Site
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Mark, Op, Scope, Trace
-from ddpdoctor.lint.facts.values import Symbol, Taint, Value
+from ddpdoctor.lint.facts.values import REASONS, Symbol, Taint, Value
 
 Keywords = tuple[tuple[str, Value], ...]
 
@@ -92,6 +92,13 @@ def _written(frame: Frame, paths: Iterable[Value], by: str, site: Site) -> None:
     for path in paths:
         if not path.known or isinstance(path.atoms[0], str):
             frame.out.append(Mark("written", _name(path), what, site))
+
+
+def decides(branch: Alt) -> bool:
+    """Whether a branch is on nothing but a file that all ranks ask for."""
+    atom = branch.truth[0]
+    asks = len(branch.truth) == 1 and isinstance(atom, Symbol) and atom.taint is Taint.FILES
+    return asks and not branch.tags & (REASONS - {"file"}) and "own-file" not in branch.tags
 
 
 def races(trace: Trace) -> dict[Site, Site]:

@@ -62,10 +62,14 @@ class ModuleFacts:
         found: list[tuple[str, Divergence]] = []
         for root in self.analysis.roots:
             try:
-                found.extend((root.name, d) for d in divergences(root.trace))
+                found.extend((root.name, d) for d in divergences(root.trace, self._parts))
             except RecursionError:
                 self.analysis.too_deep = True
         return _unbalanced(found)
+
+    def _parts(self, branch: Alt) -> bool:
+        """A file that nobody writes meanwhile is there for all ranks or for none."""
+        return not disk.decides(branch) or branch.site in self.races
 
     @cached_property
     def looped(self) -> dict[Site, list[Op]]:
