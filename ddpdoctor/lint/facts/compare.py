@@ -19,7 +19,7 @@ from ddpdoctor.lint.facts.values import WORLD
 COMPARED = 400
 
 
-def divergences(trace: Trace, parts: Callable[[Alt], bool] = lambda branch: True) -> list[Divergence]:
+def divergences(trace: Trace, parts: Callable[[Alt], bool] = lambda _: True) -> list[Divergence]:
     """Everything provable about a function's trace, in source order of the branches to blame.
 
     `parts`: whether a branch on data of each rank is worth trying, which costs a look at the whole trace.
