@@ -125,6 +125,8 @@ class Module:
     comments: list[Comment] = field(default_factory=list)
     #: loop -> (names that its body assigns, whether it stores attributes); filled in as it is asked for
     assigned: dict[ast.AST, tuple[set[str], bool]] = field(default_factory=dict)
+    #: names of functions that handle signals; None until somebody asks
+    handlers: set[str] | None = None
     taught: Taught = taught.NOTHING
 
     def of(self, kind: type[N]) -> list[N]:

@@ -31,7 +31,9 @@ def raised(*key: object) -> Value:
 
 
 def _handlers(module: Module) -> set[str]:
-    found: set[str] = set()
+    if module.handlers is not None:
+        return module.handlers
+    found = module.handlers = set()
     for node in module.of(ast.Call):
         if len(node.args) == 2 and _is_signal(module, node.func):
             handler = node.args[1]
