@@ -88,6 +88,8 @@ class Analysis:
     too_deep: bool = False
     outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
     globals_: dict[tuple[str, str], Value | None] = field(default_factory=dict)
+    #: what functions store in names of their file; None where that is not one thing on all ranks
+    rebound: dict[tuple[str, str], Value | None] = field(default_factory=dict)
     attributes: dict[tuple[object, ...], Value | None] = field(default_factory=dict)
     #: frameworks' classes that a class inherits from
     bases: dict[ClassInfo, tuple[str, ...]] = field(default_factory=dict)

@@ -52,6 +52,8 @@ def assign(analysis: Analysis, frame: Frame, target: ast.expr, value: Value) -> 
         value = asserted(value, taints[id(target)])
     if isinstance(target, ast.Name):
         frame.env[target.id] = value
+        if frame.function is not None and target.id in frame.function.outer:
+            _store_global(analysis, frame, target.id, value)
     elif isinstance(target, ast.Starred):
         assign(analysis, frame, target.value, unknown("starred", id(target)))
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -68,6 +70,15 @@ def assign(analysis: Analysis, frame: Frame, target: ast.expr, value: Value) -> 
             apart = decided_by(frame, target) if more else None
             filled = filling.uneven(filled, apart) if apart is not None else filled
             filling.rebind(analysis, frame, target.value, filled)
+
+
+def _store_global(analysis: Analysis, frame: Frame, name: str, value: Value) -> None:
+    """`global RANK; RANK = dist.get_rank()`: what others read, as long as nothing else is stored there."""
+    key = (frame.module.path, name)
+    known = analysis.rebound.get(key, value)
+    worth = value.thing is not None or (value.known and len(value.atoms) > 1)
+    same = known == value and worth and frame.mask == EVERY_RANK
+    analysis.rebound[key] = value if same else None
 
 
 def _unpack(analysis: Analysis, frame: Frame, targets: list[ast.expr], value: Value) -> None:

@@ -11,10 +11,15 @@ from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.things import Function, Instance, Made, Method
 from ddpdoctor.lint.facts.trace import Exit, Scope
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts.values import Value, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
+
+
+#: gradients are not shared in this block, or they are: `with model.no_sync() if ... else nullcontext():`
+MAYBE_UNSHARED = "no_sync, or not"
+UNKNOWN = unknown("context")
 
 
 def enter(analysis: Analysis, frame: Frame, item: ast.withitem, value: Value) -> Callable[[], None]:
@@ -29,6 +34,9 @@ def enter(analysis: Analysis, frame: Frame, item: ast.withitem, value: Value) ->
 
 
 def _name(value: Value, node: ast.expr) -> str:
+    if isinstance(node, ast.IfExp):
+        one_of = {_name(UNKNOWN, node.body), _name(UNKNOWN, node.orelse)}
+        return MAYBE_UNSHARED if "no_sync" in one_of else ""
     if isinstance(value.thing, Made):
         return value.thing.path.rpartition(".")[2]
     if isinstance(value.thing, Method):

@@ -11,12 +11,15 @@ _TESTING = frozenset({"pytest", "unittest"})
 _VARIABLES = ('"RANK"', "'RANK'", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
 
 
+_ONE_NODE = ("localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1")
+
+
 def one_node_only(facts: ModuleFacts) -> bool:
     """The script is written for a single machine, where the local rank is the rank."""
-    text = facts.module.text
     if any(path.partition(".")[0] in _TESTING for path in facts.module.imports.values()):
         return True
-    if any(word in text for word in ("localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1")):
+    others = (m.text for m in facts.analysis.reached.values() if "init_process_group" in m.words)
+    if any(word in text for text in (facts.module.text, *others) for word in _ONE_NODE):
         return True
     groups = facts.named("torch.distributed.init_process_group")
     ranks = [call.argument(3, "rank") for call in groups]

@@ -56,7 +56,7 @@ def module_name(analysis: Analysis, module: Module, name: str) -> Value:
 def global_value(analysis: Analysis, module: Module, name: str) -> Value | None:
     """The value bound at the top level (or imported), None where the module has no such name."""
     key = (module.path, name)
-    if key not in analysis.globals_:
+    if key not in analysis.globals_ or key in analysis.rebound:
         analysis.globals_[key] = unknown("global", *key)
         analysis.globals_[key] = _global(analysis, module, name)
     return analysis.globals_[key]
@@ -66,6 +66,9 @@ def _global(analysis: Analysis, module: Module, name: str) -> Value | None:
     bindings = module.bindings.get(name)
     target = module.imports.get(name)
     if bindings:
+        stored = analysis.rebound.get((module.path, name))
+        if stored is not None and _stand_ins(bindings):
+            return stored
         if name in module.rebound or _filled_in_elsewhere(analysis, module, bindings):
             return signals.flag(module, name) or unknown("global", module.path, name)
         values = [_binding(analysis, module, b) for b in bindings]
@@ -88,6 +91,11 @@ def _global(analysis: Analysis, module: Module, name: str) -> Value | None:
         if path in collective_table.COLLECTIVES:
             return of_thing(External(path))
     return None
+
+
+def _stand_ins(bindings: list[Binding]) -> bool:
+    """`RANK = 0` and the like, until a function stores what it is."""
+    return all(isinstance(b.value, (ast.Constant, ast.UnaryOp)) for b in bindings)
 
 
 def _filled_in_elsewhere(analysis: Analysis, module: Module, bindings: list[Binding]) -> bool:

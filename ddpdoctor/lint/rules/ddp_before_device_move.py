@@ -30,6 +30,7 @@ https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedData
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import collective_table, devices, wrapping
@@ -83,7 +84,7 @@ def _on_cpu(device: Made) -> bool:
 def _was_elsewhere(facts: ModuleFacts, made: Made) -> bool | None:
     """Whether the network surely was on no GPU when it was wrapped; False where it is not known, None if it was."""
     network = made.argument(0, "module")
-    if network is None or facts.mentions("set_default_device"):
+    if network is None or facts.mentions("set_default_device", "set_default_tensor_type") or _made_under_device(facts):
         return None
     key = symbol_key(network)
     # a move that changes nothing is no mistake
@@ -96,6 +97,13 @@ def _was_elsewhere(facts: ModuleFacts, made: Made) -> bool | None:
         return False
     made_here = isinstance(thing, Instance) or thing.path.startswith(("torch.nn.", "torchvision.models."))
     return None if _told_a_device(thing) else made_here
+
+
+def _made_under_device(facts: ModuleFacts) -> bool:
+    """`with torch.device("cuda"):` stands somewhere: what is made there, is made on it."""
+    items = (item.context_expr for node in facts.module.of(ast.With) for item in node.items)
+    return any(isinstance(e, ast.Name) or (isinstance(e, ast.Call) and getattr(e.func, "attr", "") == "device")
+               for e in items)  # fmt: skip
 
 
 def _told_a_device(thing: Instance | Made) -> bool:

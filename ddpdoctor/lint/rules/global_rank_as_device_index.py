@@ -2,7 +2,7 @@
 
 ## What it does
 Finds the global rank as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
-`torch.device("cuda", rank)`.
+`torch.device("cuda", rank)`, `FSDP(device_id=rank)`, and where nothing of that is there, `.to(rank)`.
 
 ## Why it harms
 On the second node the ranks go on counting where the devices start again at 0: invalid device ordinal.
@@ -33,17 +33,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import launch
+from ddpdoctor.lint.facts import launch, spellings
+from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Items
-from ddpdoctor.lint.facts.values import RANK_NUMBERS, Value
+from ddpdoctor.lint.facts.values import RANK_NUMBERS, WORLD, Value
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD143", "global-rank-as-device-index", Severity.ERROR)
 
 
-_DEVICE = {"torch.cuda.set_device": (0, "device"), "torch.device": (1, "index"), "torch.cuda.device": (0, "device")}
+_DEVICE = {
+    "torch.cuda.set_device": (0, "device"), "torch.device": (1, "index"), "torch.cuda.device": (0, "device"),
+    spellings.FSDP: (-1, "device_id"),
+}  # fmt: skip
+_MESSAGE = "this is the rank in the whole job: on a second node there is no such device, use LOCAL_RANK"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -51,18 +56,35 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if launch.one_node_only(facts):
         return
     severity = Severity.ERROR if launch.seen(facts) else Severity.WARNING
-    message = "this is the rank in the whole job: on a second node there is no such device, use LOCAL_RANK"
+    found = list(_chosen(facts))
+    for call in found or _moved(facts)[:1]:
+        yield facts.finding(RULE, call.site, _MESSAGE, severity=severity, context=call.context)
+
+
+def _chosen(facts: ModuleFacts) -> Iterator[Call]:
+    """Where a process says which device it uses."""
     for path, (position, name) in _DEVICE.items():
         for call in facts.named(path):
             if _global_rank(call.argument(position, name)):
-                yield facts.finding(RULE, call.site, message, severity=severity, context=call.context)
+                yield call
+    for call in facts.named("torch.device"):
+        if _global_rank(call.argument(0, "type")):
+            yield call
     for call in facts.named("torch.nn.parallel.DistributedDataParallel"):
         devices = call.argument(1, "device_ids")
         items = devices.thing.items if devices is not None and isinstance(devices.thing, Items) else ()
         if any(_global_rank(item) for item in items):
-            yield facts.finding(RULE, call.site, message, severity=severity, context=call.context)
+            yield call
+
+
+def _moved(facts: ModuleFacts) -> list[Call]:
+    """What is put on the device of that number; the first tells of all."""
+    moves = [c for c in facts.methods("to", "cuda") if _global_rank(c.argument(0, "device"))]
+    return sorted(moves, key=lambda call: call.index)
 
 
 def _global_rank(value: Value | None) -> bool:
-    return value is not None and value.atoms == RANK_NUMBERS.atoms and "rank" in value.tags and (
-        not value.tags & {"local_rank", "spawned"})  # fmt: skip
+    """The rank itself, or the device that is called by it."""
+    if value is None or "rank" not in value.tags or value.tags & {"local_rank", "spawned"}:
+        return False
+    return value.atoms in (RANK_NUMBERS.atoms, tuple(f"cuda:{rank}" for rank in range(WORLD)))

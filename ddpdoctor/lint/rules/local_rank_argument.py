@@ -1,7 +1,8 @@
 """A script that only knows --local_rank
 
 ## What it does
-Finds `add_argument("--local_rank")` without `--local-rank`, in a file that never reads LOCAL_RANK.
+Finds `add_argument("--local_rank")` without `--local-rank`, where neither the file nor one that it uses
+reads LOCAL_RANK.
 
 ## Why it harms
 Since torch 2.0 the old launcher passes `--local-rank`, and the script ends with "unrecognized arguments". torchrun
@@ -45,6 +46,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     text = facts.module.text
     # the launcher of DeepSpeed passes it with an underscore
     if facts.torch_version < (2, 0) or "deepspeed" in text.lower() or "LOCAL_RANK" in text or "--local-rank" in text:
+        return
+    if any("LOCAL_RANK" in module.text for module in facts.analysis.reached.values()):
         return
     for call in facts.methods("add_argument"):
         spelled = [a for a in call.node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]

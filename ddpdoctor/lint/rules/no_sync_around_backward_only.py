@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import wrapping
+from ddpdoctor.lint.facts import contexts, wrapping
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Made
@@ -50,15 +50,19 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     forwards = [c for c in facts.methods("__call__") if wrapping.is_wrapped(c.receiver)]
     for call in facts.methods("backward"):
         context = call.context
-        if "no_sync" not in context.withs or call.receiver is None or "ddp" not in call.receiver.tags:
+        if not _unshared(call) or call.receiver is None or "ddp" not in call.receiver.tags:
             continue
         depth = len(context.calls)
         here = [c for c in forwards if c.context.calls[:depth] == context.calls and c.index < call.index]
-        if here and not any("no_sync" in c.context.withs and _same(c, here[-1]) for c in forwards):
+        if here and not any(_unshared(c) and _same(c, here[-1]) for c in forwards):
             message = "gradients are averaged all the same: the forward pass must be under no_sync too"
             yield facts.finding(
                 RULE, call.site, message, related=((here[-1].site, "the forward pass"),), context=call.context
             )
+
+
+def _unshared(call: Call) -> bool:
+    return "no_sync" in call.context.withs or contexts.MAYBE_UNSHARED in call.context.withs
 
 
 def _same(one: Call, two: Call) -> bool:
