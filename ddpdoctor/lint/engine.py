@@ -19,7 +19,7 @@ from ddpdoctor.lint.settings import Settings, ignored_here
 from ddpdoctor.model.finding import Finding, Severity, source_of
 
 #: bytes of source in the share of one process, at most and at least
-LARGE, SMALL = 300_000, 50_000
+LARGE, SMALL = 600_000, 50_000
 #: characters of source after which a process that lints on looks for garbage
 GARBAGE = 600_000
 #: bytes of source below which starting processes costs more than it saves

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ddpdoctor.errors import InputError
 from ddpdoctor.lint import shares, source
+from ddpdoctor.lint.facts.names import NEVER_LOCAL
 from ddpdoctor.lint.settings import Settings, matches
 
 #: files whose bytes one process looks at for less than several do
@@ -154,7 +155,7 @@ def _look(candidates: list[Candidate]) -> list[_Look]:
         if named or (raw is not None and source.matters(raw)):
             found.append(((path, named, len(raw or b"")), ()))
         elif raw is not None and source.STARTS in raw:
-            imports = source.imported(raw)
+            imports = tuple(i for i in source.imported(raw) if i.partition("/")[0] not in NEVER_LOCAL)
             if imports:
                 found.append(((path, True, len(raw)), imports))
     return found
