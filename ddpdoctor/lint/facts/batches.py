@@ -42,7 +42,7 @@ def trained_on(frame: Frame, args: tuple[Value, ...]) -> bool:
 
     Where nothing else is known of it, a `backward` in the same function says that it is no evaluation.
     """
-    if frame.no_grad or not frame.loops or not args or any(v.known or v.taint is Taint.UNIFORM for v in args):
+    if frame.no_grad or not frame.loops or all(v.known or v.taint is Taint.UNIFORM for v in args):
         return False
     over = frame.loops[-1].over
     if over is None or (isinstance(over.thing, Made) and over.thing.path == "builtins.range"):

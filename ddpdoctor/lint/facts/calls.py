@@ -232,6 +232,10 @@ def _call_instance(
         method = find_method(analysis, thing.info, name)
         if method is not None:
             value = follow(analysis, frame, Function(method, target), args, keywords, site, node)
-            return sharding.forward(frame, args, site) if sharding.is_sharded(analysis, target) else value
+            return (
+                sharding.forward(frame, (*args, *(v for _, v in keywords)), site)
+                if sharding.is_sharded(analysis, target)
+                else value
+            )
     taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
     return unknown("instance call", site, taint=taint, tags=join_tags(args) & (ORIGIN | {"batch"}))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ddpdoctor.lint.facts.events import Guard
 from ddpdoctor.lint.facts.frame import Frame, choose
 from ddpdoctor.lint.facts.text import text_of
-from ddpdoctor.lint.facts.things import Items, Made
+from ddpdoctor.lint.facts.things import Items, Made, Method
 from ddpdoctor.lint.facts.trace import Alt
 from ddpdoctor.lint.facts.values import (
     Atom,
@@ -66,7 +66,24 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
             and left.constant in ("RANK", "LOCAL_RANK", "WORLD_SIZE")
         ):
             return const(name == "In")
-    return binary(name, left, right)
+    result = binary(name, left, right)
+    return _alike(result) if result.taint is Taint.RANK_LOCAL and _about_kind(name, left, right) else result
+
+
+def _about_kind(name: str, left: Value, right: Value) -> bool:
+    """Whether data has a part of this name, or is there at all: the same for the batches of all ranks."""
+    if (left.tags | right.tags) & {"local-choice", "uneven"}:
+        return False
+    if name in ("In", "NotIn"):
+        return isinstance(left.constant, str)
+    # a whole batch may be missing on one rank, its parts are as the data set makes them
+    pairs = ((left, right), (right, left))
+    return name in ("Is", "IsNot") and any(v.known and isinstance(w.thing, Method) for v, w in pairs)
+
+
+def _alike(value: Value) -> Value:
+    atoms = tuple(a._replace(taint=Taint.UNKNOWN) if isinstance(a, Symbol) else a for a in value.atoms)
+    return value._replace(atoms=atoms, taint=Taint.UNKNOWN)
 
 
 def _exists(value: Value, atom: Atom) -> Atom:

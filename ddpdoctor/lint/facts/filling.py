@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts.things import Instance, Items, Listed, Site, Table
-from ddpdoctor.lint.facts.values import Symbol, Taint, Value, const, of_thing, unknown
+from ddpdoctor.lint.facts.values import NO_TAGS, Symbol, Taint, Value, const, of_thing, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -138,6 +138,11 @@ def element_of(owner: Value, *key: object) -> Value | None:
     """An element of a list or dict whose elements are all of one kind, under a name of its own."""
     thing = owner.thing
     element = thing.element if isinstance(thing, Listed) else thing.rest if isinstance(thing, Table) else None
+    if isinstance(thing, Items):
+        own = [v for v in thing.items if v.thing is None and v.taint is Taint.RANK_LOCAL]
+        if own and len(own) == len(thing.items):
+            tags = NO_TAGS.union(*(v.tags for v in own))
+            return unknown("element", owner.atoms, taint=Taint.RANK_LOCAL, tags=tags)
     if element is None:
         return None
     if element.thing is None:

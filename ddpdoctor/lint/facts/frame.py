@@ -7,7 +7,7 @@ import ast
 from ddpdoctor.lint.facts import filling, sharing
 from ddpdoctor.lint.facts.events import Guard, Turn
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
-from ddpdoctor.lint.facts.things import Items, Site
+from ddpdoctor.lint.facts.things import Items, Made, Site
 from ddpdoctor.lint.facts.trace import Node
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
@@ -246,4 +246,15 @@ def _choose_thing(a: Value, b: Value, key: object) -> Value:
         return one_of
     tags = (a.tags | b.tags) & (ORIGIN | MODEL | {"batch", "maybe"})
     one_sided = (a.tags & MODEL) != (b.tags & MODEL)
-    return unknown(key, "thing", tags=tags | {"maybe"} if one_sided else tags)
+    value = unknown(key, "thing", tags=tags | {"maybe"} if one_sided else tags)
+    return _own_data(value, a, b) if Taint.RANK_LOCAL in (a.taint, b.taint) else value
+
+
+def _own_data(value: Value, a: Value, b: Value) -> Value:
+    """Data of this rank on both ways, or a tensor made up in its place on one."""
+    for side in (a, b):
+        made_up = isinstance(side.thing, Made) and side.thing.path.startswith("torch.") and side.taint is Taint.UNKNOWN
+        if side.taint is not Taint.RANK_LOCAL and not made_up:
+            return value
+    atoms = tuple(atom._replace(taint=Taint.RANK_LOCAL) for atom in value.atoms)
+    return value._replace(atoms=atoms, taint=Taint.RANK_LOCAL, tags=value.tags | ((a.tags | b.tags) & REASONS))

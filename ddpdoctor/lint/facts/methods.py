@@ -42,7 +42,7 @@ def method_called(
 ) -> Value:  # fmt: skip
     thing = receiver.thing
     if method == "__call__" and sharding.is_sharded(analysis, receiver):
-        return sharding.forward(frame, args, site)
+        return sharding.forward(frame, (*args, *(v for _, v in keywords)), site)
     if isinstance(thing, Made):
         known = _made_method(analysis, frame, method, receiver, thing, args, keywords, site, node)
         if known is not None:
@@ -83,6 +83,8 @@ def _computed(method: str, receiver: Value, values: tuple[Value, ...], key: tupl
         tags |= value.tags & DATA
     if method in _DETACHING:
         tags -= {"bypass"}
+    if method in vocabulary.PICKING:
+        tags |= {"uneven"}
     taint = Taint.RANK_LOCAL if local else receiver.taint if receiver.taint is Taint.UNIFORM else Taint.UNKNOWN
     return unknown(*key, taint=taint, tags=tags).with_thing(Method(receiver, method))
 
@@ -109,9 +111,10 @@ def _made_method(
         return namespace if method == "parse_args" else of_thing(Items((namespace, unknown("rest", site))))
     if method == "__call__" and (thing.path in collective_table.WRAPPERS or thing.path in frameworks.FORWARDING):
         _forward(analysis, frame, thing, args, keywords, site)
-        tags = frozenset({"ddp"}) | frozenset(t for v in args for t in v.tags & DATA)
-        local = any(v.taint is Taint.RANK_LOCAL for v in args)
-        if not local and batches.trained_on(frame, args):
+        given = (*args, *(v for _, v in keywords))
+        tags = frozenset({"ddp"}).union(*(v.tags & DATA for v in given))
+        local = any(v.taint is Taint.RANK_LOCAL for v in given)
+        if not local and batches.trained_on(frame, given):
             local, tags = True, tags | {"batch"}
         return unknown("forward", site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)
     if (frameworks.kind(thing.path), method) in frameworks.PREPARING:

@@ -21,6 +21,11 @@ from ddpdoctor.lint.facts.values import (
     unknown,
 )
 
+#: what kind of thing data is
+_KINDS = frozenset({
+    "builtins.isinstance", "builtins.hasattr", "builtins.type", "builtins.callable", "builtins.id",
+    "torch.is_tensor", "torch.is_floating_point", "torch.is_complex", "torch.numel",
+})  # fmt: skip
 #: one number, or one tensor, of a list of them
 _SUMMARIES = frozenset({
     "builtins.sum", "builtins.min", "builtins.max", "numpy.mean", "numpy.average", "numpy.sum", "numpy.nanmean",
@@ -61,7 +66,7 @@ def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, 
         tags |= value.tags
     pure = path.startswith(vocabulary.PURE_PREFIXES)
     # what kind of thing data is, is the same on all ranks
-    pure = pure and path not in ("builtins.isinstance", "builtins.hasattr", "builtins.type", "builtins.callable")
+    pure = pure and path not in _KINDS
     taint = Taint.RANK_LOCAL if pure and any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
     kept = tags & DATA if pure else tags & ORIGIN
     if path in _SUMMARIES and "collected" in tags:

@@ -9,7 +9,17 @@ from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.modules import FunctionInfo
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Items, Made, Namespace, Table
-from ddpdoctor.lint.facts.values import RANK_NUMBERS, Symbol, Value, asserted, of_thing, unknown
+from ddpdoctor.lint.facts.values import (
+    ORIGIN,
+    RANK_NUMBERS,
+    REASONS,
+    Symbol,
+    Taint,
+    Value,
+    asserted,
+    of_thing,
+    unknown,
+)
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -35,6 +45,9 @@ def bind(
         elif name not in ("*", "**"):
             extra.append((name, _general(value)))
     env.update(_options(analysis, info, keywords, allowed - env.keys()))
+    if spread:
+        for name in names[: len(names) - len(info.node.args.defaults)]:
+            _part_of_data(env, name, keywords)
     _defaults(analysis, info, env, spread=spread)
     arguments = info.node.args
     if arguments.vararg is not None:
@@ -43,6 +56,13 @@ def bind(
         env[arguments.kwarg.arg] = of_thing(Table(tuple(extra), not spread), "kwargs", id(info))
     teach(info, env)
     return env
+
+
+def _part_of_data(env: dict[str, Value], name: str, keywords: Keywords) -> None:
+    """`f(*batch)`: what is not given otherwise is a part of the batch."""
+    given = next((v for n, v in keywords if n in ("*", "**") and v.taint is Taint.RANK_LOCAL), None)
+    if given is not None and name not in env:
+        env[name] = unknown("part", given.atoms, name, taint=Taint.RANK_LOCAL, tags=given.tags & (ORIGIN | REASONS))
 
 
 def _options(

@@ -73,8 +73,14 @@ PURE_METHODS = frozenset({
     "squeeze", "unsqueeze", "argmax", "eq", "ne", "lt", "gt", "le", "ge", "numel", "size", "tolist", "numpy",
     "contiguous", "type", "new_tensor", "add", "sub", "mul", "div", "pow", "sqrt", "exp", "log", "flatten",
     "topk", "sort", "keys", "values", "items", "get", "copy", "strip", "lower", "upper", "split",
+    "var", "std", "median", "nanmean", "nansum", "prod", "amax", "amin", "argmin", "logsumexp", "softmax",
+    "log_softmax", "sigmoid", "relu", "tanh", "clamp", "clip", "square", "round", "floor", "ceil", "cumsum",
+    "count_nonzero", "nan_to_num", "permute", "transpose", "masked_fill", "matmul", "dot", "unique", "nonzero",
+    "masked_select",
 })  # fmt: skip
 
+#: those of them that give as many elements as the data has
+PICKING = frozenset({"unique", "nonzero", "masked_select"})
 #: those of them that ask how large a tensor is, not what is in it
 EXTENTS = frozenset({"size", "numel", "dim", "type", "keys"})
 
