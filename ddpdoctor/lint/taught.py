@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from ddpdoctor.lint import suppress
@@ -24,6 +25,8 @@ INEFFECTIVE = LintRule("DD197", "ineffective-comment", Severity.WARNING)
 
 _OURS = re.compile(r"#\s*ddpdoctor:\s*(?P<word>[A-Za-z][\w-]*)?")
 _TAINTS = {"uniform": Taint.UNIFORM, "rank-local": Taint.RANK_LOCAL}
+#: characters of an expression in a comment, and of what stands behind it
+LONGEST = 400
 _WORDS = (*_TAINTS, "ignore", "ignore-file")
 
 
@@ -55,6 +58,7 @@ def read(comments: Iterable[Comment], tree: ast.Module) -> Taught:
     """Match every comment with the expressions that it is about."""
     taints: dict[int, Taint] = {}
     faults: list[Fault] = []
+    statements: _Statements | None = None
     for comment in comments:
         match = _OURS.search(comment.text)
         if match is None:
@@ -64,7 +68,8 @@ def read(comments: Iterable[Comment], tree: ast.Module) -> Taught:
         if word == "ignore":
             problem = suppress.problem(comment.text)
         if word in _TAINTS:
-            problem = _teach(comment, match.end(), tree, _TAINTS[word], taints)
+            statements = statements or _Statements(tree)
+            problem = _teach(comment, match.end(), statements, _TAINTS[word], taints)
         if problem:
             start = comment.column + match.start() + 1
             faults.append(Fault(comment.line, start, comment.column + len(comment.text) + 1, problem))
@@ -86,12 +91,12 @@ def _unknown(word: str) -> str:
     return f"{said}: write uniform(...), rank-local(...), ignore[...] or ignore-file"
 
 
-def _teach(comment: Comment, at: int, tree: ast.Module, taint: Taint, taints: dict[int, Taint]) -> str:
+def _teach(comment: Comment, at: int, statements: _Statements, taint: Taint, taints: dict[int, Taint]) -> str:
     """Note the nodes that the comment is about; returns why there are none, "" if there are."""
     wanted = _argument(comment.text[at:])
     if wanted is None:
         return "what stands in the parentheses is no Python expression"
-    statement = _statement(tree, comment)
+    statement = statements.about(comment)
     if statement is None:
         return "there is no statement that this comment could be about"
     inside = ast.walk(statement) if comment.alone else _header(statement)
@@ -104,7 +109,7 @@ def _teach(comment: Comment, at: int, tree: ast.Module, taint: Taint, taints: di
 
 def _argument(rest: str) -> str | None:
     """The expression in the parentheses, as Python would write it; text behind them is left alone."""
-    rest = rest.lstrip()
+    rest = rest.lstrip()[:LONGEST]
     if not rest.startswith("("):
         return None
     end = rest.find(")")
@@ -125,18 +130,25 @@ def _same(node: ast.AST, wanted: str) -> bool:
         return False
 
 
-def _statement(tree: ast.Module, comment: Comment) -> ast.stmt | None:
-    """The statement that ends on the comment's line or has its head there; the next one for a comment by itself."""
-    best: ast.stmt | None = None
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.stmt):
-            continue
-        if comment.alone:
-            if node.lineno > comment.line and (best is None or node.lineno < best.lineno):
-                best = node
-        elif node.lineno <= comment.line <= _head_end(node) and (best is None or node.lineno >= best.lineno):
-            best = node
-    return best
+class _Statements:
+    """The statements of a file by their lines; looked for where a comment asks for the first of them."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._innermost: dict[int, ast.stmt] = {}
+        self._starts: list[int] = []
+        self._outermost: dict[int, ast.stmt] = {}
+        for node in ast.walk(tree):  # outer ones first
+            if isinstance(node, ast.stmt):
+                self._outermost.setdefault(node.lineno, node)
+                self._innermost.update(dict.fromkeys(range(node.lineno, _head_end(node) + 1), node))
+        self._starts = sorted(self._outermost)
+
+    def about(self, comment: Comment) -> ast.stmt | None:
+        """The statement that ends on the comment's line or has its head there; the next one for a comment by itself."""
+        if not comment.alone:
+            return self._innermost.get(comment.line)
+        after = bisect_right(self._starts, comment.line)
+        return self._outermost[self._starts[after]] if after < len(self._starts) else None
 
 
 def _head_end(statement: ast.stmt) -> int:

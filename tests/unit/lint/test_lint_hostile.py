@@ -95,6 +95,9 @@ ENDLESS = {
     "for i in range(dist.get_rank() * 10**30):\n    pass\n",
     "large numbers": "w = [0] * 10**12\nx = 9**9**9**9\ny = 1 << 10**12\nz = 'a' * 10**12\nv = '%0999999999d' % 5\n",
     "many digits": f"x = 0x{'f' * 20_000}\nif x == 0x{'e' * 20_000}:\n    dist.barrier()\ny = 'a' + x\n",
+    "many comments": "".join(f"x{i} = 1  # ddpdoctor: uniform(x{i})\n" for i in range(4_000)),
+    "many parentheses in a comment": f"x = 1  # ddpdoctor: uniform({'(' * 50_000}{')' * 50_000})\n",
+    "many functions": "".join(f"def f{i}():\n    pass\n" for i in range(30_000)),
     "many operations": "def f(x):\n    if dist.get_rank() == 0:\n"
     + "        dist.all_reduce(x)\n        dist.barrier()\n" * 800
     + "    else:\n"
