@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -67,19 +68,39 @@ def changed(report: Report, how: Fixing, raw: bytes | None) -> list[Fixed]:
 
 
 def _fixed(path: str, before: bytes, findings: Sequence[Finding], how: Fixing) -> Fixed:
-    """Apply fixes to one file in memory until none is left; one after which it does not parse is not applied."""
+    """Apply fixes to one file in memory until none is left.
+
+    A fix is taken back after which the file does not parse, or its finding is still there: no fix can be trusted to
+    know all of a program, and this one would be made again each time.
+    """
     now, total = before, 0
+    useless: set[str] = set()
     for _ in range(PASSES):
         decoded = source.decode(now)
         if not isinstance(decoded, source.Source):
             break
-        after, count = fix.apply_to_bytes(now, decoded, findings, unsafe=how.unsafe)
-        again = source.decode(after)
-        if not count or not isinstance(again, source.Source) or isinstance(source.parse(again.text), source.Unreadable):
+        wanted = [f for f in fix.fixable(findings, unsafe=how.unsafe) if f.code not in useless]
+        after, count = fix.apply_to_bytes(now, decoded, wanted, unsafe=how.unsafe)
+        if not count:
             break
-        now, total = after, total + count
-        findings = how.above(_linted(path, now, how)).findings
+        left = how.above(_linted(path, after, how)).findings
+        failed = _not_fixed(wanted, findings, left) if _parses(after) else {f.code for f in wanted}
+        if failed:
+            useless |= failed
+            continue
+        now, total, findings = after, total + count, left
     return Fixed(path, before, now, total)
+
+
+def _parses(raw: bytes) -> bool:
+    decoded = source.decode(raw)
+    return isinstance(decoded, source.Source) and not isinstance(source.parse(decoded.text), source.Unreadable)
+
+
+def _not_fixed(wanted: Sequence[Finding], before: Sequence[Finding], left: Sequence[Finding]) -> set[str]:
+    """Codes whose fixes have done nothing."""
+    had, has = Counter(f.code for f in before), Counter(f.code for f in left)
+    return {f.code for f in wanted if has[f.code] >= had[f.code]}
 
 
 def _linted(path: str, raw: bytes, how: Fixing) -> Report:

@@ -157,13 +157,29 @@ def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: Turn) 
     counted = epochs.over is not None and isinstance(epochs.over.thing, Made) and (
         epochs.over.thing.path == "builtins.range")  # fmt: skip
     first = loop.body[0]
-    if not counted or first.lineno == loop.lineno:
+    line = min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", []))])
+    if not counted or line == loop.lineno or _rebound(facts.module.tree.body, name, sampler.site.line, line):
         return None
-    pad = " " * first.col_offset
+    written = facts.module.lines[line - 1]
+    pad = written[: len(written) - len(written.lstrip())]
     text = f"{name}.set_epoch({loop.target.id})\n{pad}"
     given = loaders.given_sampler(iteration.turn.over)
     if given is not None and "maybe" in given.tags and sampler.node is not None:
         # without other ranks it is None, or a sampler that has no epochs
         text = f"if isinstance({name}, {ast.unparse(sampler.node.func)}):\n{pad}    {text}"
-    at = first.col_offset + 1
-    return Fix(Applicability.UNSAFE, (Edit(first.lineno, at, first.lineno, at, text),))
+    at = len(pad) + 1
+    return Fix(Applicability.UNSAFE, (Edit(line, at, line, at, text),))
+
+
+def _rebound(block: list[ast.stmt], name: str, made: int, used: int) -> bool:
+    """Between the lines `made` and `used` the name is given to something else; the other side of a branch does not."""
+    for index, statement in enumerate(block):
+        if not statement.lineno <= made <= (statement.end_lineno or made):
+            continue
+        later = [n for s in block[index + 1 :] if s.lineno < used for n in walk(s) if isinstance(n, ast.Name)]
+        if any(n.id == name and isinstance(n.ctx, ast.Store) and n.lineno < used for n in later):
+            return True
+        inner = [getattr(statement, part, []) for part in ("body", "orelse", "finalbody")]
+        inner += [handler.body for handler in getattr(statement, "handlers", [])]
+        return any(_rebound(b, name, made, used) for b in inner)
+    return False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from ddpdoctor.cli import lint_fixes
 from ddpdoctor.lint import engine, fix, registry
 from ddpdoctor.lint.record import replace
 from ddpdoctor.lint.settings import Settings
@@ -16,6 +18,7 @@ from tests.unit.lint.command import BROKEN, LOADER, LOADER_FIXED, lint
 from tests.unit.lint.test_lint_cases import CASES, TORCH, Case, cases
 
 FIX = ("--fix", "--unsafe-fixes")
+DECORATED = "        @compiled\n        def f():\n            pass\n"
 
 
 def _finding(*edits: Edit) -> Finding:
@@ -178,3 +181,50 @@ def test_a_new_name_is_safe_only_where_every_torch_in_use_has_it(tmp_path: Path)
     assert "+x = dist.ReduceOp.SUM\n" in shown
     assert "all_gather_single" not in shown
     assert "+dist.all_gather_single(a, b)\n" in lint(tmp_path, "--select", "DD191", *FIX, "--diff", "train.py").stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        # tabs stay tabs
+        (LOADER.replace("    ", "\t"), LOADER_FIXED.replace("    ", "\t")),
+        # what stands first in the loop has a decorator
+        (
+            LOADER.replace(
+                "        for batch", "        @compiled\n        def f():\n            pass\n        for batch"
+            ),
+            LOADER_FIXED.replace(
+                "        for batch", "        @compiled\n        def f():\n            pass\n        for batch"
+            ),
+        ),
+        # the name is another sampler's by then: only what is safe is fixed
+        (
+            LOADER.replace("    for epoch", "    sampler = DistributedSampler(data)\n    for epoch"),
+            LOADER.replace("    for epoch", "    sampler = DistributedSampler(data)\n    for epoch").replace(
+                ", shuffle=True", ""
+            ),
+        ),
+    ],
+    ids=["tabs", "decorator", "rebound"],
+)
+def test_where_the_epoch_is_told(source: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(source)
+    lint(tmp_path, *FIX, "train.py")
+    assert (tmp_path / "train.py").read_text() == expected
+
+
+@pytest.mark.parametrize("content", ["x = 1; ", "x = ("])
+def test_a_fix_that_does_nothing_or_breaks_the_file_is_taken_back(
+    content: str,
+) -> None:
+    def odd(report: engine.Report) -> engine.Report:
+        edits = [Fix(Applicability.SAFE, (Edit(f.line, 5, f.line, 5, content),)) for f in report.findings]
+        found = [dataclasses.replace(f, fix=edit) for f, edit in zip(report.findings, edits, strict=True)]
+        return replace(report, findings=tuple(found))
+
+    for codes in ("DD104 DD101 DD199", "DD104"):
+        settings = Settings(frozenset(codes.split()))
+        found = engine.Linter(settings).bytes("x.py", LOADER.encode(), named=True).findings
+        report = odd(engine.Report(found, {}, 1, 1))
+        assert report.findings
+        assert lint_fixes.changed(report, lint_fixes.Fixing(settings, "", True, odd), LOADER.encode()) == []
