@@ -40,6 +40,10 @@ _CHOOSES = re.compile(
     r"|log|device|root|lead|save|parallel|shard|fsdp|deepspeed|mesh|worker|debug",
     re.IGNORECASE,
 )
+#: words in the name of a context that lets one rank in before the others
+_TAKES_TURNS = re.compile(r"rank|main|master|zero|first|one_|turn|lock", re.IGNORECASE)
+#: calls that write any kind of file
+_PLAIN_FILES = ("numpy.", "joblib.")
 #: functions in a condition that are the same on every rank
 _PLAIN_CALLS = frozenset({"len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round"})
 _PLAIN_DECORATORS = frozenset(
@@ -53,18 +57,25 @@ def files(facts: ModuleFacts) -> list[tuple[Call, Value, ast.expr | None]]:
     for name, (position, keyword) in _FILES.items():
         for call in facts.named(name):
             path = call.argument(position, keyword)
-            if path is not None:
+            if path is not None and (not name.startswith(_PLAIN_FILES) or _near(facts, call)):
                 found.append((call, path, _written(call.node, position, keyword)))
     for call in facts.named("builtins.open"):
         mode, path = call.argument(1, "mode"), call.argument(0, "file")
         # what is opened to append to may be meant for all of them
-        if path is not None and mode is not None and str(mode.constant).startswith(("w", "x")):
+        writes = mode is not None and str(mode.constant).startswith(("w", "x"))
+        if path is not None and writes and _near(facts, call):
             found.append((call, path, _written(call.node, 0, "file")))
     for call in facts.methods("save_pretrained"):
         path = call.argument(0, "save_directory")
         if path is not None and call.keyword("is_main_process") is None:
             found.append((call, path, _written(call.node, 0, "save_directory")))
     return found
+
+
+def _near(facts: ModuleFacts, call: Call) -> bool:
+    """In this file, or in what it calls itself: whether a file far below is written at all is seldom seen."""
+    sites = (*call.context.chain, call.site)
+    return facts.module.path in (site.file for site in sites[-2:])
 
 
 def runs(facts: ModuleFacts) -> list[Call]:
@@ -113,7 +124,7 @@ def on_every_rank(facts: ModuleFacts, call: Call) -> bool:
     started = (c.index for c in facts.named(*_STARTS))
     if not any(index < call.index for index in started):
         return False
-    if not all(_harmless(guard) for guard in context.guards):
+    if not all(_harmless(guard) for guard in context.guards) or any(_TAKES_TURNS.search(w) for w in context.withs):
         return False
     return not any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values()))
 
