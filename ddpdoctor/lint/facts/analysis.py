@@ -14,7 +14,7 @@ from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.facts.signature import bind, rank_parameters, teach
 from ddpdoctor.lint.facts.sites import site_of
 from ddpdoctor.lint.facts.statements import STATEMENTS, apply_decorators
-from ddpdoctor.lint.facts.things import Function, Instance, Listed, Site
+from ddpdoctor.lint.facts.things import Class, Function, Instance, Listed, Site
 from ddpdoctor.lint.facts.trace import Trace, prune
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
@@ -185,7 +185,9 @@ class Analysis:
         env: dict[str, Value] = {}
         arguments = info.node.args
         for index, parameter in enumerate(info.parameters):
-            if index == 0 and info.owner is not None and not info.is_static:
+            if index == 0 and info.owner is not None and info.of_class:
+                env[parameter.arg] = of_thing(Class(info.owner), id(info.owner))
+            elif index == 0 and info.owner is not None and not info.is_static:
                 env[parameter.arg] = of_thing(Instance(info.owner, None), "self", id(info.owner))
             else:
                 env[parameter.arg] = unknown("parameter", id(info), parameter.arg)

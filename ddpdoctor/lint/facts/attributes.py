@@ -58,8 +58,7 @@ def attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, node: a
     if isinstance(thing, Instance):
         return _instance_attribute(analysis, frame, owner, thing, name)
     if isinstance(thing, Class):
-        method = find_method(analysis, thing.info, name)
-        return of_thing(Function(method), id(method)) if method else unknown("class", id(thing.info), name)
+        return _class_attribute(analysis, thing, name)
     if owner.tags:
         found = wrapping.attribute(analysis, frame, owner, name, node)
         if found is not None:
@@ -165,12 +164,22 @@ def _mentions_rank(node: ast.expr) -> bool:
     return False
 
 
+def _class_attribute(analysis: Analysis, thing: Class, name: str) -> Value:
+    method = find_method(analysis, thing.info, name)
+    if method is None:
+        return unknown("class", id(thing.info), name)
+    receiver = of_thing(thing, id(thing.info)) if method.of_class else None
+    return of_thing(Function(method, receiver), id(method), id(thing.info))
+
+
 def _instance_attribute(analysis: Analysis, frame: Frame, owner: Value, thing: Instance, name: str) -> Value:
     method = find_method(analysis, thing.info, name)
     if method is not None:
         names = [d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in method.decorators]
         if "property" in names or "cached_property" in names:
             return _property(analysis, frame, owner, method, once="cached_property" in names)
+        if method.of_class:
+            owner = of_thing(Class(thing.info), id(thing.info))
         return of_thing(Function(method, owner), id(method), owner.atoms)
     stored = instance_value(analysis, frame, owner, thing, name)
     if stored is not None:

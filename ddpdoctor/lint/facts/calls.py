@@ -70,6 +70,8 @@ def _grow(
 ) -> None:  # fmt: skip
     """What a container holds after a method that adds to it."""
     assert isinstance(node.func, ast.Attribute)
+    if method == "register_buffer":
+        filling.registered(analysis, frame, receiver, args)
     grown = filling.grown(frame, method, receiver, args, keywords, site)
     if method in filling.ADDING and isinstance(receiver.thing, (Items, Listed, Table)):
         apart = decided_by(frame, node)
@@ -197,7 +199,9 @@ def _construct(
     analysis: Analysis, frame: Frame, thing: Class, args: tuple[Value, ...], keywords: Keywords, site: Site,
     node: ast.Call,
 ) -> Value:  # fmt: skip
-    if any("Enum" in b or b == "TypedDict" for b in _base_names(thing)):
+    if "TypedDict" in _base_names(thing):
+        return filling.table(args, keywords, site)
+    if any("Enum" in b for b in _base_names(thing)):
         return unknown("constructed", site, tags=join_tags(args) & (ORIGIN | {"batch"}))
     instance = of_thing(Instance(thing.info, site, args, keywords), id(thing.info), site)
     init = find_method(analysis, thing.info, "__init__")

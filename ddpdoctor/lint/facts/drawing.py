@@ -1,4 +1,4 @@
-"""Random draws of a data set that no simulated call leads to: the workers of its loader run it."""
+"""Random draws that no simulated call leads to: those of a data set, in its loader's workers, and of networks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.lint.facts.names import global_value
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.sites import site_of
-from ddpdoctor.lint.facts.things import Function, Instance, Items, Made, Site
+from ddpdoctor.lint.facts.things import Class, Function, Instance, Items, Made, Site
 from ddpdoctor.lint.facts.values import Value
 
 if TYPE_CHECKING:
@@ -36,6 +36,37 @@ def in_loader(analysis: Analysis, loader: Call, draws: Collection[str]) -> Site 
     for data in _data(loader.argument(0, "dataset")):
         methods = (find_method(analysis, data, name) for name in _RUN)
         infos.extend(m for m in methods if m is not None)
+    return _drawn(analysis, infos, draws)
+
+
+def in_network(analysis: Analysis, network: Value, draws: Collection[str]) -> Site | None:
+    """Where the forward pass of a network, or of one that it is made of, draws from a global generator."""
+    forwards = (find_method(analysis, info, "forward") for info in _networks(analysis, network))
+    return _drawn(analysis, [f for f in forwards if f is not None], draws)
+
+
+def _networks(analysis: Analysis, network: Value) -> list[ClassInfo]:
+    """Classes of the project that a network is made of: what it was given, and what `__init__` of each makes."""
+    waiting, seen = [network], 0
+    found: list[ClassInfo] = []
+    while waiting and seen < _MOST:
+        thing, seen = waiting.pop(0).thing, seen + 1
+        if isinstance(thing, (Instance, Made)):
+            waiting.extend((*thing.args, *(v for _, v in thing.keywords)))
+        elif isinstance(thing, Items):
+            waiting.extend(thing.items)
+        if isinstance(thing, Instance) and thing.info not in found:
+            found.append(thing.info)
+            init = find_method(analysis, thing.info, "__init__")
+            names = {n.func.id for n in walk(init.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+                     } if init is not None else set()  # fmt: skip
+            parts = (global_value(analysis, thing.info.module, name) for name in sorted(names))
+            found.extend(p.thing.info for p in parts if p is not None and isinstance(p.thing, Class))
+    return found
+
+
+def _drawn(analysis: Analysis, infos: list[FunctionInfo], draws: Collection[str]) -> Site | None:
+    """The first draw in the functions, or in those of the project that they call."""
     seen: list[FunctionInfo] = []
     while infos and len(seen) < _MOST:
         info = infos.pop(0)

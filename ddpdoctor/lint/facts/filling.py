@@ -111,6 +111,16 @@ def _either(one: Value, two: Value) -> Value:
     return unknown("either", one.atoms, two.atoms)
 
 
+def registered(analysis: Analysis, frame: Frame, owner: Value, args: tuple[Value, ...]) -> None:
+    """`self.register_buffer("bank", tensor)`: an attribute."""
+    atom = owner.atoms[0] if len(owner.atoms) == 1 else None
+    if isinstance(owner.thing, Instance) and isinstance(atom, Symbol) and len(args) > 1:
+        name = args[0].constant
+        if isinstance(name, str):
+            frame.stores[(atom.key, name)] = args[1]
+            analysis.heap[(atom.key, name)] = args[1]
+
+
 def rebind(analysis: Analysis, frame: Frame, node: ast.expr, value: Value) -> None:
     """What a name or attribute holds after the container in it was filled."""
     if isinstance(node, ast.Name):

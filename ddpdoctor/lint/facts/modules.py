@@ -46,6 +46,11 @@ class FunctionInfo:
         return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in self.decorators)
 
     @property
+    def of_class(self) -> bool:
+        """Its first parameter is the class."""
+        return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in self.decorators)
+
+    @property
     def abstract(self) -> bool:
         """What it does, a subclass decides: it is marked so, or only says that it is not implemented."""
         if self.owner is None:
@@ -300,6 +305,12 @@ def _class(module: Module, node: ast.ClassDef) -> ClassInfo:
 
 def _index_stores(info: ClassInfo, method: FunctionInfo) -> None:
     parameters = method.parameters
+    if "register_buffer" in info.module.words and parameters:
+        for node in walk(method.node):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "register_buffer" and node.args:
+                name = node.args[0]
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    info.stores.setdefault(name.value, []).append(method)
     at = bisect_left(info.module.stored, method.node.lineno)
     if not parameters or at == len(info.module.stored) or info.module.stored[at] > (method.node.end_lineno or 0):
         return

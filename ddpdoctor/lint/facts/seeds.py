@@ -150,7 +150,14 @@ def first_draw(facts: ModuleFacts) -> Site | None:
             continue
         if in_dataset(facts, call) or _in_training(facts, call):
             return call.site
-    return _elsewhere(facts) or _transform(facts)
+    return _elsewhere(facts) or _in_networks(facts) or _transform(facts)
+
+
+def _in_networks(facts: ModuleFacts) -> Site | None:
+    """In the forward pass of what is wrapped, where that stands in another file."""
+    given = (call.argument(0, "module") for call in facts.named(*DDP_PATHS))
+    sites = (drawing.in_network(facts.analysis, value, _DRAWS) for value in given if value is not None)
+    return next((site for site in sites if site is not None), None)
 
 
 def dataset_draw(facts: ModuleFacts) -> Site | None:

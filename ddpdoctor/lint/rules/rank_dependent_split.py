@@ -52,7 +52,10 @@ _SPLITS = {"torch.utils.data.random_split": (_TORCH, "generator"),
            "sklearn.model_selection.train_test_split": (("numpy.random.seed",), "random_state")}  # fmt: skip
 
 
-_SHUFFLES = {"random.shuffle": ("random.seed",), "numpy.random.shuffle": ("numpy.random.seed",)}
+_SHUFFLES = {
+    "random.shuffle": ("random.seed",), "numpy.random.shuffle": ("numpy.random.seed",), "torch.randperm": _TORCH,
+    "numpy.random.permutation": ("numpy.random.seed",),
+}  # fmt: skip
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -95,16 +98,35 @@ def _by_hand(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`random.shuffle(files)`, then `files[:n]` and `files[n:]`."""
     for path, seeders in _SHUFFLES.items():
         for call in facts.named(path):
-            name = call.node.args[0].id if call.node.args and isinstance(call.node.args[0], ast.Name) else ""
+            name = _shuffled(call)
             before = [c for c in facts.named(*seeders) if c.index < call.index]
-            if not name or not before or call.context.some_ranks_only or facts.mentions("broadcast_object_list"):
+            # support and query of an episode, say: each turn, or each sample, has a draw of its own
+            again = bool(call.context.loops) or seeds.in_dataset(facts, call) or call.keyword("generator") is not None
+            if (
+                not name
+                or again
+                or not before
+                or call.context.some_ranks_only
+                or facts.mentions("broadcast_object_list")
+            ):
                 continue
             last = max(before, key=lambda c: c.index)
-            own = call.args[0].tags & {"rank", "local_rank", "shard", "block", "world"}
+            own = bool(call.args) and call.args[0].tags & {"rank", "local_rank", "shard", "block", "world"}
             if not own and last.args and seeds.differs_by_rank(last) and _cut_in_two(call, name):
                 message = f"the generator was seeded with the rank, so {_OTHERS}: shuffle with random.Random(seed)"
                 yield facts.finding(RULE, call.site, message, related=((last.site, "seeded by rank here"),),
                                     severity=Severity.WARNING, context=call.context)  # fmt: skip
+
+
+def _shuffled(call: Call) -> str:
+    """The variable that is in another order: what is shuffled in place, or what a permutation is assigned to."""
+    if call.path.endswith(".shuffle"):
+        return call.node.args[0].id if call.node.args and isinstance(call.node.args[0], ast.Name) else ""
+    for node in call.context.module.of(ast.Assign):
+        target = node.targets[0]
+        if isinstance(target, ast.Name) and node.lineno <= call.site.line <= (node.end_lineno or 0):
+            return target.id
+    return ""
 
 
 def _cut_in_two(call: Call, name: str) -> bool:
