@@ -44,6 +44,7 @@ RULE = Rule(
     name="metric-keys-differ",
     requires=frozenset({Source.PAGES, Source.CODE}),
     excludes=("DD201", "DD206", "DD213"),
+    lint=("DD113",),
     fixture="metric-keys-differ",
     specificity=58,
 )

@@ -149,7 +149,7 @@ def element_of(owner: Value, *key: object) -> Value | None:
     thing = owner.thing
     element = thing.element if isinstance(thing, Listed) else thing.rest if isinstance(thing, Table) else None
     if isinstance(thing, Items):
-        own = [v for v in thing.items if v.thing is None and v.taint is Taint.RANK_LOCAL]
+        own = [v for v in thing.items if v.taint is Taint.RANK_LOCAL]
         if own and len(own) == len(thing.items):
             tags = NO_TAGS.union(*(v.tags for v in own))
             return unknown("element", owner.atoms, taint=Taint.RANK_LOCAL, tags=tags)

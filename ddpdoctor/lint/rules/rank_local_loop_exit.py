@@ -3,7 +3,7 @@
 ## What it does
 Finds `break`, `continue` and `return` in a loop with collectives (a DDP backward is one) whose condition is data of
 one rank: its batch, its loss, its clock, what an object (an early stopper) was told of them, or a flag that a signal
-sets.
+sets. A `for` over what one rank has more of (rows that a mask picked, entries that only some batches have) is one too.
 
 ## Why it hangs
 Another rank's data says otherwise: that rank goes round again and waits in the next collective.
@@ -50,7 +50,7 @@ from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD206", "DD207", "DD216"))
+RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD206", "DD207", "DD211", "DD216"))
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
