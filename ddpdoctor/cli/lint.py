@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ddpdoctor.cli import lint_output, lint_settings
-from ddpdoctor.errors import ExitCode, UsageError
+from ddpdoctor.errors import ExitCode, InputError, UsageError
 from ddpdoctor.lint import engine
 from ddpdoctor.lint.engine import Report
 from ddpdoctor.lint.settings import Settings
@@ -86,6 +86,12 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("`-` cannot be mixed with other paths", hint="a file of this name is `./-`")
     if args.jobs is not None and args.jobs < 1:
         raise UsageError("--jobs must be 1 or more")
+    if "-" in args.paths and sys.stdin is None:
+        raise InputError("`-` reads standard input, which is closed")
+    try:
+        os.getcwd()  # noqa: PTH109 - for its error
+    except OSError:
+        raise InputError("the working directory is not there any more") from None
     lint_output.check(args)
 
 

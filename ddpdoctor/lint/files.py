@@ -23,10 +23,13 @@ Sized = tuple[str, bool, int]
 
 
 def read_file(path: str) -> bytes | None:
-    """A file's bytes; None for what is not there, cannot be read or is no regular file (a FIFO would block)."""
+    """A file's bytes; None for what is not there, cannot be read or is no regular file (a FIFO would block).
+
+    Of one that is too large to be analysed so much that this can be told.
+    """
     try:
         with open(path, "rb", opener=_open_regular) as stream:
-            return stream.read()
+            return stream.read(source.LARGEST + 1)
     except (OSError, ValueError):
         return None
 

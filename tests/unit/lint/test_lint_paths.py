@@ -12,7 +12,7 @@ import pytest
 
 from ddpdoctor.cli.lint_output import Progress
 from ddpdoctor.errors import InputError
-from ddpdoctor.lint import engine, files, registry
+from ddpdoctor.lint import engine, files, registry, source
 from ddpdoctor.lint.settings import DEFAULT_EXCLUDES, Settings, matches
 from tests.unit.lint.command import BROKEN, PROGRAM, environment, lint
 
@@ -221,3 +221,24 @@ def test_a_long_run_tells_a_terminal_how_far_it_is(terminal: bool, monkeypatch: 
     progress.told(6, 9)
     progress.end()
     assert stream.text == ("\rddpdoctor: 5 of 9 files \x1b[K\r\x1b[K" if terminal else "")
+
+
+def test_what_was_taken_away_is_said(tmp_path: Path) -> None:
+    shell = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    command = [sys.executable, "-c", PROGRAM, "lint", str(tmp_path)]
+    run = ["sh", "-c", shell, "sh", *command]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, env=environment())
+    assert (done.returncode, done.stderr) == (2, "ddpdoctor: error: the working directory is not there any more\n")
+    run = ["sh", "-c", 'exec "$@" - <&-', "sh", *command[:-1]]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, env=environment())
+    assert (done.returncode, done.stderr) == (2, "ddpdoctor: error: `-` reads standard input, which is closed\n")
+
+
+def test_of_a_file_that_is_too_large_no_more_is_read_than_tells_it(tmp_path: Path) -> None:
+    with open(tmp_path / "large.py", "wb") as large:
+        large.truncate(50_000_000)
+    raw = files.read_file(str(tmp_path / "large.py"))
+    assert raw is not None
+    assert len(raw) == source.LARGEST + 1
+    (finding,) = engine.lint([str(tmp_path / "large.py")], SETTINGS).findings
+    assert "too large" in finding.message
