@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts import batches, collective_table, dice, disk, frameworks, sharding, vocabulary
-from ddpdoctor.lint.facts.classes import find_method
+from ddpdoctor.lint.facts.classes import external_bases, find_method
 from ddpdoctor.lint.facts.collectives import enter_method
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.sources import FIRST, variable
@@ -36,6 +36,10 @@ _DIFFERENTIABLE = frozenset({"__call__", "forward", "module", "scale"})
 _OWN = frozenset({"time", "unique"})
 
 
+#: methods of a module that give back itself
+_MOVING = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "half", "double", "bfloat16", "requires_grad_"})
+
+
 def method_called(
     analysis: Analysis, frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords,
     site: Site, node: ast.Call,
@@ -58,6 +62,8 @@ def method_called(
     if method == "backward" and "ddp" in receiver.tags and "no_sync" not in frame.withs:
         frame.out.append(Op(sharding.BACKWARD if "sharded" in receiver.tags else "backward (DDP)", None, site))
         return NONE
+    if isinstance(thing, Instance) and method in _MOVING and "torch.nn.Module" in external_bases(analysis, thing.info):
+        return receiver
     values = (receiver, *args)
     if method == "append" and args and args[0].taint is Taint.RANK_LOCAL and "batch" in args[0].tags:
         _collect(frame, node)
@@ -121,7 +127,7 @@ def _made_method(
         return _prepared(args, site)
     if thing.path == frameworks.PARALLEL and method == "run" and args:
         start(analysis, frame, args[0], [SPAWNED, *args[1:]])
-    if method in ("to", "cuda", "cpu", "train", "eval", "float", "half", "double") and _is_object(thing):
+    if method in _MOVING and _is_object(thing):
         return receiver
     del node
     return None

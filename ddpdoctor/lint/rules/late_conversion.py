@@ -110,7 +110,10 @@ def _by_name(loop: ast.For, test: ast.expr) -> bool:
     name, inner = loop.target.elts[0].id, {n.id for c in walk(test) if isinstance(c, ast.comprehension)
                                            for n in walk(c.target) if isinstance(n, ast.Name)}  # fmt: skip
     read = {n.id for n in walk(test) if isinstance(n, ast.Name)} - inner
-    return name in read and read <= {name, "any", "all"}
+    values = {n.id for n in walk(loop.target.elts[-1]) if isinstance(n, ast.Name)}
+    texts = not any(isinstance(n, ast.Attribute) and getattr(n.value, "id", "") not in inner | {name}
+                    for n in walk(test))  # fmt: skip
+    return name in read and texts and not read & values
 
 
 def _takes_gradients(statement: ast.stmt) -> bool:
