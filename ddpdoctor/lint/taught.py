@@ -25,6 +25,7 @@ INEFFECTIVE = LintRule("DD197", "ineffective-comment", Severity.WARNING)
 
 _OURS = re.compile(r"#\s*ddpdoctor:\s*(?P<word>[A-Za-z][\w-]*)?")
 _TAINTS = {"uniform": Taint.UNIFORM, "rank-local": Taint.RANK_LOCAL}
+_SAID = re.compile(r"[\s,;]*(?P<word>uniform|rank-local)\s*\(", re.IGNORECASE)
 #: characters of an expression in a comment, and of what stands behind it
 LONGEST = 400
 _WORDS = (*_TAINTS, "ignore", "ignore-file")
@@ -69,7 +70,7 @@ def read(comments: Iterable[Comment], tree: ast.Module) -> Taught:
             problem = suppress.problem(comment.text)
         if word in _TAINTS:
             statements = statements or _Statements(tree)
-            problem = _teach(comment, match.end(), statements, _TAINTS[word], taints)
+            problem = _teach(comment, match.start("word"), statements, taints)
         if problem:
             start = comment.column + match.start() + 1
             faults.append(Fault(comment.line, start, comment.column + len(comment.text) + 1, problem))
@@ -91,34 +92,42 @@ def _unknown(word: str) -> str:
     return f"{said}: write uniform(...), rank-local(...), ignore[...] or ignore-file"
 
 
-def _teach(comment: Comment, at: int, statements: _Statements, taint: Taint, taints: dict[int, Taint]) -> str:
+def _teach(comment: Comment, at: int, statements: _Statements, taints: dict[int, Taint]) -> str:
     """Note the nodes that the comment is about; returns why there are none, "" if there are."""
-    wanted = _argument(comment.text[at:])
-    if wanted is None:
-        return "what stands in the parentheses is no Python expression"
-    statement = statements.about(comment)
-    if statement is None:
-        return "there is no statement that this comment could be about"
-    inside = ast.walk(statement) if comment.alone else _header(statement)
-    found = [node for node in inside if _same(node, wanted)]
-    if not found:
-        return f"`{wanted}` does not occur in the statement that this comment is about"
-    taints.update((id(node), taint) for node in found)
-    return ""
+    rest = comment.text[at : at + LONGEST]
+    while match := _SAID.match(rest):
+        taint = _TAINTS[match["word"].lower()]
+        rest = rest[match.end() :]
+        wanted, end = _argument(rest)
+        if not wanted:
+            return "what stands in the parentheses is no Python expression"
+        rest = rest[end:]
+        about = statements.about(comment)
+        found = next(filter(None, (_occurrences(s, wanted, comment) for s in about)), [])
+        if not about:
+            return "there is no statement that this comment could be about"
+        if not found:
+            return f"`{wanted}` does not occur in the statement that this comment is about"
+        taints.update((id(node), taint) for node in found)
+        at = 0
+    return "" if at == 0 else "the expression stands in parentheses: uniform(...) or rank-local(...)"
 
 
-def _argument(rest: str) -> str | None:
-    """The expression in the parentheses, as Python would write it; text behind them is left alone."""
-    rest = rest.lstrip()[:LONGEST]
-    if not rest.startswith("("):
-        return None
+def _occurrences(statement: ast.stmt, wanted: str, comment: Comment) -> list[ast.AST]:
+    return [node for node in (ast.walk(statement) if comment.alone else _header(statement)) if _same(node, wanted)]
+
+
+def _argument(rest: str) -> tuple[str, int]:
+    """The expression up to its closing parenthesis, as Python would write it, and where that ends; "" for none."""
     end = rest.find(")")
     while end >= 0:
         try:
-            return ast.unparse(ast.parse(rest[1:end].strip(), mode="eval"))
+            # in parentheses, as `stop := decide()` has to be
+            said = rest[:end].strip()
+            return (ast.unparse(ast.parse(f"({said})", mode="eval")) if said else ""), end + 1
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             end = rest.find(")", end + 1)
-    return None
+    return "", 0
 
 
 def _same(node: ast.AST, wanted: str) -> bool:
@@ -134,21 +143,24 @@ class _Statements:
     """The statements of a file by their lines; looked for where a comment asks for the first of them."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self._innermost: dict[int, ast.stmt] = {}
+        self._on_line: dict[int, list[ast.stmt]] = {}
         self._starts: list[int] = []
         self._outermost: dict[int, ast.stmt] = {}
         for node in ast.walk(tree):  # outer ones first
             if isinstance(node, ast.stmt):
                 self._outermost.setdefault(node.lineno, node)
-                self._innermost.update(dict.fromkeys(range(node.lineno, _head_end(node) + 1), node))
+                for line in range(node.lineno, _head_end(node) + 1):
+                    self._on_line.setdefault(line, []).append(node)
         self._starts = sorted(self._outermost)
 
-    def about(self, comment: Comment) -> ast.stmt | None:
-        """The statement that ends on the comment's line or has its head there; the next one for a comment by itself."""
+    def about(self, comment: Comment) -> list[ast.stmt]:
+        """Statements that end on the comment's line or have their head there, inner ones first; of a comment by itself
+        the next one.
+        """
         if not comment.alone:
-            return self._innermost.get(comment.line)
+            return self._on_line.get(comment.line, [])[::-1]
         after = bisect_right(self._starts, comment.line)
-        return self._outermost[self._starts[after]] if after < len(self._starts) else None
+        return [self._outermost[self._starts[after]]] if after < len(self._starts) else []
 
 
 def _head_end(statement: ast.stmt) -> int:
