@@ -144,7 +144,9 @@ def _slice(analysis: Analysis, frame: Frame, owner: Value, node: ast.Slice) -> V
         sharded = frozenset({"shard", "block"}) if rest else sharded
     if sharded:
         return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
-    return unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
+    part = unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
+    kept = isinstance(owner.thing, Listed) and owner.thing.element is not None and owner.thing.element.thing is None
+    return part.with_thing(owner.thing) if kept else part
 
 
 def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) -> frozenset[str]:

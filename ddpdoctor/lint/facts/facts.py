@@ -6,7 +6,7 @@ import ast
 from functools import cached_property
 
 from ddpdoctor.lint import comments, suppress
-from ddpdoctor.lint.facts import disk, polling
+from ddpdoctor.lint.facts import disk, polling, raises
 from ddpdoctor.lint.facts.analysis import Analysis, site_of
 from ddpdoctor.lint.facts.compare import divergences
 from ddpdoctor.lint.facts.divergence import Divergence
@@ -120,6 +120,12 @@ class ModuleFacts:
         return found
 
     @cached_property
+    def raised_alone(self) -> set[str]:
+        """Exceptions that a rank raises by its own data."""
+        modules = {**self.analysis.reached, self.module.path: self.module}
+        return raises.raised_alone((root.trace for root in self.analysis.roots), modules)
+
+    @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The syntax node that each node of this file stands in."""
         return parents(self.module.nodes)
@@ -214,7 +220,7 @@ class ModuleFacts:
         severity: Severity | None = None,
     ) -> Finding | None:
         """A finding of ranks that part, by what this file alone knows where the branch is in another."""
-        if place.file != self.module.path and item.op.site.file == self.module.path:
+        if item.exit is None and place.file != self.module.path and item.op.site.file == self.module.path:
             place = item.op.site
         way = self._ways.get(item.branch.site, ()) if place.file != self.module.path else ()
         return self.finding(rule, place, message, related=related, severity=severity, chain=way)

@@ -144,6 +144,14 @@ def so_far(analysis: Analysis, key: int | None, name: str, value: Value | None) 
     return filled if filled is not None and isinstance(filled.thing, (Table, Items, Listed)) else value
 
 
+def gathered(value: Value) -> Value:
+    """A list as what is computed of its elements: data of this rank where they are."""
+    element = value.thing.element if isinstance(value.thing, Listed) else None
+    if element is None or element.taint is not Taint.RANK_LOCAL:
+        return value
+    return unknown("gathered", value.atoms, taint=Taint.RANK_LOCAL, tags=value.tags | element.tags)
+
+
 def element_of(owner: Value, *key: object) -> Value | None:
     """An element of a list or dict whose elements are all of one kind, under a name of its own."""
     thing = owner.thing

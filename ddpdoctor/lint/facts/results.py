@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from ddpdoctor.lint.facts import vocabulary
+from ddpdoctor.lint.facts import filling, vocabulary
 from ddpdoctor.lint.facts.things import External, Items, Made, Namespace, Site
 from ddpdoctor.lint.facts.values import (
     DATA,
@@ -54,13 +54,14 @@ def cast(path: str, args: tuple[Value, ...], site: Site) -> Value:
         taint = Taint.RANK_LOCAL if args[0].tags & UNEQUAL and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
         return unknown("len", args[0].atoms, taint=taint, tags=tags)
     if any(a.thing is not None for a in args):
+        args = tuple(map(filling.gathered, args))
         taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
         return unknown(path, site, taint=taint, tags=join_tags(args) & DATA)
     return lift(path, CASTS[path], args)
 
 
 def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, node: ast.Call) -> Value:
-    values = (*args, *(v for _, v in keywords))
+    values = _given(path, args, keywords)
     tags: frozenset[str] = frozenset()
     for value in values:
         tags |= value.tags
@@ -91,6 +92,12 @@ def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, 
         taint = max((v.taint for v in values[:1] if v.taint is Taint.RANK_LOCAL), default=taint)
     value = of_thing(Made(path, site, args, keywords, node), path, site)
     return value._replace(taint=taint, tags=kept, atoms=(value.atoms[0]._replace(taint=taint),))
+
+
+def _given(path: str, args: tuple[Value, ...], keywords: Keywords) -> tuple[Value, ...]:
+    """All arguments; lists as their elements where it is those that are summed up."""
+    values = (*args, *(v for _, v in keywords))
+    return tuple(map(filling.gathered, values)) if path in _SUMMARIES else values
 
 
 def _strided(args: tuple[Value, ...], node: ast.Call) -> bool:

@@ -39,8 +39,14 @@ def catches_local(handler: ast.ExceptHandler) -> bool:
     kinds = handler.type
     if kinds is None:
         return True
-    elements: Iterable[ast.expr] = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-    return any(_last_name(e) in LOCAL_EXCEPTIONS for e in elements)
+    return bool(catches(handler) & LOCAL_EXCEPTIONS)
+
+
+def catches(handler: ast.ExceptHandler) -> set[str]:
+    """Names of the exceptions that it takes, "" for what has none."""
+    kinds = handler.type
+    elements: Iterable[ast.expr] = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds] if kinds else []
+    return {_last_name(e) for e in elements}
 
 
 def about_arguments(handler: ast.ExceptHandler) -> bool:

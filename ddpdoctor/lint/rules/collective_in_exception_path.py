@@ -72,6 +72,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         for handler in node.handlers:
             if tries.catches_local(handler):
                 yield from _in_handler(facts, node, handler)
+            if tries.catches_local(handler) or tries.catches(handler) & facts.raised_alone:
                 yield from _swallowed(facts, node, handler)
 
 
