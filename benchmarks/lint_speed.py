@@ -4,8 +4,9 @@
 
 It prints Markdown, as docs/lint.md shows it. Two trees: this interpreter's site-packages, and those of its files that
 use torch.distributed, by themselves. flake8 (with torchfix) and pylint are taken from FOLDER/bin, a virtual environment
-of their own; ruff is the one beside this interpreter. The tools run in turn, and the best of N counts, so that a
-machine that is busy is busy for all of them. A tool that is not there, or not done within SECONDS, is said to be so.
+of their own; ruff is the one beside this interpreter, as it prints by itself and as short as it can. The tools run in
+turn, and the best of N counts, so that a machine that is busy is busy for all of them; one that takes over a minute
+runs once. A tool that is not there, not done within SECONDS or ends in an error of its own is said to be so.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ JOBS = "4"
 _PROGRAM = "import sys; from ddpdoctor.cli.main import main; sys.exit(main(sys.argv[1:]))"
 _TRAIN = "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    dist.barrier()\n"
 OURS = "ddpdoctor lint"
+#: a module of sympy on which pyflakes, and flake8 with it, ends in a RecursionError
+_TOO_DEEP = "resolvent_lookup.py"
+_ERRORS = (b"Traceback (most recent call last)", b"failed during execution")
+#: seconds after which a tool is not run again
+_SLOW = 60.0
 
 
 @dataclass
@@ -46,6 +52,8 @@ class Tool:
     peak: float = 0.0
     missing: str = ""
     environ: dict[str, str] = field(default_factory=dict)
+    #: whether what it prints is kept, to see whether it ended well; what ruff prints is over a gigabyte
+    heard: bool = False
 
 
 def main() -> None:
@@ -104,17 +112,19 @@ def _distributed(packages: Path, folder: Path) -> Path:
 
 
 def _tools(folder: Path, tools: Path) -> list[Tool]:
-    def beside(name: str) -> str:
-        return str(tools / "bin" / name)
-
+    ruff = [str(Path(sys.executable).parent / "ruff"), "check", "--no-cache", "--isolated", "--select", "ALL"]
+    threads = {"RAYON_NUM_THREADS": JOBS}
+    # a folder that is no package is passed over by pylint: it is given every file
+    files = [str(path) for path in sorted(folder.rglob("*.py"))]
     return [
-        Tool(OURS, [sys.executable, "-c", _PROGRAM, "lint", "--jobs", JOBS, "-o", "concise", str(folder)]),
-        Tool("ruff check --select ALL", [
-            str(Path(sys.executable).parent / "ruff"), "check", "--no-cache", "--isolated", "--select", "ALL", "-q",
-            "--output-format", "concise", str(folder),
-        ], environ={"RAYON_NUM_THREADS": JOBS}),
-        Tool("flake8 with torchfix", [beside("flake8"), "--jobs", JOBS, "--isolated", str(folder)]),
-        Tool("pylint", [beside("pylint"), "--jobs", JOBS, "--recursive", "y", "--rcfile", os.devnull, str(folder)]),
+        Tool(OURS, [sys.executable, "-c", _PROGRAM, "lint", "--jobs", JOBS, str(folder)], heard=True),
+        Tool("ruff check --select ALL", [*ruff, str(folder)], environ=threads),
+        Tool("the same, --output-format concise", [*ruff, "-q", "--output-format", "concise", str(folder)],
+             environ=threads),
+        Tool("flake8 with torchfix", [
+            str(tools / "bin" / "flake8"), "--jobs", JOBS, "--isolated", "--exclude", _TOO_DEEP, str(folder),
+        ], heard=True),
+        Tool("pylint", [str(tools / "bin" / "pylint"), "--jobs", JOBS, "--rcfile", os.devnull, *files], heard=True),
     ]  # fmt: skip
 
 
@@ -125,7 +135,7 @@ def _compare(title: str, folder: Path, environ: dict[str, str], args: argparse.N
     tools = _tools(folder, args.tools)
     for _ in range(args.runs):
         for tool in tools:
-            if not tool.missing:
+            if not tool.missing and not (tool.wall and tool.wall[0] > _SLOW):
                 _run(tool, environ if tool.name == OURS else dict(os.environ), args.limit)
     print(
         "| | wall | processor | memory, all processes | wall, of ours | processor, of ours |\n|---|---|---|---|---|---|"
@@ -145,17 +155,16 @@ def _row(tool: Tool, ours: Tool) -> str:
 
 
 def _run(tool: Tool, environ: dict[str, str], limit: float) -> None:
-    """One run; what it prints is dropped, but for a traceback: who ends in one has not linted the tree."""
+    """One run; who ends in a traceback has not linted the tree."""
     if not Path(tool.command[0]).exists():
         tool.missing = "not installed"
         return
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    with (
-        tempfile.TemporaryFile() as said,
-        subprocess.Popen(
-            tool.command, stdout=subprocess.DEVNULL, stderr=said, env=environ | tool.environ, start_new_session=True
-        ) as process,
-    ):
+    with tempfile.TemporaryFile() as said:
+        output = said if tool.heard else subprocess.DEVNULL
+        process = subprocess.Popen(
+            tool.command, stdout=output, stderr=output, env=environ | tool.environ, start_new_session=True
+        )
         watcher = threading.Thread(target=_watch, args=(process, tool))
         watcher.start()
         try:
@@ -165,8 +174,8 @@ def _run(tool: Tool, environ: dict[str, str], limit: float) -> None:
             _kill(process)
         watcher.join()
         said.seek(0)
-        if b"Traceback (most recent call last)" in said.read() and not tool.missing:
-            tool.missing = f"ended in a traceback after {time.perf_counter() - began:.0f} s"
+        if not tool.missing and any(error in line for line in said for error in _ERRORS):
+            tool.missing = f"ended in an error of its own after {time.perf_counter() - began:.0f} s"
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     tool.wall.append(time.perf_counter() - began)
     tool.cpu.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
