@@ -98,16 +98,17 @@ def _longest_fixture() -> Path:
 
 
 def _distributed(packages: Path, folder: Path) -> Path:
-    """A copy of the files that use torch.distributed, and of nothing else."""
+    """A copy of the files that use torch.distributed; their folders are packages still, by an empty `__init__.py`."""
     target = folder / "distributed"
     for path in sorted(packages.rglob("*.py")):
         raw = path.read_bytes()
-        parts = path.relative_to(packages).parts
+        inside = path.relative_to(packages)
         # torch's compiler is far from anything that a person lints, and most of torch
-        if b"torch.distributed" in raw and (parts[0] != "torch" or parts[1] == "distributed"):
-            copy = target / path.relative_to(packages)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(raw)
+        if b"torch.distributed" in raw and (inside.parts[0] != "torch" or inside.parts[1] == "distributed"):
+            (target / inside).parent.mkdir(parents=True, exist_ok=True)
+            (target / inside).write_bytes(raw)
+            for package in inside.parents[:-1]:
+                (target / package / "__init__.py").touch()
     return target
 
 
@@ -129,7 +130,7 @@ def _tools(folder: Path, tools: Path) -> list[Tool]:
 
 
 def _compare(title: str, folder: Path, environ: dict[str, str], args: argparse.Namespace) -> None:
-    sources = [path.read_bytes() for path in folder.rglob("*.py")]
+    sources = [raw for path in folder.rglob("*.py") if (raw := path.read_bytes())]
     lines = sum(raw.count(b"\n") for raw in sources)
     print(f"\n{title}: {len(sources):,} files, {lines:,} lines, {JOBS} jobs each, best of {args.runs}\n", flush=True)
     tools = _tools(folder, args.tools)
