@@ -11,6 +11,7 @@ from ddpdoctor.lint.facts.parts import parts_of
 from ddpdoctor.lint.facts.things import Instance, Table
 from ddpdoctor.lint.facts.values import (
     EVERY_RANK,
+    PART,
     WORLD,
     Taint,
     Value,
@@ -83,7 +84,7 @@ def _store_global(analysis: Analysis, frame: Frame, name: str, value: Value) -> 
 
 def _unpack(analysis: Analysis, frame: Frame, targets: list[ast.expr], value: Value) -> None:
     parts = parts_of(value)
-    tags = value.tags | {"part"} if value.taint is Taint.RANK_LOCAL else value.tags
+    tags = value.tags | PART if value.taint is Taint.RANK_LOCAL else value.tags
     for index, target in enumerate(targets):
         element = unknown("part", value.atoms, index, taint=_element_taint(value), tags=tags)
         if parts is not None and len(parts) == len(targets):

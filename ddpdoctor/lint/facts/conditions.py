@@ -11,6 +11,8 @@ from ddpdoctor.lint.facts.text import text_of
 from ddpdoctor.lint.facts.things import Items, Made, Method
 from ddpdoctor.lint.facts.trace import Alt
 from ddpdoctor.lint.facts.values import (
+    NO_TAGS,
+    STICKY,
     Atom,
     Symbol,
     Taint,
@@ -53,9 +55,8 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
             if one.thing is not None and len(one.atoms) > 1 and two.known and two.constant is None:
                 present = per_rank([_exists(one, atom) for atom in one.atoms], one.tags)
                 return present if name in ("IsNot", "NotEq") else negate(present)
-            if "part" in one.tags and two.known and two.constant is None:
-                # which parts a batch has, the dataset decides, for all ranks
-                present = Value((Symbol(hash(("part", one.atoms)), Taint.UNKNOWN),), Taint.UNKNOWN)
+            if one.taint is Taint.RANK_LOCAL and two.known and two.constant is None:
+                present = _there(one)
                 return present if name in ("IsNot", "NotEq") else negate(present)
     if name in ("In", "NotIn"):
         right = as_constant(right)
@@ -84,6 +85,16 @@ def _about_kind(name: str, left: Value, right: Value) -> bool:
 def _alike(value: Value) -> Value:
     atoms = tuple(a._replace(taint=Taint.UNKNOWN) if isinstance(a, Symbol) else a for a in value.atoms)
     return value._replace(atoms=atoms, taint=Taint.UNKNOWN)
+
+
+def _there(data: Value) -> Value:
+    """Whether there is any data of this rank: what it is differs, that there is some seldom does."""
+    chosen = "local-choice" in data.tags
+    if not chosen and data.tags & {"part", "optional"}:
+        # the dataset says which parts a batch has, and the configuration what is computed, for all ranks
+        return Value((Symbol(hash(("there", data.atoms)), Taint.UNKNOWN),), Taint.UNKNOWN)
+    symbol = Symbol(hash(("there", data.atoms)), Taint.RANK_LOCAL)
+    return Value((symbol,), Taint.RANK_LOCAL, None, data.tags & STICKY if chosen else NO_TAGS)
 
 
 def _exists(value: Value, atom: Atom) -> Atom:

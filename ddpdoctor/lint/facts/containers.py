@@ -19,6 +19,7 @@ from ddpdoctor.lint.facts.trace import Loop
 from ddpdoctor.lint.facts.values import (
     NO_TAGS,
     ORIGIN,
+    PART,
     REASONS,
     Symbol,
     Taint,
@@ -128,6 +129,7 @@ def subscript(analysis: Analysis, frame: Frame, node: Any) -> Value:
         picked = tags | {"uneven"} | (index.tags & REASONS)
         return unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    tags |= PART if taint is Taint.RANK_LOCAL else NO_TAGS
     return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=tags)
 
 
@@ -198,8 +200,8 @@ def _each(analysis: Analysis, frame: Frame, node: Any, over: Value) -> list[Valu
     """`[f(name) for name in ("RANK", "LOCAL_RANK")]`, element by element; empty for any other comprehension."""
     if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) != 1 or node.generators[0].ifs:
         return []
-    names = as_constant(over).constant
-    if not isinstance(names, tuple) or not 0 < len(names) <= 4 or analysis.steps > 6_000:
+    names = as_constant(over).elements
+    if names is None or not 0 < len(names) <= 4 or analysis.steps > 6_000:
         return []
     if not all(isinstance(name, (str, tuple)) for name in names):
         return []  # a number of equal things

@@ -147,6 +147,15 @@ def choose(
 ) -> Value:  # fmt: skip
     """One value out of two, by which ranks can hold which."""
     local = any(isinstance(t, Symbol) and t.taint is Taint.RANK_LOCAL for t in truths)
+    value = _chosen(truths, a, a_mask, b, b_mask, key, reasons, local=local)
+    none = any(v.known and v.constant is None for v in (a, b))
+    return value.tagged("optional") if none and not local and value.taint is Taint.RANK_LOCAL else value
+
+
+def _chosen(
+    truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object,
+    reasons: frozenset[str], *, local: bool,
+) -> Value:  # fmt: skip
     if a.thing is not None or b.thing is not None:
         pairs = filling.pairs(a, b)
         if pairs is not None:

@@ -8,7 +8,7 @@ from ddpdoctor.lint.facts.facts import ModuleFacts
 _TESTING = frozenset({"pytest", "unittest"})
 
 #: what launchers of several nodes set
-_VARIABLES = ('"RANK"', "'RANK'", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
+_VARIABLES = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
 
 
 _ONE_NODE = ("localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1")

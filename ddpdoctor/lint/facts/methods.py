@@ -17,6 +17,7 @@ from ddpdoctor.lint.facts.values import (
     DATA,
     NONE,
     ORIGIN,
+    PART,
     UNEQUAL,
     Keywords,
     Taint,
@@ -87,6 +88,8 @@ def _computed(method: str, receiver: Value, values: tuple[Value, ...], key: tupl
     tags: frozenset[str] = frozenset()
     for value in values:
         tags |= value.tags & DATA
+    if local and method == "get":
+        tags |= PART
     if method in _DETACHING:
         tags -= {"bypass"}
     if method in vocabulary.PICKING:

@@ -150,6 +150,8 @@ MODEL = frozenset({"wrapped", "inner"})
 REASONS = frozenset({"batch", "time", "shard", "own", "random", "file", "signal"})
 #: data of which one rank can have more than another
 UNEQUAL = frozenset({"shard", "uneven"})
+#: what is taken out of data: whether there is such a part, is the same for all ranks
+PART = frozenset({"part"})
 #: tags of data that what is computed from it has as well
 DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file", "uneven"}
 #: tags that outlive arithmetic

@@ -22,8 +22,8 @@ No automatic fix.
 
 ## When it is wrong
 A rank that `mp.spawn` hands over is local to its node and not reported; nor is `rank % device_count()`, nor a script
-that meets at localhost and so runs on one node, nor a test. `get_rank()` in a file whose processes are started by
-another that is not seen is a warning: they may be started on one node only.
+that meets at localhost and so runs on one node, nor a test. A file whose processes are started by another that is not
+seen gets one warning: they may be started on one node only.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables
@@ -58,7 +58,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     severity = Severity.ERROR if launch.seen(facts) else Severity.WARNING
     found = list(_chosen(facts))
     for call in found or _moved(facts)[:1]:
-        yield facts.finding(RULE, call.site, _MESSAGE, severity=severity, context=call.context)
+        finding = facts.finding(RULE, call.site, _MESSAGE, severity=severity, context=call.context)
+        yield finding
+        if finding is not None and severity is Severity.WARNING:
+            return  # whoever looks how the processes are started looks once
 
 
 def _chosen(facts: ModuleFacts) -> Iterator[Call]:
