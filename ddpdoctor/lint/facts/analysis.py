@@ -129,9 +129,9 @@ class Analysis:
         frame.env = self.parameters(info)
         self._root(info.qualname, info, frame, info.body)
 
-    def run_spawned(self, info: FunctionInfo, args: Sequence[Value], parent: Frame) -> None:
+    def run_spawned(self, info: FunctionInfo, args: Sequence[Value], parent: Frame, site: Site) -> None:
         """Simulate a function that a new process runs: a root of its own."""
-        frame = Frame(info.module, info, calls=(*parent.calls, info.qualname), chain=parent.chain)
+        frame = Frame(info.module, info, calls=(*parent.calls, info.qualname), chain=(*parent.chain, site))
         frame.env = self.parameters(info)
         for parameter, value in zip(info.parameters, args, strict=False):
             frame.env[parameter.arg] = value
@@ -224,8 +224,8 @@ class Analysis:
         self, info: FunctionInfo, function: Function, env: dict[str, Value], frame: Frame, site: Site
     ) -> Outcome:
         inner = Frame(
-            info.module, info, env, function.closure, frame.mask, loops=frame.loops, guards=frame.guards,
-            no_grad=frame.no_grad, handler=frame.handler, calls=(*frame.calls, info.qualname),
+            info.module, info, env, function.closure, frame.mask, loops=() if info.remembers else frame.loops,
+            guards=frame.guards, no_grad=frame.no_grad, handler=frame.handler, calls=(*frame.calls, info.qualname),
             chain=(*frame.chain, site), withs=frame.withs, entered=len(frame.guards),
         )  # fmt: skip
         if not self.silent:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.lint.facts import filling, frameworks, signals, spellings, vocabulary, wrapping
 from ddpdoctor.lint.facts.classes import find_method, mro
 from ddpdoctor.lint.facts.frame import Frame, filled_up, left_alone
+from ddpdoctor.lint.facts.members import class_attribute, member_attribute
 from ddpdoctor.lint.facts.modules import FunctionInfo, Module
 from ddpdoctor.lint.facts.names import NEVER_LOCAL, global_value, imported
 from ddpdoctor.lint.facts.nodes import walk
@@ -18,6 +19,7 @@ from ddpdoctor.lint.facts.things import (
     Instance,
     LocalModule,
     Made,
+    Member,
     Method,
     Namespace,
     Site,
@@ -58,7 +60,11 @@ def attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, node: a
     if isinstance(thing, Instance):
         return _instance_attribute(analysis, frame, owner, thing, name)
     if isinstance(thing, Class):
-        return _class_attribute(analysis, thing, name)
+        return class_attribute(analysis, thing, name)
+    if isinstance(thing, Member):
+        found = member_attribute(analysis, thing, name)
+        if found is not None:
+            return found
     if owner.tags:
         found = wrapping.attribute(analysis, frame, owner, name, node)
         if found is not None:
@@ -162,14 +168,6 @@ def _mentions_rank(node: ast.expr) -> bool:
         if isinstance(inner, ast.Name) and inner.id in ("get_rank", "get_local_rank"):
             return True
     return False
-
-
-def _class_attribute(analysis: Analysis, thing: Class, name: str) -> Value:
-    method = find_method(analysis, thing.info, name)
-    if method is None:
-        return unknown("class", id(thing.info), name)
-    receiver = of_thing(thing, id(thing.info)) if method.of_class else None
-    return of_thing(Function(method, receiver), id(method), id(thing.info))
 
 
 def _instance_attribute(analysis: Analysis, frame: Frame, owner: Value, thing: Instance, name: str) -> Value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ddpdoctor.lint.facts.events import Guard
 from ddpdoctor.lint.facts.frame import Frame, choose
 from ddpdoctor.lint.facts.text import text_of
-from ddpdoctor.lint.facts.things import Items, Made, Method
+from ddpdoctor.lint.facts.things import Items, Made, Member, Method
 from ddpdoctor.lint.facts.trace import Alt
 from ddpdoctor.lint.facts.values import (
     NO_TAGS,
@@ -48,6 +48,8 @@ def comparison(analysis: Analysis, frame: Frame, node: Any) -> Value:
 
 def _one_comparison(name: str, left: Value, right: Value) -> Value:
     if name in ("Is", "IsNot", "Eq", "NotEq"):
+        if isinstance(left.thing, Member) and isinstance(right.thing, Member):
+            return const((left.thing == right.thing) is (name in ("Is", "Eq")))
         for one, two in ((left, right), (right, left)):
             # an object that surely exists is not None
             if (is_solid(one) or "given" in one.tags) and two.known and two.constant is None:

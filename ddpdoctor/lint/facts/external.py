@@ -71,7 +71,7 @@ def _function(
     listed = _listed(path, args, keywords, site) if path in _LISTING else None
     if listed is not None:
         return listed
-    started(analysis, frame, path, args, keywords)
+    started(analysis, frame, path, args, keywords, site)
     if path in ("mmengine.dist.get_dist_info", "mmcv.runner.get_dist_info") and not args and not keywords:
         return of_thing(Items((RANK_NUMBERS, WORLD_NUMBER)), path)
     if path == "deepspeed.initialize":

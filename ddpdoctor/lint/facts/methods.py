@@ -129,7 +129,7 @@ def _made_method(
     if (frameworks.kind(thing.path), method) in frameworks.PREPARING:
         return _prepared(args, site)
     if thing.path == frameworks.PARALLEL and method == "run" and args:
-        start(analysis, frame, args[0], [SPAWNED, *args[1:]])
+        start(analysis, frame, args[0], [SPAWNED, *args[1:]], site)
     if method in _MOVING and _is_object(thing):
         return receiver
     del node

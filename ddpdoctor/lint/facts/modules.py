@@ -46,6 +46,12 @@ class FunctionInfo:
         return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in self.decorators)
 
     @property
+    def remembers(self) -> bool:
+        """Called again with the same arguments, it gives what it gave."""
+        targets = [d.func if isinstance(d, ast.Call) else d for d in self.decorators]
+        return any(_last(t) in ("lru_cache", "cache") for t in targets if isinstance(t, (ast.Name, ast.Attribute)))
+
+    @property
     def of_class(self) -> bool:
         """Its first parameter is the class."""
         return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in self.decorators)

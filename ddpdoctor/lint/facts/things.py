@@ -152,6 +152,14 @@ class Table:
 
 
 @record(frozen=True, slots=True)
+class Member:
+    """A member of an enumeration of the project."""
+
+    info: ClassInfo
+    name: str
+
+
+@record(frozen=True, slots=True)
 class Namespace:
     """An `argparse` result."""
 
@@ -166,5 +174,17 @@ class GroupOf:
 
 
 Thing = (
-    External | LocalModule | Function | Class | Instance | Made | Method | Items | Listed | Table | Namespace | GroupOf
+    External
+    | LocalModule
+    | Function
+    | Class
+    | Instance
+    | Made
+    | Member
+    | Method
+    | Items
+    | Listed
+    | Table
+    | Namespace
+    | GroupOf
 )
