@@ -72,8 +72,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         for handler in node.handlers:
             if tries.catches_local(handler):
                 yield from _in_handler(facts, node, handler)
-            if tries.catches_local(handler) or tries.catches(handler) & facts.raised_alone:
+            alone = tries.catches(handler) & facts.raised_alone
+            if tries.catches_local(handler) or alone:
                 yield from _swallowed(facts, node, handler)
+            if alone:
+                yield from _ends_loop(facts, node, handler)
 
 
 def _through(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[tuple[Reached, int]]:
@@ -169,6 +172,22 @@ def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
             return
 
 
+def _ends_loop(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
+    """What one rank raises by its own data ends its loop; the others go on in theirs."""
+    if tries.acts(handler) or not tries.goes_on(handler.body, after_return=True):
+        return
+    first, last = tries.lines_of(node.body)
+    for item, index in _through(facts, node.body):
+        within = [p.site for p, depth in item.loops if depth > index or _stands_in(facts, p.site, first, last)]
+        if within and _repeating(facts, item, index, first, last) is None:
+            message = (
+                f"one rank raises this by its own data and leaves the loop at line {within[0].line}, while "
+                f"{item.op.op} there needs all ranks"
+            )
+            yield facts.finding(RULE, handler, message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
+            return
+
+
 def _behind(facts: ModuleFacts, node: ast.AST) -> list[ast.stmt]:
     """The statements behind one in its block."""
     parent = facts.parents.get(node)
@@ -183,10 +202,14 @@ def _repeating(facts: ModuleFacts, item: Reached, index: int, first: int, last: 
     """None where no loop goes round the `try`; else whether the loop is a caller's."""
     found: bool | None = None
     for loop, depth in item.loops:
-        inside = loop.site.file == facts.module.path and first <= loop.site.line <= last
+        inside = _stands_in(facts, loop.site, first, last)
         if depth <= index and not inside:
             found = depth < index
     return found
+
+
+def _stands_in(facts: ModuleFacts, site: Site, first: int, last: int) -> bool:
+    return site.file == facts.module.path and first <= site.line <= last
 
 
 def _may_fail_alone(facts: ModuleFacts, node: ast.Try, before: Site | None, op: str) -> bool:

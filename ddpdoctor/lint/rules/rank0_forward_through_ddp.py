@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table, spellings, wrapping
+from ddpdoctor.lint.facts import collective_table, sharding, wrapping
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
@@ -56,7 +56,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.methods("__call__"):
         if not call.context.some_ranks_only or _elsewhere_too(facts, call):
             continue
-        if _sharded(call):
+        if call.receiver is not None and sharding.is_sharded(facts.analysis, call.receiver):
             message = (
                 "an FSDP model gathers its parameters in every forward pass, and only some ranks come here: "
                 "run it on all ranks"
@@ -68,11 +68,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 "or rebuild buckets: call `.module` here"
             )
             yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
-
-
-def _sharded(call: Call) -> bool:
-    thing = call.receiver.thing if call.receiver is not None else None
-    return isinstance(thing, Made) and thing.path == spellings.FSDP
 
 
 def _elsewhere_too(facts: ModuleFacts, call: Call) -> bool:
