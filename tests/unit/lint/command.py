@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
+
+from ddpdoctor.cli import main
+from ddpdoctor.lint import engine
 
 BROKEN = """import torch.distributed as dist
 
@@ -36,15 +43,42 @@ def environment(**more: str) -> dict[str, str]:
     return {**{name: value for name, value in os.environ.items() if name not in _DECIDES}, **more}
 
 
-def lint(folder: Path, *argv: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    """Run it in a folder; `more` is set in its environment."""
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM, "lint", *argv],
-        cwd=folder,
-        input=stdin,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-        env=environment(**more),
-    )
+@contextlib.contextmanager
+def _in(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a run ended, and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def lint(folder: Path, *argv: str, stdin: str = "", **more: str) -> Done:
+    """Run it in a folder, in this process; `more` is set in its environment."""
+    encoding, _, errors = more.get("PYTHONIOENCODING", "utf-8").partition(":")
+    streams = [io.TextIOWrapper(io.BytesIO(text), encoding, errors or "strict", newline="") for text in (b"", b"")]
+    given = io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8")
+    with (
+        mock.patch.object(sys, "stdin", given),
+        mock.patch.object(sys, "stdout", streams[0]),
+        mock.patch.object(sys, "stderr", streams[1]),
+        mock.patch.dict(os.environ, environment(**more), clear=True),
+        # what is right for a process that does nothing else
+        mock.patch.object(engine, "relax_collector"),
+        _in(folder),
+    ):
+        status = main.main(["lint", *argv])
+    told = []
+    for stream in streams:
+        stream.flush()
+        told.append(stream.buffer.getvalue().decode("utf-8"))
+    return Done(status, *told)
