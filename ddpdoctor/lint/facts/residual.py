@@ -143,13 +143,9 @@ class Builder:
                 node.then if side else node.other, rest, targets, chain, node if deciding else guard, assumed
             )
         symbol = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
-        if "exception" in node.tags and guard is not None:
-            # that this rank meets an exception is not proved, and what it then does is not what is compared
-            return self._sequence(node.other, rest, targets, chain, guard, assumed)
-        if "sharded?" in node.tags and guard is not None and guard is self.entered[-1]:
-            # a helper for any kind of data, called on this rank alone: perhaps because there it has all of it
-            local = node.then if symbol.negated else node.other
-            return self._sequence(local, rest, targets, chain, guard, assumed)
+        unproved = self._unproved(node, symbol, guard)
+        if unproved is not None:
+            return self._sequence(unproved, rest, targets, chain, guard, assumed)
         straight = {**assumed, symbol.key: not symbol.negated}
         opposite = {**assumed, symbol.key: symbol.negated}
         if self.chosen is None and rank_decided(node.truth):
@@ -172,6 +168,25 @@ class Builder:
         if _number(then) == _number(other):
             return then if leaves else self._append(then, rest)
         return self._cell(("alt", symbol.key, _number(then), _number(other)), node, chain, guard, (then, other), after)
+
+    def _unproved(self, node: Alt, symbol: Symbol, guard: Alt | None) -> Trace | None:
+        """The side to follow of a condition inside of a branch on the rank, where the other is not proved to be taken.
+
+        None for any other condition.
+        """
+        if guard is None:
+            return None
+        if "exception" in node.tags:
+            # what a rank that meets an exception then does is not what is compared
+            return node.other
+        if "sharded?" in node.tags and guard is self.entered[-1]:
+            # a helper for any kind of data, called on this rank alone: perhaps because there it has all of it
+            return node.then if symbol.negated else node.other
+        leaves = exits(node.then)
+        if "in group" in node.tags and leaves != exits(node.other):
+            # which number this rank has in a group: rank 0 is the first of every group that it is in
+            return node.other if leaves else node.then
+        return None
 
     def _append(self, head: Cell | None, rest: Cell | None) -> Cell | None:
         """Both sides of a branch do the same: do it once."""
