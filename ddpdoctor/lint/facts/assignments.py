@@ -85,10 +85,13 @@ def _store_global(analysis: Analysis, frame: Frame, name: str, value: Value) -> 
 def _unpack(analysis: Analysis, frame: Frame, targets: list[ast.expr], value: Value) -> None:
     parts = parts_of(value)
     tags = value.tags | PART if value.taint is Taint.RANK_LOCAL else value.tags
+    starred = [t for t in targets if isinstance(t, ast.Starred)]
     for index, target in enumerate(targets):
         element = unknown("part", value.atoms, index, taint=_element_taint(value), tags=tags)
         if parts is not None and len(parts) == len(targets):
             element = parts[index]
+        elif parts is not None and index < len(parts) and target not in starred and targets[-1:] == starred:
+            element = parts[index]  # `first, second, *_ = ...`
         assign(analysis, frame, target, element)
 
 

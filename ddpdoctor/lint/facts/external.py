@@ -28,7 +28,11 @@ from ddpdoctor.lint.facts.values import (
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
 
-_LISTING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.map"})
+#: give back the network that they are given, or what stands for it in every way
+_SAME = frozenset({
+    "torch.compile", "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "apex.parallel.convert_syncbn_model",
+})  # fmt: skip
+_LISTING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.map"}) | _SAME
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 
 
@@ -96,7 +100,9 @@ def _read_by_name(analysis: Analysis, frame: Frame, path: str, args: tuple[Value
 
 
 def _listed(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site) -> Value | None:
-    """`dict(...)`, `list(items)`, and `map(int, items)` element by element."""
+    """`dict(...)`, `list(items)`, `map(int, items)` element by element, and what is given back as it was."""
+    if path in _SAME:
+        return args[0] if args else None
     if path == "builtins.dict":
         return filling.table(args, keywords, site) if keywords or args else None
     thing = args[-1].thing if args else None

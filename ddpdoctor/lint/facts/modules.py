@@ -255,12 +255,39 @@ def _index_top_level(module: Module) -> None:
             module.classes.append(cls)
             _bind(module, statement.name, cls)
         elif isinstance(statement, ast.Assign):
+            made = _named_tuple(module, statement.value)
             for target in statement.targets:
-                _bind_target(module, target, statement.value)
+                if made is not None and isinstance(target, ast.Name):
+                    _bind(module, target.id, made)
+                else:
+                    _bind_target(module, target, statement.value)
         elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
             _bind_target(module, statement.target, statement.value)
         elif isinstance(statement, (ast.AugAssign, ast.For, ast.AsyncFor)):
             _bind_target(module, statement.target, None)
+
+
+def _named_tuple(module: Module, value: ast.expr) -> ClassInfo | None:
+    """The class that `namedtuple("Place", "rank local_rank")` makes."""
+    if not isinstance(value, ast.Call) or len(value.args) != 2 or not isinstance(value.func, (ast.Name, ast.Attribute)):
+        return None
+    if (value.func.id if isinstance(value.func, ast.Name) else value.func.attr) != "namedtuple":
+        return None
+    try:
+        name, given = map(ast.literal_eval, value.args)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return None
+    fields = given.replace(",", " ").split() if isinstance(given, str) else given
+    if not isinstance(name, str) or not isinstance(fields, (list, tuple)):
+        return None
+    if not all(isinstance(f, str) and f.isidentifier() for f in fields):
+        return None
+    anything = ast.Name("object", ast.Load())
+    body: list[ast.stmt] = [ast.AnnAssign(ast.Name(f, ast.Store()), anything, None, 1) for f in fields]
+    node = ast.ClassDef(name, [ast.Name("NamedTuple", ast.Load())], [], body, [])
+    for made in (node, *body):
+        ast.copy_location(made, value)
+    return ClassInfo(name, node, module)
 
 
 def _bind_target(module: Module, target: ast.expr, value: ast.expr | None, part: int | None = None) -> None:

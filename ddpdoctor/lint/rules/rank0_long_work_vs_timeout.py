@@ -76,7 +76,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if call.context.some_ranks_only and _long(call):
             wait = _waited_in(waits, call.context, call.index)
             if wait is not None:
-                what = call.path.rpartition(".")[2] or call.method
+                what = _command(call).partition(" ")[0] if call.path in _STARTING else call.path.rpartition(".")[2]
+                what = what or call.method
                 op = collective_table.COLLECTIVES[wait.path].op
                 message = (
                     f"only some ranks run {what} while the rest wait in {op}: the default timeout of the group ends "
