@@ -247,8 +247,11 @@ def _stored(
 
     values: list[Value] = []
     running = False
+    init = find_method(analysis, thing.info, "__init__")
     for info in mro(analysis, thing.info):
         for method in info.stores.get(name, ()):
+            if method.name == "__init__" and init is not None:
+                method = init  # that of a base runs with what it is given by this one
             value = _stores_of(analysis, owner, thing, method).get(name)
             if value is not None:
                 values.append(value)

@@ -40,7 +40,9 @@ def _constant(analysis: Analysis, info: ClassInfo, name: str) -> Value | None:
     """A constant of the class, or of one that it extends, where no file sets it anew."""
     owner = next((c for c in mro(analysis, info) if name in c.constants), None)
     modules = (analysis.module, *analysis.reached.values())
-    if owner is None or any((info.name, name) in m.attribute_stores or "setattr" in m.words for m in modules):
+    if owner is None or ("cls", name) in owner.module.attribute_stores:
+        return None
+    if any((info.name, name) in m.attribute_stores or "setattr" in m.words for m in modules):
         return None
     analysis.silent += 1
     try:

@@ -93,6 +93,9 @@ def _grows_with_batch(value: Value, depth: int = 0) -> bool:
     name = thing.name if isinstance(thing, Method) else thing.path.rpartition(".")[2]
     if name in _REDUCING or "loss" in name.lower():
         return False
+    if isinstance(thing, Method) and name == "__call__":
+        called = thing.receiver.thing  # a network, or a criterion
+        return "batch" in value.tags and not (isinstance(called, Made) and "loss" in called.path.lower())
     if isinstance(thing, Method):
         return _grows_with_batch(thing.receiver, depth + 1)
     criterion = name == "__call__" and len(thing.args) > 2
