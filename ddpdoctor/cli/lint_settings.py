@@ -65,10 +65,10 @@ def _table(path: Path) -> Any:
     """What the file has at tool.ddpdoctor.lint; None where it, or the file, is not there."""
     try:
         raw = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+    except PermissionError:
+        raise InputError(f"cannot read {path}: permission denied") from None
+    except OSError:
         return None
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
     # reading TOML costs milliseconds that a project without our table need not pay
     if b"ddpdoctor" not in raw:
         return None

@@ -90,7 +90,8 @@ def _checked(given: str) -> str:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         missing = isinstance(error, FileNotFoundError)
-        raise InputError(f"{given}: {'no such file or folder' if missing or not given else why.lower()}") from None
+        shown = given if given.isprintable() else repr(given)
+        raise InputError(f"{shown}: {'no such file or folder' if missing else why.lower()}") from None
     if not given:
         raise InputError("an empty path: no such file or folder")
     return path

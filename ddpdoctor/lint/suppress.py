@@ -31,6 +31,8 @@ class Suppression:
     own: bool
     #: the line below a comment that stands alone: findings that begin there are meant, too
     below: int = 0
+    #: a `noqa`, in which codes of other linters stand as well
+    shared: bool = False
 
 
 def read(comments: Iterable[Comment]) -> list[Suppression]:
@@ -64,7 +66,7 @@ def _of(comment: Comment, alone: set[int]) -> Iterable[Suppression]:
         codes = tuple(_CODE.findall(match["codes"] or ""))
         ours = own or any(c.upper().startswith("DD1") for c in codes)
         start, end = comment.column + match.start() + 1, comment.column + len(comment.text[: match.end()].rstrip()) + 1
-        yield Suppression(comment.line, start, end, codes, ours, _below(comment, alone) if own else 0)
+        yield Suppression(comment.line, start, end, codes, ours, _below(comment, alone) if own else 0, not own)
 
 
 def _below(comment: Comment, alone: set[int]) -> int:
@@ -104,15 +106,11 @@ def apply(
         if not suppression.own:
             continue
         found = used.get(suppression, set())
-        unused = [c for c in suppression.codes if _is_ours(c) and not {c.upper(), c.lower()} & (found | untried)]
+        judged = [c for c in suppression.codes if not suppression.shared or c.upper().startswith("DD")]
+        unused = [c for c in judged if not {c.upper(), c.lower()} & (found | untried)]
         if unused or (not suppression.codes and not found):
             kept.append(_unused(suppression, unused, file))
     return kept
-
-
-def _is_ours(code: str) -> bool:
-    """Not a code of another linter, with which `noqa` is shared."""
-    return code.upper().startswith("DD") or "-" in code
 
 
 def silences(suppression: Suppression, what: LintRule | Finding, lines: tuple[int, int]) -> bool:

@@ -88,10 +88,12 @@ def test_globs(path: str, pattern: str, fits: bool) -> None:
     assert matches(path, pattern) is fits
 
 
-@pytest.mark.parametrize("path", ["nowhere.py", "", "a.py/b.py", "nul\0.py"])
+@pytest.mark.parametrize("path", ["nowhere.py", "", "a.py/b.py", "nul\0.py", "x" * 5000, "line\nand \x1b[31m.py"])
 def test_a_path_that_is_not_there_is_an_error(tree: Path, path: str) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as refused:
         _found(["a.py", path])
+    assert refused.value.message.isprintable()
+    assert lint(tree, path).returncode == 2
 
 
 def test_what_cannot_be_read_is_a_finding_that_says_why(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

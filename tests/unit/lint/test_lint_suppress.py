@@ -45,6 +45,7 @@ def test_silencing(comment: str) -> None:
         ("# ddpdoctor: ignore[DD111, DD112]", ["DD198"]),
         ("# ddpdoctor: ignore[DD11]", ["DD111", "DD198"]),
         ("# ddpdoctor: ignore[no-such-rule]", ["DD111", "DD198"]),
+        ("# ddpdoctor: ignore[E501]", ["DD111", "DD198"]),
         ("# ddpdoctor: ignore DD111", ["DD111", "DD197"]),
         ("# ddpdoctor: ignore: DD111", ["DD111", "DD197"]),
         ("# ddpdoctor: ignore(DD111)", ["DD111", "DD197"]),
