@@ -1,12 +1,12 @@
 """A collective's arguments mean something else
 
 ## What it does
-Finds `ReduceOp` passed where `reduce` and `gather` expect a rank, and the root of a broadcast that is no member of
-the group.
+Finds `ReduceOp` passed where `reduce` and `gather` expect a rank, the root of a broadcast that is no member of the
+group, and a root on which the ranks do not agree, such as each one itself.
 
 ## Why it harms
 `dist.reduce(x, dist.ReduceOp.SUM)` raises nothing: the enum is taken for the destination rank. A root outside the
-group raises ValueError.
+group raises ValueError. Ranks that name different roots wait for one another, or each keeps what it had.
 
 ## Example
 ```python
@@ -34,28 +34,49 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import External, GroupOf
+from ddpdoctor.lint.facts.values import WORLD, Value
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD119", "collective-argument-error", Severity.ERROR)
 
 
-_ROOTED = tuple(f"torch.distributed.{name}" for name in ("reduce", "broadcast", "gather", "scatter"))
+#: operation -> (position and name of its root, position of its group)
+_ROOTED = {
+    f"torch.distributed.{op}": where for op, where in (
+        ("reduce", (1, "dst", 3)), ("broadcast", (1, "src", 2)), ("gather", (2, "dst", 3)), ("scatter", (2, "src", 3)),
+        ("broadcast_object_list", (1, "src", 2)), ("gather_object", (2, "dst", 3)),
+        ("scatter_object_list", (2, "src", 3)),
+    )
+}  # fmt: skip
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Roots that are no rank, or none of the group's."""
     for call in facts.named(*_ROOTED):
-        name = "src" if call.path.endswith(("broadcast", "scatter")) else "dst"
-        position = 1 if call.path.endswith(("reduce", "broadcast")) else 2
+        position, name, group_at = _ROOTED[call.path]
         root = call.argument(position, name)
         if root is None:
             continue
         if isinstance(root.thing, External) and ".ReduceOp." in root.thing.path:
             yield facts.finding(RULE, call.site, f"a ReduceOp stands where the rank `{name}` is expected: write op=...")
             continue
-        group = call.keyword("group")
+        group = call.argument(group_at, "group")
+        if group is None or (group.known and group.constant is None):
+            named = _named(root, call.context.mask)
+            if len({said for _, said in named}) > 1 and not call.opaque:
+                shown = ", ".join(f"rank {rank} says {said}" for rank, said in named[:2])
+                yield facts.finding(RULE, call.site, f"ranks name different ranks as `{name}`: {shown}")
+                continue
         members = group.thing.members if group is not None and isinstance(group.thing, GroupOf) else None
         if members is not None and isinstance(root.constant, int) and root.constant not in members:
             message = f"rank {root.constant} is no member of this group {list(members)}: torch raises ValueError"
             yield facts.finding(RULE, call.site, message)
+
+
+def _named(root: Value, mask: int) -> list[tuple[int, int]]:
+    """(rank, the root that it names) of the ranks that come here; the first two that differ stand in front."""
+    if len(root.atoms) == 1 or not root.known:
+        return []
+    said = [(rank, root.at(rank)) for rank in range(WORLD) if mask & 1 << rank and type(root.at(rank)) is int]
+    return [*said[:1], *(item for item in said[1:] if item[1] != said[0][1])]
