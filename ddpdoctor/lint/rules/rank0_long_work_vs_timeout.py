@@ -106,7 +106,7 @@ def _waited_in(waits: list[Call], work: Context, index: int) -> Call | None:
     outer = {(g.site, g.side) for g in work.guards}
     for wait in waits:
         # what is done deeper below is rarely done at all: a model's weights that are fetched where they are missing
-        near = len(work.chain) - len(wait.context.chain) <= 2
+        near = len(work.chain) - len(wait.context.chain) <= 1
         same = near and wait.context.calls[:1] == work.calls[:1] and wait.index >= index
         if same and all((g.site, g.side) in outer for g in wait.context.guards):
             return wait
