@@ -104,7 +104,8 @@ def _root(environ: Mapping[str, str]) -> str:
         folder = environ.get(name, "").rstrip("/")
         if folder and f"{here}/".startswith(f"{folder}/"):
             return folder
-    return next((str(f) for f in (Path(here), *Path(here).parents) if (f / ".git").exists()), here)
+    # False where a folder may not be looked into
+    return next((str(f) for f in (Path(here), *Path(here).parents) if os.path.exists(f / ".git")), here)  # noqa: PTH110
 
 
 def _counts(findings: Sequence[Finding], *, as_json: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -65,9 +66,10 @@ def _table(path: Path) -> Any:
     """What the file has at tool.ddpdoctor.lint; None where it, or the file, is not there."""
     try:
         raw = path.read_bytes()
-    except PermissionError:
-        raise InputError(f"cannot read {path}: permission denied") from None
-    except OSError:
+    except OSError as error:
+        # of a folder that may not be looked into nobody knows whether it has one
+        if os.path.isfile(path):  # noqa: PTH113 - False where that cannot be told
+            raise InputError(f"cannot read {path}: {error.strerror}") from None
         return None
     # reading TOML costs milliseconds that a project without our table need not pay
     if b"ddpdoctor" not in raw:
