@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 #: attributes of tensors and loaders that keep what is known of the data
 _DATA_ATTRIBUTES = frozenset({"data", "grad", "T", "loss", "logits", "mT", "real"})
 
+#: what `torch.compile` keeps the network as that it was given; it is looked at as that network
+COMPILED = "_orig_mod"
+
 
 def attribute(analysis: Analysis, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value:
     """`owner.name`."""
@@ -94,6 +97,8 @@ def _unknown_attribute(analysis: Analysis, frame: Frame, owner: Value, name: str
         stored = analysis.heap.get((key, name))
         if stored is not None:
             return stored
+    if name == COMPILED:
+        return owner
     if name in vocabulary.FIRST_RANK_ATTRIBUTES:
         return per_rank((True, False, False, False), frozenset({"rank"}))
     if name in vocabulary.FIRST_LOCAL_RANK_ATTRIBUTES:
@@ -182,6 +187,8 @@ def _instance_attribute(analysis: Analysis, frame: Frame, owner: Value, thing: I
     stored = instance_value(analysis, frame, owner, thing, name)
     if stored is not None:
         return stored
+    if name == COMPILED:
+        return owner
     if name in vocabulary.FIRST_RANK_ATTRIBUTES:
         return per_rank((True, False, False, False), frozenset({"rank"}))
     for base in frameworks.bases(analysis, thing.info):
