@@ -46,7 +46,7 @@ def enter_collective(
         elif any(k == "no_dist" and v.constant is not False for k, v in keywords):
             pass  # a checkpoint that each process saves by itself
         else:
-            frame.out.append(Op(spec.op, members, site))
+            frame.out.append(Op(spec.op, members, site, _ranks_of(args, keywords) if spec.op == "new_group" else ""))
     if isinstance(members, (tuple, type(None))):
         for position, name in spec.overwrites:
             _overwrite_argument(frame, node, position, name)
@@ -68,11 +68,21 @@ def _new_group(path: str, args: tuple[Value, ...], keywords: Keywords, site: Sit
     ranks = args[0] if args else next((v for k, v in keywords if k == "ranks"), None)
     if ranks is None or (ranks.known and ranks.constant is None):
         return of_thing(GroupOf(tuple(range(WORLD))) if path.endswith(".new_group") else GroupOf(None), site)
-    members: tuple[int, ...] | None = None
+    return of_thing(GroupOf(_listed_ranks(ranks)), site)
+
+
+def _ranks_of(args: tuple[Value, ...], keywords: Keywords) -> str:
+    """The ranks of a new group as a message shows them, "" where they are not known."""
+    ranks = args[0] if args else next((v for k, v in keywords if k == "ranks"), None)
+    members = _listed_ranks(ranks) if ranks is not None else None
+    return str([*members]) if members else ""
+
+
+def _listed_ranks(ranks: Value) -> tuple[int, ...] | None:
     items = ranks.thing.items if isinstance(ranks.thing, Items) else None
-    if items is not None and all(isinstance(i.constant, int) for i in items):
-        members = tuple(i.constant for i in items)
-    return of_thing(GroupOf(members), site)
+    if items is None or not all(isinstance(i.constant, int) for i in items):
+        return None
+    return tuple(i.constant for i in items)
 
 
 def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str) -> None:

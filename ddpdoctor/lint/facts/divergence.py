@@ -65,7 +65,7 @@ def names(cells: list[Cell]) -> tuple[str, ...]:
     parts: list[str] = []
     for cell in cells:
         if isinstance(cell.step, Op):
-            parts.append(cell.step.op)
+            parts.append(f"{cell.step.op} {cell.step.detail}".rstrip())
         elif isinstance(cell.step, Loop):
             inner = names(flat(cell.sides[0]))
             if inner:

@@ -81,7 +81,7 @@ class Builder:
         if isinstance(node, Op):
             if node.members is not None and not self.both <= set(node.members):
                 return rest
-            return self._cell(("op", node.op, node.members), node, chain, guard, (), rest)
+            return self._cell(("op", node.op, node.members, node.detail), node, chain, guard, (), rest)
         if isinstance(node, Exit):
             return rest if node.kind == "yield" else self._exit(node, targets, chain, guard)
         if isinstance(node, Scope):

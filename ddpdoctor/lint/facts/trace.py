@@ -14,6 +14,8 @@ class Op(NamedTuple):
     op: str
     members: tuple[int, ...] | None
     site: Site
+    #: what tells it from another of its kind, which ranks must do alike as well: the ranks of a new group
+    detail: str = ""
 
 
 class Alt(NamedTuple):
