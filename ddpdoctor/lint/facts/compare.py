@@ -33,7 +33,7 @@ def divergences(trace: Trace, parts: Callable[[Alt], bool] = lambda _: True) -> 
         if rank_local(branch.truth) and (exits((branch,)) or operations((branch,))) and parts(branch):
             found.extend(_by_choice(trace, branch, ranks))
     unique: dict[Site, Divergence] = {}
-    for item in sorted(found, key=lambda d: (d.branch.site, d.op.site)):
+    for item in sorted(found, key=lambda d: (d.branch.site, d.op.site, d.chain)):
         unique.setdefault(item.branch.site, item)
     return list(unique.values())
 

@@ -166,7 +166,9 @@ class Builder:
             then, other = self._append(then, after.sides[0]), self._append(other, after.sides[1])
             after = rest = after.rest
         if _number(then) == _number(other):
-            return then if leaves else self._append(then, rest)
+            # told where it stands first
+            first = other if symbol.negated else then
+            return first if leaves else self._append(first, rest)
         return self._cell(("alt", symbol.key, _number(then), _number(other)), node, chain, guard, (then, other), after)
 
     def _unproved(self, node: Alt, symbol: Symbol, guard: Alt | None) -> Trace | None:
