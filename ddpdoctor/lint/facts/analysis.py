@@ -244,7 +244,7 @@ class Analysis:
             self.too_deep = True
         finally:
             self.stack.pop()
-        ends = not inner.returns and not inner.alive
+        ends = not inner.returns and not inner.alive and not inner.yields
         value = self._yielded(inner, site) if inner.yields else self.returned(inner)
         return Outcome(value, prune(inner.out), inner.stores, tuple(sorted(inner.resets)), ends)
 

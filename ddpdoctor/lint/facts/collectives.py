@@ -21,6 +21,9 @@ from ddpdoctor.lint.facts.values import (
     unknown,
 )
 
+#: methods that give the same memory, mostly
+_VIEWS = frozenset({"detach", "view", "view_as", "squeeze", "unsqueeze", "flatten", "reshape", "contiguous"})
+
 
 def group_members(group: Value | None) -> tuple[int, ...] | str | None:
     """Members of a group argument: None for the default group, "unknown" where they cannot be told."""
@@ -95,6 +98,9 @@ def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str) 
 
 def overwrite(frame: Frame, argument: ast.expr) -> None:
     """After a collective the variable holds the same on every rank."""
+    behind = _same_memory(argument)
+    if behind is not None:
+        overwrite(frame, behind)
     if isinstance(argument, (ast.List, ast.Tuple)):
         for element in argument.elts:
             overwrite(frame, element)
@@ -110,6 +116,15 @@ def overwrite(frame: Frame, argument: ast.expr) -> None:
         frame.env[argument.id] = symbol.with_tags(tags)
         if frame.function is not None and any(p.arg == argument.id for p in frame.function.parameters):
             frame.resets.add(argument.id)
+
+
+def _same_memory(argument: ast.expr) -> ast.expr | None:
+    """The tensor whose memory `loss.data` or `loss.detach()` shows."""
+    if isinstance(argument, ast.Attribute) and argument.attr == "data":
+        return argument.value
+    if isinstance(argument, ast.Call) and isinstance(argument.func, ast.Attribute) and argument.func.attr in _VIEWS:
+        return argument.func.value
+    return None
 
 
 def enter_method(frame: Frame, spec: Collective, site: Site) -> Value:

@@ -250,7 +250,14 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
         return over, unknown("batch", thing.base.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
     if isinstance(thing, Method) and isinstance(thing.receiver.thing, Table):
         return filling.gone_through(over, thing.receiver.thing, thing.name)
-    return over, filling.element_of(over, "any")
+    return over, filling.element_of(over, "any") or _share_of(over)
+
+
+def _share_of(over: Value) -> Value | None:
+    """A batch of what a framework has made ready: it gives each rank a share."""
+    if over.thing is not None or over.known or "prepared" not in over.tags:
+        return None
+    return unknown("batch", over.atoms, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
 
 
 def count_of(over: Value) -> tuple[Atom, ...]:

@@ -65,10 +65,11 @@ def method_called(
         return NONE
     if isinstance(thing, Instance) and method in _MOVING and "torch.nn.Module" in external_bases(analysis, thing.info):
         return receiver
-    values = (receiver, *args)
+    values = (receiver, *args, *(v for _, v in keywords)) if method == "__call__" else (receiver, *args)
     if method == "append" and args and args[0].taint is Taint.RANK_LOCAL and "batch" in args[0].tags:
         _collect(frame, node)
-    if method in vocabulary.PURE_METHODS or (method == "__call__" and isinstance(thing, Made)):
+    called = method == "__call__" and (isinstance(thing, Made) or "prepared" in receiver.tags)
+    if called or method in vocabulary.PURE_METHODS:
         return _computed(
             method, receiver, values, (method, receiver.atoms, site if args or method == "__call__" else 0)
         )

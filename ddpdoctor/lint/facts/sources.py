@@ -50,7 +50,17 @@ def source_of(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value |
         return unknown("clock", path, taint=Taint.RANK_LOCAL, tags=frozenset({"time"}))
     if path in ("os.environ.get", "os.getenv"):
         return variable(args)
-    return None
+    return _next(args) if path == "builtins.next" else None
+
+
+def _next(args: tuple[Value, ...]) -> Value | None:
+    """`next(batches)`: a batch of this rank where they are; None where that is not known."""
+    from ddpdoctor.lint.facts.loops import iterated_of
+
+    element = iterated_of(args[0])[1] if args else None
+    if element is None or element.thing is not None or element.taint is not Taint.RANK_LOCAL:
+        return None
+    return unknown("next", element.atoms, args[0].atoms, taint=Taint.RANK_LOCAL, tags=element.tags)
 
 
 def variable(args: tuple[Value, ...]) -> Value | None:
