@@ -46,7 +46,8 @@ def _files(report: Report) -> list[str]:
 
 
 def _lint(wanted: list[str], code: Mapping[str, SourceFile], found: dict[str, tuple[Finding, ...]]) -> None:
-    from ddpdoctor.lint import engine, registry
+    from ddpdoctor.lint import registry
+    from ddpdoctor.lint.linter import Linter
     from ddpdoctor.lint.settings import Settings
 
     def read(path: str) -> bytes | None:
@@ -54,7 +55,7 @@ def _lint(wanted: list[str], code: Mapping[str, SourceFile], found: dict[str, tu
         return source.text.encode(errors="surrogateescape") if source is not None else None
 
     try:
-        linter = engine.Linter(Settings(registry.defaults(), hints=frozenset()), read=read)
+        linter = Linter(Settings(registry.defaults(), hints=frozenset()), read=read)
         for path in wanted:
             found[path] = linter.bytes(path, read(path) or b"", named=True).findings
     except Exception:  # noqa: BLE001 - boundary: a verdict is told whatever becomes of its citations

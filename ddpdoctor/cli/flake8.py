@@ -9,8 +9,8 @@ from functools import cache
 
 import ddpdoctor
 from ddpdoctor.cli import lint_settings
-from ddpdoctor.lint.engine import Linter
 from ddpdoctor.lint.files import read_file
+from ddpdoctor.lint.linter import Linter
 
 #: what flake8 calls standard input
 _STDIN = ("-", "stdin")

@@ -11,6 +11,7 @@ from ddpdoctor.cli import lint_output, lint_settings
 from ddpdoctor.errors import ExitCode, InputError, UsageError
 from ddpdoctor.lint import engine
 from ddpdoctor.lint.engine import Report
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _status(args: argparse.Namespace, found: bool) -> ExitCode:
 
 def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | None) -> Report:
     if raw is not None:
-        result = engine.Linter(chosen, root).bytes(args.stdin_filename or "<stdin>", raw, named=True)
+        result = Linter(chosen, root).bytes(args.stdin_filename or "<stdin>", raw, named=True)
         return Report(result.findings, result.texts, 1, 1)
     progress = lint_output.Progress(sys.stderr)
     try:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ddpdoctor.errors import InputError
-from ddpdoctor.lint import engine, files, fix, source
+from ddpdoctor.lint import files, fix, source
 from ddpdoctor.lint.engine import Report
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.record import record
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import Finding
@@ -110,5 +111,5 @@ def _linted(path: str, raw: bytes, how: Fixing) -> Report:
     def read(other: str) -> bytes | None:
         return raw if other == here else files.read_file(other)
 
-    result = engine.Linter(how.settings, how.root, read=read).bytes(path, raw, named=True)
+    result = Linter(how.settings, how.root, read=read).bytes(path, raw, named=True)
     return Report(result.findings, result.texts, 1, 1)

@@ -36,6 +36,16 @@ class Fix:
     edits: tuple[Edit, ...]
 
 
+class Role(Enum):
+    """What a place beside the finding's own is to it."""
+
+    NOTE = "note"
+    #: the line that it is about stands in another file, and the finding where this one leads there
+    MEANT = "meant"
+    #: only the project's other files can tell whether it holds
+    UNCONFIRMED = "unconfirmed"
+
+
 @dataclass(frozen=True, slots=True)
 class Related:
     """Another place that a finding is about; `cell` as in Finding."""
@@ -44,6 +54,7 @@ class Related:
     line: int
     message: str
     cell: int | None = None
+    role: Role = Role.NOTE
 
     @property
     def source(self) -> str:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddpdoctor.lint import engine, registry
+from ddpdoctor.lint import registry
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 
 ALL = Settings(frozenset(registry.names()))
@@ -23,7 +24,7 @@ SWAPS = [("0", "1"), ("==", "!="), ("(", "(("), ("if ", "while "), (" = ", " += 
 
 
 def _lint(raw: bytes) -> None:
-    engine.Linter(ALL).bytes("mutant.py", raw, named=True)
+    Linter(ALL).bytes("mutant.py", raw, named=True)
 
 
 @settings(deadline=None, max_examples=80)
@@ -71,7 +72,7 @@ def _files(name: str) -> list[Path]:
 
 
 def test_a_sample_of_the_standard_library() -> None:
-    linter = engine.Linter(ALL)
+    linter = Linter(ALL)
     for path in _files("stdlib")[::200]:
         linter.file(str(path), named=True)
 
@@ -87,7 +88,7 @@ LONGEST = 30.0
 @pytest.mark.parametrize("name", ["stdlib", "purelib"])
 def test_every_installed_file(name: str, part: int) -> None:
     files = _files(name)
-    linter = engine.Linter(ALL)
+    linter = Linter(ALL)
     for path in files[len(files) * part // PARTS : len(files) * (part + 1) // PARTS]:
         before = time.process_time()
         linter.file(str(path), named=True)

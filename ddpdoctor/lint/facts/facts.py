@@ -21,14 +21,10 @@ from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt, Loop, Node, Op, Scope, operations
 from ddpdoctor.lint.record import field, record
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.model.finding import Finding, Fix, Related, Severity
+from ddpdoctor.model.finding import Finding, Fix, Related, Role, Severity
 
 #: newest torch whose API the tables describe
 NEWEST_TORCH = (2, 13)
-#: note of a finding that is in another file, told where this one enters it
-ELSEWHERE = "it is here"
-#: note of a finding that only a project's other files can confirm
-UNSURE = "no file that this one uses does it"
 
 
 @record(eq=False)
@@ -179,24 +175,31 @@ class ModuleFacts:
         severity: Severity | None = None,
         context: Context | None = None,
         chain: tuple[Site, ...] = (),
+        unconfirmed: Site | None = None,
     ) -> Finding | None:
         """A finding at a place in this file; one in another file is told where `context` was entered from this one.
 
         What this file brings together may be wrong only together: a loader made in one file, and its loop in another.
+        One that is `unconfirmed` there is told where no other file of the project makes it right.
         """
         site = place if isinstance(place, Site) else site_of(self.module, place)
+        notes: list[Related] = []
         if site.file != self.module.path:
             entered = [
                 s for s in (chain or (context.chain if context is not None else ())) if s.file == self.module.path
             ]
             if not entered or self._silenced_there(rule, site):
                 return None
-            related, fix = ((site, ELSEWHERE), *(r for r in related if r[0] != site)), None
+            notes.append(Related(site.file, site.line, "it is here", role=Role.MEANT))
+            related, fix = tuple(r for r in related if r[0] != site), None
             site = entered[-1]
-        notes = tuple(Related(s.file, s.line, text) for s, text in related)
+        if unconfirmed is not None:
+            open_ = "no file that this one uses does it"
+            notes.append(Related(unconfirmed.file, unconfirmed.line, open_, role=Role.UNCONFIRMED))
+        notes += [Related(s.file, s.line, text) for s, text in related]
         return Finding(
             rule.code, rule.name, severity or rule.severity, site.file, site.line, site.column, site.end_line,
-            site.end_column, message, notes, fix,
+            site.end_column, message, tuple(notes), fix,
         )  # fmt: skip
 
     def _silenced_there(self, rule: LintRule, site: Site) -> bool:

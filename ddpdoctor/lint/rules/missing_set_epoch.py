@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import epoch_calls, loaders, seeds, spellings
 from ddpdoctor.lint.facts.epoch_calls import Told
 from ddpdoctor.lint.facts.events import Iteration, Turn
-from ddpdoctor.lint.facts.facts import UNSURE, ModuleFacts
+from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.things import Instance, Items, Listed, Made, Site, Table
 from ddpdoctor.lint.rule import LintRule
@@ -73,7 +73,7 @@ def _handed_out(facts: ModuleFacts) -> Iterator[Finding | None]:
             message = (
                 "this sampler is never told the epoch, so every epoch has the same order: call set_epoch in the loop"
             )
-            yield facts.finding(RULE, sampler.site, message, related=((sampler.site, UNSURE),), severity=Severity.HINT)
+            yield facts.finding(RULE, sampler.site, message, unconfirmed=sampler.site, severity=Severity.HINT)
 
 
 def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:

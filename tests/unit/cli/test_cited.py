@@ -96,10 +96,10 @@ def test_lint_that_fails_or_takes_long_costs_no_verdict(monkeypatch: pytest.Monk
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("ddpdoctor.lint.engine.Linter.bytes", wait)
+    monkeypatch.setattr("ddpdoctor.lint.linter.Linter.bytes", wait)
     assert cited(report, within=0.1) == report
     over.set()
-    monkeypatch.setattr("ddpdoctor.lint.engine.Linter.bytes", fail)
+    monkeypatch.setattr("ddpdoctor.lint.linter.Linter.bytes", fail)
     assert cited(report) == report
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from ddpdoctor.cli import lint_fixes
 from ddpdoctor.lint import engine, fix, registry
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.record import replace
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
@@ -67,7 +68,7 @@ def _check_fixes(case: Case) -> None:
 
 
 def _found(case: Case, settings: Settings) -> dict[str, tuple[Finding, ...]]:
-    linter = engine.Linter(settings)
+    linter = Linter(settings)
     return {name: linter.file(name, named=True).findings for name in sorted(case.files)}
 
 
@@ -224,7 +225,7 @@ def test_a_fix_that_does_nothing_or_breaks_the_file_is_taken_back(
 
     for codes in ("DD104 DD101 DD199", "DD104"):
         settings = Settings(frozenset(codes.split()))
-        found = engine.Linter(settings).bytes("x.py", LOADER.encode(), named=True).findings
+        found = Linter(settings).bytes("x.py", LOADER.encode(), named=True).findings
         report = odd(engine.Report(found, {}, 1, 1))
         assert report.findings
         assert lint_fixes.changed(report, lint_fixes.Fixing(settings, "", True, odd), LOADER.encode()) == []

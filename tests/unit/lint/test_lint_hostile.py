@@ -10,6 +10,7 @@ import pytest
 
 from ddpdoctor.lint import engine, registry
 from ddpdoctor.lint.facts import project
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 
 SETTINGS = Settings(registry.defaults())
@@ -108,13 +109,13 @@ ENDLESS = {
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_would_take_for_ever_ends(name: str) -> None:
     before = time.process_time()
-    engine.Linter(SETTINGS).bytes("x.py", HEAD + ENDLESS[name].encode(), named=True)
+    Linter(SETTINGS).bytes("x.py", HEAD + ENDLESS[name].encode(), named=True)
     assert time.process_time() - before < 20  # a tenth of a second, most of them; without a bound: hours
 
 
 def test_a_long_range_holds_what_it_holds() -> None:
     source = b"for i in range(3):\n    if 100 in range(128):\n        dist.barrier()\n"
-    assert engine.Linter(SETTINGS).bytes("x.py", HEAD + source, named=True).findings == ()
+    assert Linter(SETTINGS).bytes("x.py", HEAD + source, named=True).findings == ()
 
 
 def test_other_files_are_followed_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,10 +124,10 @@ def test_other_files_are_followed_up_to_a_bound(tmp_path: Path, monkeypatch: pyt
     main = "import torch.distributed as dist\nfrom a import sync\nif dist.get_rank() == 0:\n    sync()\n"
     (tmp_path / "main.py").write_text(main)
     path = str(tmp_path / "main.py")
-    found = [f.code for f in engine.Linter(SETTINGS).file(path, named=True).findings]
+    found = [f.code for f in Linter(SETTINGS).file(path, named=True).findings]
     assert "DD111" in found
     monkeypatch.setattr(project, "FOLLOWED", 10)
-    linter = engine.Linter(SETTINGS)
+    linter = Linter(SETTINGS)
     assert "DD111" not in [f.code for f in linter.file(path, named=True).findings]
     linter.file(str(tmp_path / "a.py"), named=True)
     assert "DD111" not in [f.code for f in linter.file(path, named=True).findings]

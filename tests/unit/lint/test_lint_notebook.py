@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ddpdoctor.lint import engine, notebook, registry
+from ddpdoctor.lint import notebook, registry
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.lint.source import Source, Unreadable
 from ddpdoctor.model.finding import Finding
@@ -24,7 +25,7 @@ def _book(*cells: object, **more: object) -> bytes:
 
 
 def _findings(raw: bytes) -> tuple[Finding, ...]:
-    return engine.Linter(Settings(registry.defaults())).bytes("book.ipynb", raw, named=True).findings
+    return Linter(Settings(registry.defaults())).bytes("book.ipynb", raw, named=True).findings
 
 
 def _text(*cells: object) -> str:

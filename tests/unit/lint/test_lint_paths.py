@@ -13,6 +13,7 @@ import pytest
 from ddpdoctor.cli.lint_output import Progress
 from ddpdoctor.errors import InputError
 from ddpdoctor.lint import engine, files, registry, source
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import DEFAULT_EXCLUDES, Settings, matches
 from tests.unit.lint.command import BROKEN, PROGRAM, environment, lint
 
@@ -137,7 +138,7 @@ def test_a_folder_that_cannot_be_listed_is_a_finding(tree: Path, monkeypatch: py
 def test_codecs_that_fail_in_their_own_way_are_a_finding() -> None:
     for name in (b"undefined", b"punycode", b"rot13", b"hex", b"utf-16", b"mbcs", b"idna"):
         raw = b"# coding: " + name + b"\nimport torch.distributed as dist\n\xff\n"
-        for finding in engine.Linter(SETTINGS).bytes("x.py", raw, named=True).findings:
+        for finding in Linter(SETTINGS).bytes("x.py", raw, named=True).findings:
             assert finding.code == "DD199"
 
 

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from ddpdoctor.lint import engine, files, registry, shares
+from ddpdoctor.lint.linter import Linter, Result
 from ddpdoctor.lint.settings import Settings
 
 SETTINGS = Settings(registry.defaults())
@@ -126,15 +127,15 @@ def test_a_script_that_trains_through_its_package_is_linted(tmp_path: Path) -> N
 
 
 def test_a_file_that_kills_its_process_is_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = engine.Linter.file
+    before = Linter.file
 
-    def fatal(self: engine.Linter, path: str, *, named: bool) -> engine.Result:
+    def fatal(self: Linter, path: str, *, named: bool) -> Result:
         if path.endswith("c.py"):
             os.kill(os.getpid(), signal.SIGKILL)
         return before(self, path, named=named)
 
     paths = _tree(tmp_path)
-    monkeypatch.setattr(engine.Linter, "file", fatal)
+    monkeypatch.setattr(Linter, "file", fatal)
     report = engine.lint(paths, SETTINGS, jobs=2)
     by_file = {Path(f.file).name: f for f in report.findings}
     assert sorted(by_file) == ["a.py", "b.py", "c.py", "d.py"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.lint import engine, registry
+from ddpdoctor.lint import registry
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 
 HEAD = "import torch.distributed as dist\nif dist.get_rank() == 0:\n"
@@ -12,7 +13,7 @@ HEAD = "import torch.distributed as dist\nif dist.get_rank() == 0:\n"
 
 def _found(source: str, *, select: str = "") -> list[tuple[str, int]]:
     codes = frozenset(select.split()) if select else registry.defaults()
-    findings = engine.Linter(Settings(codes)).bytes("x.py", source.encode(), named=True).findings
+    findings = Linter(Settings(codes)).bytes("x.py", source.encode(), named=True).findings
     return [(f.code, f.line) for f in findings]
 
 

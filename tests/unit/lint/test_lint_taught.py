@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.lint import engine, registry
+from ddpdoctor.lint import registry
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 
 SETTINGS = Settings(registry.defaults(), hints=frozenset())
@@ -13,7 +14,7 @@ LATE = "time.time() > start"
 
 def _found(body: str) -> list[tuple[str, str]]:
     text = f"import time\nimport torch.distributed as dist\n\n\ndef f(start, end):\n{body}\n"
-    return [(f.code, f.message) for f in engine.Linter(SETTINGS).bytes("x.py", text.encode(), named=True).findings]
+    return [(f.code, f.message) for f in Linter(SETTINGS).bytes("x.py", text.encode(), named=True).findings]
 
 
 @pytest.mark.parametrize(

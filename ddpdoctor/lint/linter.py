@@ -1,0 +1,171 @@
+"""Impure: reads files. The findings of one file, with what is read of its project kept for the next."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ddpdoctor.lint import files, registry, source, suppress, taught, unsure
+from ddpdoctor.lint.comments import read as comments_of
+from ddpdoctor.lint.facts import modules
+from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.project import Project
+from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.record import field, record
+from ddpdoctor.lint.settings import Settings, ignored_here
+from ddpdoctor.model.finding import Finding, Role, Severity, source_of
+
+#: characters of source after which a process that lints on looks for garbage
+GARBAGE = 600_000
+
+#: gives the bytes of a file of the project, None for one that is not there
+Read = Callable[[str], "bytes | None"]
+
+
+@record(frozen=True, slots=True)
+class Result:
+    """Findings of one file, and what holds their lines, for code frames: the file's text, or that of cells."""
+
+    path: str
+    findings: tuple[Finding, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    #: what other files of the project have to confirm
+    unsure: tuple[Finding, ...] = ()
+
+
+class Linter:
+    """Lints files one by one, sharing what it has parsed of the project."""
+
+    def __init__(self, settings: Settings, root: str = "", *, read: Read | None = None) -> None:
+        """`read` gives the bytes of a file of the project, None for one that is not there; else the disk does."""
+        self._settings = settings
+        self._root = root
+        self._here = str(Path.cwd())
+        #: characters linted since the last look for garbage
+        self._since = 0
+        self._project = Project(read) if read is not None else Project(read_file, is_file)
+
+    def file(self, path: str, *, named: bool) -> Result:
+        """Lint one file from disk."""
+        raw = read_file(path)
+        if raw is None:
+            why = source.Unreadable(f"cannot be read: {files.why_unreadable(path)}")
+            return self._result(path, [unreadable(path, why)] if named else [])
+        return self.bytes(path, raw, named=named)
+
+    def bytes(self, path: str, raw: bytes, *, named: bool) -> Result:
+        """Lint a file's contents; one that was `named` is read in full though it mentions no training itself."""
+        if not named and not source.matters(raw):
+            return Result(path, ())
+        if len(raw) > source.LARGEST:
+            too_large = source.Unreadable(f"too large to analyse: over {source.LARGEST // 1_000_000} MB of source")
+            return self._result(path, [unreadable(path, too_large)])
+        decoded = source.decode(raw, notebook=path.endswith(".ipynb"))
+        if isinstance(decoded, source.Unreadable):
+            return self._result(path, [unreadable(path, decoded)])
+        tree = source.parse(decoded.text)
+        if isinstance(tree, source.Unreadable):
+            return self._result(path, [unreadable(path, tree)], decoded)
+        absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
+        module = modules.build(absolute, self._project.package(absolute)[1], decoded.text, tree)
+        if suppress.whole_file(module.comments):
+            return Result(path, ())
+        self._project.adopt(module)
+        self._since += len(decoded.text)
+        if self._since > GARBAGE:
+            # functions, classes and their module point at one another: an old one goes only when it is looked for
+            self._since = 0
+            gc.collect()
+        findings = [*self._check(module, path), *taught.findings(module.taught.faults, path)]
+        findings += [unreadable(path, fault) for fault in decoded.faults]
+        if findings or module.comments:
+            comments = module.comments or comments_of(decoded.text)
+            known = registry.names()
+            findings = suppress.apply(findings, suppress.read(comments), path, self._settings.codes, known)
+        return self._result(path, findings, decoded)
+
+    def _check(self, module: modules.Module, path: str) -> list[Finding]:
+        facts = ModuleFacts.of(module, self._project, self._settings.torch_version)
+        found: dict[tuple[object, ...], Finding] = {}
+        for entry in registry.registered():
+            rule = entry.rule
+            if rule.code not in self._settings.codes or (rule.words and not rule.words & module.words):
+                continue
+            for finding in entry.check(facts):
+                if finding is not None:
+                    key = (finding.code, *_where(finding))
+                    found.setdefault(key, _shown_as(finding, module.path, path, self._here))
+        if facts.analysis.too_deep:
+            deep = source.Unreadable("nested too deeply to analyse in full")
+            found[("deep",)] = unreadable(path, deep)
+        return list(found.values())
+
+    def _result(self, path: str, findings: list[Finding], decoded: source.Source | None = None) -> Result:
+        known = registry.names()
+        relative = os.path.relpath(path, self._root) if self._root else path
+        silenced = ignored_here(self._settings, relative, known)
+        findings = [f for f in findings if f.code in self._settings.codes and f.code not in silenced]
+        open_ = tuple(f for f in findings if unsure.unsure(f))
+        kept = sorted((f for f in findings if self._wanted(f) and f not in open_), key=in_order)
+        if decoded is None or not (kept or open_):
+            return Result(path, tuple(kept))
+        if not decoded.cells:
+            return Result(path, tuple(kept), {path: decoded.text}, open_)
+        return Result(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts_of_cells(path, decoded))
+
+    def _wanted(self, finding: Finding) -> bool:
+        hints = self._settings.hints
+        return finding.severity is not Severity.HINT or hints is None or finding.code in hints
+
+
+def in_order(finding: Finding) -> tuple[str, int, int, str]:
+    return (finding.file, finding.line, finding.column, finding.code)
+
+
+def _shown_as(finding: Finding, absolute: str, path: str, here: str) -> Finding:
+    """The finding with paths as the user wrote them."""
+    related = tuple(
+        replace(r, file=path if r.file == absolute else os.path.relpath(r.file, here)) for r in finding.related
+    )
+    return replace(finding, file=path, related=related)
+
+
+def _in_cell(finding: Finding, cells: tuple[tuple[int, int], ...]) -> Finding:
+    """The finding by the lines of its cell. Without its fix: a notebook's code is edited in its editor."""
+
+    def place(line: int) -> tuple[int, int]:
+        return cells[min(line, len(cells)) - 1]
+
+    cell, line = place(finding.line)
+    last, end = place(finding.end_line)
+    related = [
+        replace(r, line=place(r.line)[1], cell=place(r.line)[0]) if r.file == finding.file else r
+        for r in finding.related
+    ]
+    return replace(
+        finding, line=line, end_line=end if last == cell else line, cell=cell, related=tuple(related), fix=None
+    )
+
+
+def _texts_of_cells(path: str, decoded: source.Source) -> Mapping[str, str]:
+    texts: dict[str, list[str]] = {}
+    for (cell, _), line in zip(decoded.cells, decoded.shown, strict=True):
+        texts.setdefault(source_of(path, cell), []).append(line)
+    return {name: "\n".join(lines) for name, lines in texts.items()}
+
+
+def unreadable(path: str, problem: source.Unreadable) -> Finding:
+    rule = registry.UNREADABLE
+    return Finding(
+        rule.code, rule.name, rule.severity, path, problem.line, problem.column, problem.line, problem.column,
+        problem.message,
+    )  # fmt: skip
+
+
+def _where(finding: Finding) -> tuple[object, ...]:
+    """What makes two findings of a rule one: the line in another file that they are about, else their own place."""
+    meant = next((r for r in finding.related if r.role is Role.MEANT), None)
+    return (finding.line, finding.column) if meant is None else (meant.file, meant.line)
