@@ -32,9 +32,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import External, GroupOf
-from ddpdoctor.lint.facts.values import WORLD, Value
+from ddpdoctor.lint.facts.values import WORLD, Symbol, Value
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -64,7 +65,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         group = call.argument(group_at, "group")
         if group is None or (group.known and group.constant is None):
             named = _named(root, call.context.mask)
-            if len({said for _, said in named}) > 1 and not call.opaque:
+            if len({said for _, said in named}) > 1 and not call.opaque and not _chosen(facts, call):
                 shown = ", ".join(f"rank {rank} says {said}" for rank, said in named[:2])
                 yield facts.finding(RULE, call.site, f"ranks name different ranks as `{name}`: {shown}")
                 continue
@@ -72,6 +73,13 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if members is not None and isinstance(root.constant, int) and root.constant not in members:
             message = f"rank {root.constant} is no member of this group {list(members)}: torch raises ValueError"
             yield facts.finding(RULE, call.site, message)
+
+
+def _chosen(facts: ModuleFacts, call: Call) -> bool:
+    """Not all ranks need come here: another call of the operation in the same function may be theirs."""
+    unsure = any(len(g.truth) == 1 and isinstance(g.truth[0], Symbol) for g in call.context.guards)
+    others = (c for c in facts.named(call.path) if c.context.function is call.context.function)
+    return unsure and any(other.node is not call.node for other in others)
 
 
 def _named(root: Value, mask: int) -> list[tuple[int, int]]:
