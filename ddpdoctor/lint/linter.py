@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ddpdoctor.lint import files, registry, source, suppress, taught, unsure
 from ddpdoctor.lint.comments import read as comments_of
-from ddpdoctor.lint.facts import modules
+from ddpdoctor.lint.facts import indexing, modules
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.files import is_file, read_file
@@ -70,7 +70,7 @@ class Linter:
         if isinstance(tree, source.Unreadable):
             return self._result(path, [unreadable(path, tree)], decoded)
         absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
-        module = modules.build(absolute, self._project.package(absolute)[1], decoded.text, tree)
+        module = indexing.build(absolute, self._project.package(absolute)[1], decoded.text, tree)
         if suppress.whole_file(module.comments):
             return Result(path, ())
         self._project.adopt(module)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 
 from ddpdoctor.cli import explain
+from ddpdoctor.cli import lint as command_line
 from ddpdoctor.cli.main import COMMANDS
 from ddpdoctor.diagnose import registry as diagnoses
 from ddpdoctor.lint import registry as lint
@@ -39,8 +41,11 @@ def test_the_pre_commit_hook_is_a_command_that_exists() -> None:
     text = (ROOT / ".pre-commit-hooks.yaml").read_text()
     hook = dict(line.removeprefix("- ").strip().split(": ", 1) for line in text.splitlines())
     assert set(hook) >= {"id", "name", "description", "entry", "language", "types_or"}
-    program, command = hook["entry"].split()
+    program, command, *options = hook["entry"].split()
     assert program == "ddpdoctor"
     assert command in COMMANDS
+    parser = argparse.ArgumentParser()
+    command_line.add_arguments(parser)
+    assert parser.parse_args([*options, "train.py"]).paths == ["train.py"]
     assert hook["language"] == "python"
     assert f"id: {hook['id']}" in (ROOT / "docs" / "lint.md").read_text()

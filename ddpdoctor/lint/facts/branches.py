@@ -10,15 +10,8 @@ from ddpdoctor.lint.facts.events import Branch, Guard
 from ddpdoctor.lint.facts.frame import Frame, merge, merge_stores
 from ddpdoctor.lint.facts.text import text_of
 from ddpdoctor.lint.facts.trace import Alt, Node, leaving_through
-from ddpdoctor.lint.facts.values import (
-    Symbol,
-    Taint,
-    Value,
-    binary,
-    mask_where,
-    truth,
-    unknown,
-)
+from ddpdoctor.lint.facts.truths import mask_where, truth
+from ddpdoctor.lint.facts.values import Symbol, Taint, Value, binary, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis

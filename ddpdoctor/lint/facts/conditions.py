@@ -10,22 +10,8 @@ from ddpdoctor.lint.facts.frame import Frame, choose
 from ddpdoctor.lint.facts.text import text_of
 from ddpdoctor.lint.facts.things import Items, Made, Member, Method
 from ddpdoctor.lint.facts.trace import Alt
-from ddpdoctor.lint.facts.values import (
-    NO_TAGS,
-    STICKY,
-    Atom,
-    Symbol,
-    Taint,
-    Value,
-    binary,
-    both,
-    const,
-    is_solid,
-    mask_where,
-    negate,
-    per_rank,
-    truth,
-)
+from ddpdoctor.lint.facts.truths import both, is_solid, mask_where, negate, truth
+from ddpdoctor.lint.facts.values import NO_TAGS, STICKY, Atom, Symbol, Taint, Value, binary, const, per_rank
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddpdoctor.lint.facts import conditions, containers, modules, shards
+from ddpdoctor.lint.facts import conditions, containers, indexing, shards
 from ddpdoctor.lint.facts.attributes import attribute
 from ddpdoctor.lint.facts.calls import call
 from ddpdoctor.lint.facts.frame import Frame
@@ -14,15 +14,8 @@ from ddpdoctor.lint.facts.loops import iterated_of
 from ddpdoctor.lint.facts.names import lookup
 from ddpdoctor.lint.facts.things import Function, Made
 from ddpdoctor.lint.facts.trace import Exit
-from ddpdoctor.lint.facts.values import (
-    Value,
-    binary,
-    const,
-    lift,
-    negate,
-    of_thing,
-    unknown,
-)
+from ddpdoctor.lint.facts.truths import negate
+from ddpdoctor.lint.facts.values import Value, binary, const, lift, of_thing, unknown
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.facts.analysis import Analysis
@@ -66,7 +59,7 @@ def _unary(analysis: Analysis, frame: Frame, node: Any) -> Value:
 
 
 def _lambda(_analysis: Analysis, frame: Frame, node: Any) -> Value:
-    return of_thing(Function(modules.function(frame.module, node), None, frame.env), id(node))
+    return of_thing(Function(indexing.function(frame.module, node), None, frame.env), id(node))
 
 
 def _inner(analysis: Analysis, frame: Frame, node: Any) -> Value:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from ddpdoctor.lint.facts import sharing, spellings
-from ddpdoctor.lint.facts.attributes import instance_value
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.events import Turn
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.instances import instance_value
 from ddpdoctor.lint.facts.loops import iterated_of
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.sites import site_of

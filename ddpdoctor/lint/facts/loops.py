@@ -17,6 +17,7 @@ from ddpdoctor.lint.facts.residual import rank_decided, rank_local
 from ddpdoctor.lint.facts.text import text_of
 from ddpdoctor.lint.facts.things import External, Function, Instance, Items, Made, Method, Table
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Node, Trace
+from ddpdoctor.lint.facts.truths import truth
 from ddpdoctor.lint.facts.values import (
     MODEL,
     ORIGIN,
@@ -29,7 +30,6 @@ from ddpdoctor.lint.facts.values import (
     const,
     of_thing,
     per_rank,
-    truth,
     unknown,
 )
 from ddpdoctor.lint.record import replace

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from ddpdoctor.lint import source
-from ddpdoctor.lint.facts import modules
+from ddpdoctor.lint.facts import indexing
 from ddpdoctor.lint.facts.modules import Module
 
 #: characters of source whose trees are kept, at about 40 bytes each; an old one is parsed again when it is needed again
@@ -46,7 +46,7 @@ class Project:
                 return None
             tree = source.parse(decoded.text)
             if not isinstance(tree, source.Unreadable):
-                module = modules.build(path, name, decoded.text, tree)
+                module = indexing.build(path, name, decoded.text, tree)
                 self._follows(path, len(decoded.text))
         self._keep(path, module)
         return module
@@ -77,7 +77,7 @@ class Project:
             old = self._parsed.pop(oldest)
             self._kept -= _size(old)
             if old is not None:
-                modules.release(old)
+                indexing.release(old)
 
     def exists(self, path: str) -> bool:
         found = self._there.get(path)

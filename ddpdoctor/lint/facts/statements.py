@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddpdoctor.lint.facts import assignments, branches, frameworks, loops, modules, vocabulary
+from ddpdoctor.lint.facts import assignments, branches, frameworks, indexing, loops, modules, vocabulary
 from ddpdoctor.lint.facts.contexts import enter
 from ddpdoctor.lint.facts.frame import Frame, decided_by
 from ddpdoctor.lint.facts.things import Class, Function, Listed
@@ -85,7 +85,7 @@ def _expr(analysis: Analysis, frame: Frame, node: Any) -> None:
 def _function(_analysis: Analysis, frame: Frame, node: Any) -> None:
     if frame.function is None and len(frame.calls) == 1 and node in frame.module.tree.body:
         return  # found through the module's index
-    info = modules.function(frame.module, node)
+    info = indexing.function(frame.module, node)
     frame.nested.append(info)
     frame.env[node.name] = of_thing(Function(info, None, frame.env), id(node))
 
@@ -93,7 +93,7 @@ def _function(_analysis: Analysis, frame: Frame, node: Any) -> None:
 def _class(_analysis: Analysis, frame: Frame, node: Any) -> None:
     if frame.function is None and len(frame.calls) == 1 and node in frame.module.tree.body:
         return
-    info = modules.class_info(frame.module, node)
+    info = indexing.class_info(frame.module, node)
     frame.nested.extend(info.methods.values())
     frame.env[node.name] = of_thing(Class(info), id(node))
 

@@ -39,7 +39,8 @@ from ddpdoctor.lint.facts.classes import external_bases
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.things import Instance
-from ddpdoctor.lint.facts.values import Value, is_solid
+from ddpdoctor.lint.facts.truths import is_solid
+from ddpdoctor.lint.facts.values import Value
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.lint.facts import modules
+from ddpdoctor.lint.facts import indexing
 from ddpdoctor.lint.facts.participation import takes_part
 from ddpdoctor.lint.facts.project import Project
 from ddpdoctor.lint.files import is_file, read_file
@@ -46,7 +46,7 @@ TAKES_NO_PART = {
 
 def _takes_part(folder: Path, text: str) -> bool:
     path = folder / "train.py"
-    module = modules.build(str(path), "train", text, ast.parse(text))
+    module = indexing.build(str(path), "train", text, ast.parse(text))
     return takes_part(module, Project(read_file, is_file))
 
 
