@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ddpdoctor.lint.facts.frame import Frame
 from ddpdoctor.lint.facts.things import Made, Site
@@ -35,13 +36,18 @@ _MAKES = re.compile(
 )
 
 
+@lru_cache(maxsize=1 << 12)
+def _makes(name: str) -> bool:
+    return _MAKES.search(name) is not None
+
+
 def function(frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, site: Site) -> Value | None:
     """Take note of a file that is asked for or written; what the question gives."""
     if path in _ASKS and args:
         return _asked(frame, args[0], _ASKS[path], site)
     position = _WRITES.get(path)
     if position is None:
-        if args and _MAKES.search(path.rpartition(".")[2]):
+        if args and _makes(path.rpartition(".")[2]):
             _written(frame, args, "", site)
     elif len(args) > position and (path != "builtins.open" or _opens_to_write(args, keywords)):
         _written(frame, (args[position],), path.rpartition(".")[2], site)
@@ -54,7 +60,7 @@ def method(frame: Frame, name: str, receiver: Value, args: tuple[Value, ...], si
         return _asked(frame, receiver, _ASKING[name], site)
     if name in _WRITING or (name == "open" and _opens_to_write((receiver, *args), ())):
         _written(frame, (receiver,), name, site)
-    elif name in _MOVING or _MAKES.search(name):
+    elif name in _MOVING or _makes(name):
         _written(frame, args, name if name in _MOVING else "", site)
     return None
 

@@ -146,10 +146,17 @@ def choose(
     reasons: frozenset[str] = NO_TAGS,
 ) -> Value:  # fmt: skip
     """One value out of two, by which ranks can hold which."""
-    local = any(isinstance(t, Symbol) and t.taint is Taint.RANK_LOCAL for t in truths)
+    local = _asks(truths, Taint.RANK_LOCAL)
     value = _chosen(truths, a, a_mask, b, b_mask, key, reasons, local=local)
+    if local or value.taint is not Taint.RANK_LOCAL:
+        return value
     none = any(v.known and v.constant is None for v in (a, b))
-    return value.tagged("optional") if none and not local and value.taint is Taint.RANK_LOCAL else value
+    return value.tagged("optional") if none else value
+
+
+def _asks(truths: tuple[Atom, ...], taint: Taint) -> bool:
+    """A condition on something that is not known, and that ranks have for this reason."""
+    return any(isinstance(t, Symbol) and t.taint is taint for t in truths)
 
 
 def _chosen(
@@ -165,30 +172,31 @@ def _chosen(
         tags = a.tags | b.tags
         uneven = "uneven" in tags and "filled up" not in tags
         return filling.uneven(chosen, tags & REASONS) if uneven else chosen
-    for one, two in ((a, b), (b, a)):
-        if _in_place_of(one, two, truths):
-            return one
+    plain = len(a.atoms) == len(b.atoms) == 1
+    if not plain:
+        for one, two in ((a, b), (b, a)):
+            if _in_place_of(one, two, truths):
+                return one
     if a_mask & b_mask and not local:
         stronger = _not_stand_in(a, b) or _not_stand_in(b, a)
         if stronger is not None:
             return stronger
         if _agreed(a, b) or _agreed(b, a):
             return unknown(key, "agreed", tags=(a.tags | b.tags) & ORIGIN)
+    least = Taint.FILES if _asks(truths, Taint.FILES) else Taint.UNKNOWN
+    joined = Symbol(hash((key, "join")), Taint.RANK_LOCAL if local else max(a.taint, b.taint, least))
     atoms: list[Atom] = []
-    for rank in range(4):
+    for rank in range(1 if plain and a_mask == b_mask == EVERY_RANK else WORLD):
         bit = 1 << rank
         x, y = a.at(rank), b.at(rank)
         if not b_mask & bit or (type(x) is type(y) and x == y):
             atoms.append(x)
-        elif not a_mask & bit:
-            atoms.append(y)
         else:
-            asked = any(isinstance(t, Symbol) and t.taint is Taint.FILES for t in truths)
-            taint = Taint.RANK_LOCAL if local else max(a.taint, b.taint, Taint.FILES if asked else Taint.UNKNOWN)
-            atoms.append(Symbol(hash((key, "join")), min(taint, Taint.RANK)))
+            atoms.append(joined if a_mask & bit else y)
     value = per_rank(atoms, a.tags | b.tags)
     # what decided says how the ranks differ
-    return value.tagged("local-choice", *(reasons & REASONS)) if local else value.tagged(*(reasons & _FILES))
+    why = reasons & REASONS | {"local-choice"} if local else reasons & _FILES
+    return value.with_tags(value.tags | why) if why else value
 
 
 def left_alone(key: int, name: str) -> Symbol:
@@ -224,11 +232,10 @@ def _in_place_of(value: Value, given: Value, truths: tuple[Atom, ...]) -> bool:
 
 def _not_stand_in(value: Value, stand_in: Value) -> Value | None:
     """`value` where `stand_in` is what a run without process group uses in its place."""
+    if len(value.atoms) == 1 and "world" not in value.tags:
+        return None
     if stand_in.known and len(stand_in.atoms) == 1 and any(stand_in.atoms[0] is s for s in _STAND_INS):
-        if len(value.atoms) > 1 and value.known:
-            return value
-        if "world" in value.tags:
-            return value
+        return value if value.known or "world" in value.tags else None
     return None
 
 

@@ -12,6 +12,7 @@ from ddpdoctor.lint.facts.values import (
     ORIGIN,
     UNEQUAL,
     Keywords,
+    Symbol,
     Taint,
     Value,
     const,
@@ -90,8 +91,7 @@ def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Site, 
         return of_thing(Namespace(site), site)
     if path == "torch.tensor" and values:
         taint = max((v.taint for v in values[:1] if v.taint is Taint.RANK_LOCAL), default=taint)
-    value = of_thing(Made(path, site, args, keywords, node), path, site)
-    return value._replace(taint=taint, tags=kept, atoms=(value.atoms[0]._replace(taint=taint),))
+    return Value((Symbol(hash((path, site)), taint),), taint, Made(path, site, args, keywords, node), kept)
 
 
 def _given(path: str, args: tuple[Value, ...], keywords: Keywords) -> tuple[Value, ...]:

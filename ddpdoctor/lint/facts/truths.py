@@ -67,9 +67,11 @@ def _shallow(symbol: Symbol, depth: int = 0) -> Symbol:
 
 def mask_where(truths: tuple[Atom, ...], mask: int) -> tuple[int, int]:
     """The ranks of `mask` that can take the true side, and those that can take the false side."""
+    if len(truths) == 1:
+        return (0 if truths[0] is False else mask), (0 if truths[0] is True else mask)
     yes = no = 0
     for rank in range(WORLD):
-        atom = truths[rank] if len(truths) > 1 else truths[0]
+        atom = truths[rank]
         bit = 1 << rank
         if atom is not False:
             yes |= bit
