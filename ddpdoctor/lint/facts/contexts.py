@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts.calls import follow
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.frame import Frame
+from ddpdoctor.lint.facts.modules import FunctionInfo
 from ddpdoctor.lint.facts.things import Function, Instance, Made, Method
 from ddpdoctor.lint.facts.trace import Exit, Scope
 from ddpdoctor.lint.facts.values import Value, unknown
@@ -48,19 +49,29 @@ def _name(value: Value, node: ast.expr) -> str:
 def _enter_instance(
     analysis: Analysis, frame: Frame, item: ast.withitem, value: Value, thing: Instance
 ) -> Callable[[], None]:
-    site = analysis.site(frame, item.context_expr)
+    site, raised = analysis.site(frame, item.context_expr), analysis.raised
     first = find_method(analysis, thing.info, "__enter__")
     last = find_method(analysis, thing.info, "__exit__")
     if first is not None:
         follow(analysis, frame, Function(first, value), (), (), site, None)
-    if last is None:
-        return lambda: None
-    method = last
+        analysis.raised = raised.union(_raises(analysis, first))
 
     def leave() -> None:
-        follow(analysis, frame, Function(method, value), (), (), site, None)
+        if last is not None:
+            follow(analysis, frame, Function(last, value), (), (), site, None)
+        analysis.raised = raised
 
     return leave
+
+
+def _raises(analysis: Analysis, method: FunctionInfo) -> Iterator[tuple[str, str]]:
+    """`global DEPTH; DEPTH += 1`: what the block runs can tell by it that it is inside."""
+    for statement in method.body if method.outer else ():
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            name = (method.module.path, statement.target.id)
+            one = isinstance(statement.value, ast.Constant) and statement.value.value == 1
+            if one and isinstance(statement.op, ast.Add) and name in analysis.rebound:
+                yield name
 
 
 def _split(frame: Frame, item: ast.withitem) -> Callable[[], None]:
