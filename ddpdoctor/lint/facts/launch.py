@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.modules import Module
+from ddpdoctor.lint.facts.nodes import walk
 
 #: what tests import: they run on the machine of whoever wrote them
 _TESTING = frozenset({"pytest", "unittest"})
@@ -23,7 +28,60 @@ def one_node_only(facts: ModuleFacts) -> bool:
         return True
     groups = facts.named("torch.distributed.init_process_group")
     ranks = [call.argument(3, "rank") for call in groups]
-    return any(rank is not None and "local_rank" in rank.tags for rank in ranks)
+    if any(rank is not None and "local_rank" in rank.tags for rank in ranks):
+        return True
+    return refuses_more(facts)
+
+
+#: what a number is called by: one of the job, and one of this machine
+_OF_JOB = {"rank": "rank", "get_rank": "rank", "global_rank": "rank", "world_size": "world", "get_world_size": "world"}
+_OF_NODE = {
+    "local_rank": "rank", "get_local_rank": "rank", "local_world_size": "world", "get_local_world_size": "world",
+    "device_count": "world",
+}  # fmt: skip
+#: comparisons that hold for one machine, in an assertion and where it fails: (job with machine, machine with job)
+_ASSERTED = {ast.Eq: (True, True), ast.LtE: (True, False), ast.GtE: (False, True)}
+_REFUSED = {ast.NotEq: (True, True), ast.Gt: (True, False), ast.Lt: (False, True)}
+
+
+def refuses_more(facts: ModuleFacts) -> bool:
+    """The program ends at once where it was started on more than one machine: it compares the job's ranks with them."""
+    modules = (facts.module, *(m for m in facts.analysis.reached.values() if "init_process_group" in m.words))
+    return any(_one_machine(left, right) for module in modules for left, right in _compared(module))
+
+
+def _compared(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(what must not be more, than what), of assertions and of conditions under which something is raised."""
+    tests = [(node.test, _ASSERTED) for node in module.of(ast.Assert)]
+    tests += [(node.test, _REFUSED) for node in module.of(ast.If) if isinstance(node.body[-1], ast.Raise)]
+    for test, orders in tests:
+        parts = test.values if isinstance(test, ast.BoolOp) and orders is _ASSERTED else [test]
+        for part in parts:
+            if isinstance(part, ast.Compare) and len(part.ops) == 1:
+                straight, turned = orders.get(type(part.ops[0]), (False, False))
+                if straight:
+                    yield part.left, part.comparators[0]
+                if turned:
+                    yield part.comparators[0], part.left
+
+
+def _one_machine(job: ast.expr, node: ast.expr) -> bool:
+    """World size and devices of this machine, or rank and local rank: plain, nothing is calculated with them."""
+    kinds = {_OF_JOB.get(word) for word in _words(job)} - {None}
+    return len(kinds) == 1 and kinds == {_OF_NODE.get(word) for word in _words(node)} - {None}
+
+
+def _words(value: ast.expr) -> set[str]:
+    """Names, attributes and texts in an expression, in small letters; none of one that calculates."""
+    found: set[str] = set()
+    for node in walk(value):
+        if isinstance(node, (ast.BinOp, ast.BoolOp, ast.IfExp)):
+            return set()
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            found.add((node.id if isinstance(node, ast.Name) else node.attr).lower())
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value.lower())
+    return found
 
 
 def seen(facts: ModuleFacts) -> bool:

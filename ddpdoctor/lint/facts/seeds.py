@@ -101,8 +101,10 @@ def _by_hydra(module: Module, info: FunctionInfo) -> bool:
 
 
 def mentioned(facts: ModuleFacts) -> bool:
-    """Any word that seeds something, in this file or one that it uses."""
-    return facts.mentions(*_WORDS) or any(_star(n) for n in facts.module.nodes)
+    """Any word that seeds something, in this file or one that it uses; any function called so that cannot be read."""
+    if facts.mentions(*_WORDS) or any(_star(n) for n in facts.module.nodes):
+        return True
+    return any("seed" in (call.path or call.method).rpartition(".")[2].lower() for call in facts.calls)
 
 
 def _star(node: ast.AST) -> bool:

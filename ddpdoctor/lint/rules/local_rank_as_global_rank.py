@@ -22,7 +22,8 @@ No automatic fix.
 
 ## When it is wrong
 A job that never leaves one node works, there both ranks are equal. Rendezvous at localhost, worlds as large as one
-node's devices for a sampler, and ranks that `mp.spawn` hands over are not reported.
+node's devices for a sampler, ranks that `mp.spawn` hands over, and programs that refuse to run on more than one node
+(`assert world_size == torch.cuda.device_count()`) are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables
@@ -32,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, spellings
+from ddpdoctor.lint.facts import devices, launch, spellings
 from ddpdoctor.lint.facts.events import Call
 from ddpdoctor.lint.facts.facts import ModuleFacts
 from ddpdoctor.lint.facts.values import LOCAL_RANK_NUMBERS, Value
@@ -74,4 +75,6 @@ def _on_one_node(facts: ModuleFacts, call: Call) -> bool:
         return True
     # a helper says it in its own file
     sources = {facts.module.text, call.context.module.text}
-    return any(f"{quote}{word}{quote}" in text for text in sources for word in _ONE_NODE for quote in "\"'")
+    if any(f"{quote}{word}{quote}" in text for text in sources for word in _ONE_NODE for quote in "\"'"):
+        return True
+    return launch.refuses_more(facts)
