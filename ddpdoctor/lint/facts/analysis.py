@@ -90,8 +90,8 @@ class Analysis:
     globals_: dict[tuple[str, str], Value | None] = field(default_factory=dict)
     #: what functions store in names of their file; None where that is not one thing on all ranks
     rebound: dict[tuple[str, str], Value | None] = field(default_factory=dict)
-    #: counts in names of their file that are one higher inside a `with` block
-    raised: frozenset[tuple[str, str]] = frozenset()
+    #: (file, name, constant) of names that a context holds at something else while its block runs
+    held: frozenset[tuple[str, str, object]] = frozenset()
     attributes: dict[tuple[object, ...], Value | None] = field(default_factory=dict)
     #: frameworks' classes that a class inherits from
     bases: dict[ClassInfo, tuple[str, ...]] = field(default_factory=dict)
@@ -213,7 +213,7 @@ class Analysis:
         env = bind(self, info, function.receiver, args, keywords)
         key = (info, tuple(sorted((k, v) for k, v in env.items() if _specialises(v))), frame.mask,
                min(len(frame.loops), 2), frame.no_grad, bool(frame.guards), frame.handler, self.silent > 0,
-               tuple(self.dice.values()), id(function.closure), self.raised)  # fmt: skip
+               tuple(self.dice.values()), id(function.closure), self.held)  # fmt: skip
         try:
             known = self.outcomes.get(key)
         except TypeError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.lint.facts.calls import follow
 from ddpdoctor.lint.facts.classes import find_method
 from ddpdoctor.lint.facts.frame import Frame
-from ddpdoctor.lint.facts.modules import FunctionInfo
+from ddpdoctor.lint.facts.modules import FunctionInfo, Module
 from ddpdoctor.lint.facts.things import Function, Instance, Made, Method
 from ddpdoctor.lint.facts.trace import Exit, Scope
 from ddpdoctor.lint.facts.values import Value, unknown
@@ -31,7 +31,22 @@ def enter(analysis: Analysis, frame: Frame, item: ast.withitem, value: Value) ->
     frame.withs = (*frame.withs, name)
     if isinstance(value.thing, Instance):
         return _enter_instance(analysis, frame, item, value, value.thing)
-    return _split(frame, item)
+    release = _hold(analysis, _generator(analysis, frame, item.context_expr))
+    after = _split(frame, item)
+
+    def leave() -> None:
+        after()
+        release()
+
+    return leave
+
+
+def _generator(analysis: Analysis, frame: Frame, node: ast.expr) -> FunctionInfo | None:
+    """The function that is called for a context."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return None
+    thing = analysis.evaluate(frame, node.func).thing
+    return thing.info if isinstance(thing, Function) else None
 
 
 def _name(value: Value, node: ast.expr) -> str:
@@ -49,29 +64,65 @@ def _name(value: Value, node: ast.expr) -> str:
 def _enter_instance(
     analysis: Analysis, frame: Frame, item: ast.withitem, value: Value, thing: Instance
 ) -> Callable[[], None]:
-    site, raised = analysis.site(frame, item.context_expr), analysis.raised
+    site = analysis.site(frame, item.context_expr)
     first = find_method(analysis, thing.info, "__enter__")
     last = find_method(analysis, thing.info, "__exit__")
     if first is not None:
         follow(analysis, frame, Function(first, value), (), (), site, None)
-        analysis.raised = raised.union(_raises(analysis, first))
+    release = _hold(analysis, first)
 
     def leave() -> None:
         if last is not None:
             follow(analysis, frame, Function(last, value), (), (), site, None)
-        analysis.raised = raised
+        release()
 
     return leave
 
 
-def _raises(analysis: Analysis, method: FunctionInfo) -> Iterator[tuple[str, str]]:
+def _hold(analysis: Analysis, entered: FunctionInfo | None) -> Callable[[], None]:
     """`global DEPTH; DEPTH += 1`: what the block runs can tell by it that it is inside."""
-    for statement in method.body if method.outer else ():
-        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            name = (method.module.path, statement.target.id)
-            one = isinstance(statement.value, ast.Constant) and statement.value.value == 1
-            if one and isinstance(statement.op, ast.Add) and name in analysis.rebound:
-                yield name
+    before = analysis.held
+    if entered is not None and entered.outer:
+        analysis.held = before.union(_held(analysis, entered))
+
+    def release() -> None:
+        analysis.held = before
+
+    return release
+
+
+def _held(analysis: Analysis, entered: FunctionInfo) -> Iterator[tuple[str, str, object]]:
+    """The names of its file that a function sets, in front of its `yield` if it has one."""
+    module = entered.module
+    for statement in entered.body:
+        if not isinstance(statement, (ast.Assign, ast.AugAssign)):
+            if isinstance(statement, ast.Global) or _is_text(statement):
+                continue
+            return
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+        if not isinstance(target, ast.Name) or (module.path, target.id) not in analysis.rebound:
+            continue
+        constant = _constant(module, statement, target.id)
+        if constant is not None:
+            yield module.path, target.id, constant
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _constant(module: Module, statement: ast.Assign | ast.AugAssign, name: str) -> object:
+    """What the statement sets the name to: a constant, or one more than the file starts with."""
+    if not isinstance(statement.value, ast.Constant):
+        return None
+    if isinstance(statement, ast.Assign):
+        return statement.value.value
+    starts = [b.value for b in module.bindings.get(name, ())]
+    start = starts[0].value if len(starts) == 1 and isinstance(starts[0], ast.Constant) else None
+    more = statement.value.value
+    if not isinstance(statement.op, ast.Add) or not isinstance(start, int) or not isinstance(more, int):
+        return None
+    return start + more
 
 
 def _split(frame: Frame, item: ast.withitem) -> Callable[[], None]:

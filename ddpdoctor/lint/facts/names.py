@@ -69,9 +69,9 @@ def _global(analysis: Analysis, module: Module, name: str) -> Value | None:
         stored = analysis.rebound.get((module.path, name))
         if stored is not None and _stand_ins(bindings):
             return stored
-        inside = _one_higher(bindings) if (module.path, name) in analysis.raised else None
-        if inside is not None:
-            return inside
+        held = [constant for file, which, constant in analysis.held if which == name and file == module.path]
+        if held:
+            return const(held[-1])
         if name in module.rebound or _filled_in_elsewhere(analysis, module, bindings):
             return signals.flag(module, name) or unknown("global", module.path, name)
         values = [_binding(analysis, module, b) for b in bindings]
@@ -99,13 +99,6 @@ def _global(analysis: Analysis, module: Module, name: str) -> Value | None:
 def _stand_ins(bindings: list[Binding]) -> bool:
     """`RANK = 0` and the like, until a function stores what it is."""
     return all(isinstance(b.value, (ast.Constant, ast.UnaryOp)) for b in bindings)
-
-
-def _one_higher(bindings: list[Binding]) -> Value | None:
-    """A count inside the block that raises it."""
-    start = bindings[0].value if len(bindings) == 1 else None
-    count = start.value if isinstance(start, ast.Constant) else None
-    return const(count + 1) if isinstance(count, int) else None
 
 
 def _filled_in_elsewhere(analysis: Analysis, module: Module, bindings: list[Binding]) -> bool:

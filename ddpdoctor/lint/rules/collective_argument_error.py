@@ -77,7 +77,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _chosen(facts: ModuleFacts, call: Call) -> bool:
     """Not all ranks need come here: another call of the operation in the same function may be theirs."""
-    unsure = any(len(g.truth) == 1 and isinstance(g.truth[0], Symbol) for g in call.context.guards)
+    unsure = any(isinstance(atom, Symbol) for g in call.context.guards for atom in g.truth)
     others = (c for c in facts.named(call.path) if c.context.function is call.context.function)
     return unsure and any(other.node is not call.node for other in others)
 
