@@ -12,7 +12,7 @@ from ddpdoctor.lint.facts.possible import may_agree
 from ddpdoctor.lint.facts.residual import Builder, Cell, Left, rank_decided, rank_local
 from ddpdoctor.lint.facts.things import Site
 from ddpdoctor.lint.facts.trace import Alt, Exit, Loop, Op, Scope, Trace, exits, operations
-from ddpdoctor.lint.facts.values import WORLD
+from ddpdoctor.lint.facts.values import WORLD, Symbol, Taint
 
 #: Operations, loops and conditions in which two ranks are compared, of longer lists from the first difference on:
 #: the time grows with the square, and thousands in one function are generated code.
@@ -157,6 +157,8 @@ class _Comparison:
                         self._lists(side_one, side_two, found, looped=inner)
         if _crashes(rest_one) or _crashes(rest_two) or _serves(rest_one, rest_two) or _serves(rest_two, rest_one):
             return
+        if self.local is None and _walks(rest_one) == _walks(rest_two) != frozenset():
+            return
         for cell in rest_one:
             self._report(cell, self.left, self.right, self.right_exits, found, whole, looped)
         for cell in rest_two:
@@ -254,6 +256,21 @@ def _serves(server: list[Cell], client: list[Cell]) -> bool:
     }  # fmt: skip
     asked = {c.step.op for cell in client for c in walk_one(cell) if isinstance(c.step, Op)}
     return bool(asked) and asked <= answered
+
+
+def _walks(cells: list[Cell]) -> frozenset[tuple[object, ...]]:
+    """Operations, where all of them stand in loops of unknown length: ranks that go through two lists, perhaps equal.
+
+    Nothing where one stands outside, or where a loop's length is a rank's own.
+    """
+    found: set[tuple[object, ...]] = set()
+    for cell in cells:
+        count = cell.key[1] if isinstance(cell.step, Loop) else None
+        inner = {c.key for c in walk_one(cell) if isinstance(c.step, Op)}
+        if inner and not (isinstance(count, Symbol) and count.taint <= Taint.UNKNOWN):
+            return frozenset()
+        found |= inner
+    return frozenset(found)
 
 
 def _ends_itself(loop: Cell) -> bool:

@@ -84,7 +84,7 @@ def _loop(
     frame.env, frame.mask, frame.out = after, before_mask, before_out
     frame.loops, frame.guards = before_loops, before_guards
     if body:
-        frame.out.append(Loop(count, body, turn.site))
+        frame.out.append(Loop(count, body, turn.site, _endless(node)))
     analysis.execute(frame, node.orelse)
     return body
 
@@ -292,6 +292,10 @@ def while_loop(analysis: Analysis, frame: Frame, node: Any) -> None:
             _leave_early(analysis, frame, node.test, truths, test.tags)
 
     _loop(analysis, frame, node, turn, (Symbol(hash(("while", id(node))), Taint.UNKNOWN),), start)
-    always = isinstance(node.test, ast.Constant) and bool(node.test.value)
-    if always and not any(isinstance(n, ast.Break) for n in walk(node)):
+    if _endless(node) and not any(isinstance(n, ast.Break) for n in walk(node)):
         frame.mask = 0
+
+
+def _endless(node: ast.AST) -> bool:
+    """`while True`, or `while 1`."""
+    return isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)

@@ -121,6 +121,8 @@ class Builder:
             return rest
         leave = self._cell(("exit", "return"), Exit("return", node.site), chain, None, (), None)
         body = self._sequence(node.body, None, {"continue": None, "return": leave}, chain, guard, assumed)
+        if node.endless:
+            body = _busy(body)
         # a return that leads where the end of the loop leads, too
         lands = "return" in targets and _number(targets["return"]) == _number(rest)
         nowhere = lands and not operations(node.body)
@@ -231,6 +233,16 @@ def rank_local(truth: tuple[Atom, ...]) -> bool:
     if len(truth) > 1:
         return all(isinstance(a, Symbol) for a in truth) and len({a.key for a in truth}) == len(truth)
     return isinstance(truth[0], Symbol) and truth[0].taint in (Taint.FILES, Taint.RANK_LOCAL)
+
+
+def _busy(body: Cell | None) -> Cell | None:
+    """A turn in which something happens, where another may end before anything does: a rank that asks until it is told.
+
+    Of turns that nobody counts, a rank may have more of those than the others.
+    """
+    while body is not None and isinstance(body.step, Alt) and body.rest is None and None in body.sides:
+        body = next((side for side in body.sides if side is not None), None)
+    return body
 
 
 def _raises(cell: Cell | None) -> bool:

@@ -38,6 +38,8 @@ class Loop(NamedTuple):
     times: tuple[Atom, ...]
     body: tuple[Node, ...]
     site: Site
+    #: `while True`: how often it goes round is nobody's count
+    endless: bool = False
 
 
 class Mark(NamedTuple):
