@@ -15,14 +15,24 @@ LARGEST = 4_000_000
 
 #: A file without any of these uses no distributed training, and no rule can say anything about it. `distributed`
 #: alone stands in every Apache licence; `accelerate`, `lightning` and `ignite` in prose: they count where imported.
-#: Plain words, because looking for twenty of them takes a tenth of the time of one pattern of twenty.
-_MATTERING = (
-    b"torch.distributed", b"import distributed", b"distributed import", b"DistributedSampler",
-    b"DistributedDataParallel", b"FullyShardedDataParallel", b"fully_shard", b'RANK"', b"RANK'", b"rank_zero",
-    b"get_rank", b"local_rank", b"local-rank", b"process_group", b"main_process", b"all_reduce", b"all_gather",
-    b"barrier(", b"from accelerate", b"import accelerate", b"horovod", b"deepspeed", b"pytorch_lightning",
-    b"import lightning", b"from lightning", b"from ignite", b"import ignite", b"mmengine", b"torch_xla",
-)  # fmt: skip
+#: Plain words, because looking for twenty of them takes a tenth of the time of one pattern of twenty; by what several
+#: of them have in common, which most files do not have.
+_MATTERING: dict[bytes, tuple[bytes, ...]] = {
+    b"istributed": (
+        b"torch.distributed", b"import distributed", b"distributed import", b"DistributedSampler",
+        b"DistributedDataParallel",
+    ),
+    b"hard": (b"FullyShardedDataParallel", b"fully_shard"),
+    b"RANK": (b'RANK"', b"RANK'"),
+    b"rank": (b"rank_zero", b"get_rank", b"local_rank", b"local-rank"),
+    b"process": (b"process_group", b"main_process"),
+    b"ccelerate": (b"from accelerate", b"import accelerate"),
+    b"lightning": (b"pytorch_lightning", b"import lightning", b"from lightning"),
+    b"ignite": (b"from ignite", b"import ignite"),
+    **{word: (word,) for word in (
+        b"all_reduce", b"all_gather", b"barrier(", b"horovod", b"deepspeed", b"mmengine", b"torch_xla",
+    )},
+}  # fmt: skip
 #: what a script has that may start all that matters in other files
 STARTS = b"__main__"
 _IMPORT = re.compile(
@@ -54,7 +64,7 @@ class Source:
 
 def matters(raw: bytes) -> bool:
     """Whether the bytes mention distributed training at all."""
-    return any(word in raw for word in _MATTERING)
+    return any(stem in raw and any(word in raw for word in words) for stem, words in _MATTERING.items())
 
 
 def imported(raw: bytes) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from ddpdoctor.lint.facts import indexing
 from ddpdoctor.lint.facts.modules import Module
 
 #: characters of source whose trees are kept, at about 40 bytes each; an old one is parsed again when it is needed again
-KEPT = 1_000_000
+KEPT = 2_000_000
 #: Characters of other files' source that are followed for one linted file. What it imports beyond that is as unknown
 #: as an installed package: a file of a library with thousands of modules can reach all of them, which takes minutes.
 FOLLOWED = 1_000_000

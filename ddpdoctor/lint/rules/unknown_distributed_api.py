@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import torch_api
 from ddpdoctor.lint.facts.analysis import site_of
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.modules import Module
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 
@@ -88,15 +89,20 @@ def _aliases(facts: ModuleFacts) -> set[str]:
         for alias in source.names:
             full = f"{source.module}.{alias.name}" if not source.level else "."
             meant.setdefault(alias.asname or alias.name, set()).add(full)
-    bound = {a.arg for a in module.of(ast.arg)}
-    bound.update(n.id for n in module.of(ast.Name) if not isinstance(n.ctx, ast.Load))
-    bound.update(f.name for f in module.of(ast.FunctionDef))
-    bound.update(f.name for f in module.of(ast.AsyncFunctionDef))
-    bound.update(c.name for c in module.of(ast.ClassDef))
-    for name in bound:
-        meant.setdefault(name, set()).add("")
-    found = {name for name, targets in meant.items() if targets == {_PACKAGE}}
-    return found | {f"{name}.distributed" for name, targets in meant.items() if targets == {"torch"}}
+    candidates = {name: targets for name, targets in meant.items() if targets in ({_PACKAGE}, {"torch"})}
+    for name in _bound(module) if candidates else ():
+        candidates.pop(name, None)
+    found = {name for name, targets in candidates.items() if targets == {_PACKAGE}}
+    return found | {f"{name}.distributed" for name, targets in candidates.items() if targets == {"torch"}}
+
+
+def _bound(module: Module) -> Iterator[str]:
+    """Names that something other than an import gives a value."""
+    yield from (a.arg for a in module.of(ast.arg))
+    yield from (n.id for n in module.of(ast.Name) if n.ctx.__class__ is not ast.Load)
+    yield from (f.name for f in module.of(ast.FunctionDef))
+    yield from (f.name for f in module.of(ast.AsyncFunctionDef))
+    yield from (c.name for c in module.of(ast.ClassDef))
 
 
 def _is_package(facts: ModuleFacts, node: ast.expr, aliases: set[str]) -> bool:

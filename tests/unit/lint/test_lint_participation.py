@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ddpdoctor.lint import source
 from ddpdoctor.lint.facts import indexing
 from ddpdoctor.lint.facts.participation import takes_part
 from ddpdoctor.lint.facts.project import Project
@@ -42,6 +43,14 @@ TAKES_NO_PART = {
     "an object's own method": "log.barrier()\nstate.broadcast(1)\nnp.save(x)",
     "prose": "'''Like torch.distributed.barrier, on one machine.'''",
 }
+
+
+def test_a_word_has_what_it_is_looked_for_by() -> None:
+    for stem, words in source._MATTERING.items():
+        for word in words:
+            assert stem in word
+            assert source.matters(b"x = 1\n" + word)
+    assert not source.matters(b"hard rank, all process; distributed under the Apache License")
 
 
 def _takes_part(folder: Path, text: str) -> bool:
