@@ -34,6 +34,9 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.divergence import Divergence, place, proof
 from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.reach import Reached, reached
+from ddpdoctor.lint.facts.residual import rank_decided
+from ddpdoctor.lint.facts.values import Symbol
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -43,7 +46,7 @@ RULE = LintRule("DD117", "new-group-not-on-all-ranks", Severity.ERROR, ("DD203",
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences whose operation makes a group."""
     for item in facts.divergences:
-        if item.op.op == "new_group" and item.exit is None and _by_rank(item):
+        if item.op.op == "new_group" and item.exit is None and _by_rank(item) and not _there_already(facts, item):
             message = f"every rank must make every group, members or not: {proof(item)}"
             related = ((item.branch.site, f"the branch: {item.branch.text}"),)
             yield facts.parting(RULE, item, place(item), message, related=related)
@@ -52,3 +55,22 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _by_rank(item: Divergence) -> bool:
     """The branch is on the rank: a known one, or `if rank in members` with members that are not known."""
     return not item.local or bool(item.branch.tags & {"rank", "local_rank"} and " in " in item.branch.text)
+
+
+def _there_already(facts: ModuleFacts, item: Divergence) -> bool:
+    """All ranks came through the same lines before, and now an unknown condition decides: perhaps whether they did."""
+    again = [r for root in facts.analysis.roots for r in _after_all_ranks(reached([root]), item)]
+    return bool(again) and all(again)
+
+
+def _after_all_ranks(found: list[Reached], item: Divergence) -> Iterator[bool]:
+    """Of each time that only some ranks make this group: whether it was made before, and may be left out now."""
+    made = False
+    for one in found:
+        if one.op.site != item.op.site:
+            continue
+        if not any(rank_decided(branch.truth) for branch in one.under):
+            made = True
+            continue
+        unknown = any(len(a.truth) == 1 or isinstance(a.truth[item.runs], Symbol) for a in one.under)
+        yield made and unknown
