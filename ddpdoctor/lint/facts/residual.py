@@ -150,6 +150,7 @@ class Builder:
             return self._sequence(unproved, rest, targets, chain, guard, assumed)
         straight = {**assumed, symbol.key: not symbol.negated}
         opposite = {**assumed, symbol.key: symbol.negated}
+        outer = guard
         if self.chosen is None and rank_decided(node.truth):
             guard = node
         leaves = exits(node.then) or exits(node.other)
@@ -171,7 +172,22 @@ class Builder:
             # told where it stands first
             first = other if symbol.negated else then
             return first if leaves else self._append(first, rest)
-        return self._cell(("alt", symbol.key, _number(then), _number(other)), node, chain, guard, (then, other), after)
+        alt = self._cell(("alt", symbol.key, _number(then), _number(other)), node, chain, guard, (then, other), after)
+        return self._begun(alt, symbol, outer)
+
+    def _begun(self, alt: Cell, symbol: Symbol, guard: Alt | None) -> Cell | None:
+        """The branch behind what both of its sides begin with: that is run whatever the condition says."""
+        then, other = alt.sides
+        if then is None or other is None or then.key != other.key or not isinstance(then.step, Op):
+            return alt
+        first = other if symbol.negated else then
+        sides = (then.rest, other.rest)
+        if _number(sides[0]) == _number(sides[1]):
+            behind = self._append(sides[0], alt.rest)
+        else:
+            key = ("alt", symbol.key, _number(sides[0]), _number(sides[1]))
+            behind = self._begun(self._cell(key, alt.step, alt.chain, alt.guard, sides, alt.rest), symbol, guard)
+        return self._cell(first.key, first.step, first.chain, guard, (), behind)
 
     def _unproved(self, node: Alt, symbol: Symbol, guard: Alt | None) -> Trace | None:
         """The side to follow of a condition inside of a branch on the rank, where the other is not proved to be taken.
