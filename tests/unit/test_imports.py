@@ -17,7 +17,7 @@ PURE: dict[str, frozenset[str]] = {
     "merge": frozenset(),
     "diagnose": frozenset(),
     "report": frozenset(),
-    "lint": frozenset({"engine", "files", "record", "shares", "source", "unsure"}),
+    "lint": frozenset({"engine", "files", "linter", "record", "shares", "source", "unsure"}),
     "archive": frozenset({"find", "limits", "pool", "unpickle", "source", "verdict"}),
 }
 PURE_MODULES = frozenset({"observe.stall", "collect.capture", "collect.assemble", "repro.verdict"})
