@@ -80,7 +80,7 @@ def test_signals_are_forwarded_once(number: signal.Signals) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=60)
         assert out == f"[('{number.name}', 1)]\n"
         assert process.returncode == 7
 
