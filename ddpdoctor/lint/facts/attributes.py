@@ -175,9 +175,9 @@ def _mentions_rank(node: ast.expr) -> bool:
 def _instance_attribute(analysis: Analysis, frame: Frame, owner: Value, thing: Instance, name: str) -> Value:
     method = find_method(analysis, thing.info, name)
     if method is not None:
-        names = [d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in method.decorators]
-        if "property" in names or "cached_property" in names:
-            return _property(analysis, frame, owner, method, once="cached_property" in names)
+        marks = method.marks
+        if not marks.isdisjoint(("property", "cached_property")):
+            return _property(analysis, frame, owner, method, once="cached_property" in marks)
         if method.of_class:
             owner = of_thing(Class(thing.info), id(thing.info))
         return of_thing(Function(method, owner), id(method), owner.atoms)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo
 from ddpdoctor.lint.facts.names import global_value
+from ddpdoctor.lint.facts.nodes import dotted
 from ddpdoctor.lint.facts.things import (
     Class,
     LocalModule,
@@ -63,12 +64,7 @@ def external_bases(analysis: Analysis, info: ClassInfo) -> set[str]:
     names: set[str] = set()
     for current in mro(analysis, info):
         for base in current.node.bases:
-            parts: list[str] = []
-            node: ast.expr = base
-            while isinstance(node, ast.Attribute):
-                parts.insert(0, node.attr)
-                node = node.value
-            if isinstance(node, ast.Name):
-                target = current.module.imports.get(node.id, node.id)
-                names.add(spellings.canonical(".".join([target, *parts])))
+            path = current.module.imported(base) or ".".join(dotted(base))
+            if path:
+                names.add(spellings.canonical(path))
     return names

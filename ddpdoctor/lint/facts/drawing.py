@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts import spellings
 from ddpdoctor.lint.facts.classes import find_method
-from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo, Module
+from ddpdoctor.lint.facts.modules import ClassInfo, FunctionInfo
 from ddpdoctor.lint.facts.names import global_value
 from ddpdoctor.lint.facts.nodes import walk
 from ddpdoctor.lint.facts.sites import site_of
@@ -78,7 +78,9 @@ def _drawn(analysis: Analysis, infos: list[FunctionInfo], draws: Collection[str]
             return None
         for node in nodes:
             if isinstance(node, ast.Call):
-                if _path(info.module, node.func) in draws and not any(k.arg == "generator" for k in node.keywords):
+                if spellings.canonical(info.module.imported(node.func)) in draws and not any(
+                    k.arg == "generator" for k in node.keywords
+                ):
                     return site_of(info.module, node)
                 inner = _own(analysis, info, node.func)
                 infos.extend([inner] if inner is not None else [])
@@ -95,16 +97,6 @@ def _data(value: Value | None) -> list[ClassInfo]:
     if isinstance(thing, Made) and thing.path.endswith(_HOLDERS) and thing.args:
         return _data(thing.args[0])
     return []
-
-
-def _path(module: Module, func: ast.expr) -> str:
-    """The canonical name of what is called, "" for anything that is not imported."""
-    parts: list[str] = []
-    while isinstance(func, ast.Attribute):
-        parts.insert(0, func.attr)
-        func = func.value
-    target = module.imports.get(func.id) if isinstance(func, ast.Name) else None
-    return spellings.canonical(".".join([target, *parts])) if target is not None else ""
 
 
 def _own(analysis: Analysis, info: FunctionInfo, func: ast.expr) -> FunctionInfo | None:

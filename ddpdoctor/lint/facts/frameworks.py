@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ddpdoctor.lint.facts.collective_table import Collective
+from ddpdoctor.lint.facts.nodes import dotted
 from ddpdoctor.lint.facts.spellings import ENGINE, FSDP, canonical
 from ddpdoctor.lint.facts.things import Made, Site
 from ddpdoctor.lint.facts.values import LOCAL_RANK_NUMBERS, RANK_NUMBERS, WORLD_NUMBER, Taint, Value, of_thing, unknown
@@ -228,14 +229,8 @@ def annotated(imports: dict[str, str], annotation: ast.expr | None) -> str:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         parts = annotation.value.split(".")
     else:
-        parts = []
-        while isinstance(annotation, ast.Attribute):
-            parts.insert(0, annotation.attr)
-            annotation = annotation.value
-        if not isinstance(annotation, ast.Name):
-            return ""
-        parts.insert(0, annotation.id)
-    if parts[0] not in imports:
+        parts = dotted(annotation)
+    if not parts or parts[0] not in imports:
         return ""
     path = kind(canonical(".".join([imports[parts[0]], *parts[1:]])))
     return path if path in METHODS else ""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from ddpdoctor.lint import taught
 from ddpdoctor.lint.comments import Comment
+from ddpdoctor.lint.facts.nodes import dotted
 from ddpdoctor.lint.record import field, record
 from ddpdoctor.lint.taught import Taught
 
@@ -38,26 +39,31 @@ class FunctionInfo:
         return [] if isinstance(self.node, ast.Lambda) else self.node.decorator_list
 
     @property
+    def marks(self) -> set[str]:
+        """The last names of its decorators, called or not."""
+        targets = (d.func if isinstance(d, ast.Call) else d for d in self.decorators)
+        return {last_name(t) for t in targets if isinstance(t, (ast.Name, ast.Attribute))}
+
+    @property
     def is_static(self) -> bool:
-        return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in self.decorators)
+        return "staticmethod" in self.marks
 
     @property
     def remembers(self) -> bool:
         """Called again with the same arguments, it gives what it gave."""
-        targets = [d.func if isinstance(d, ast.Call) else d for d in self.decorators]
-        return any(last_name(t) in ("lru_cache", "cache") for t in targets if isinstance(t, (ast.Name, ast.Attribute)))
+        return not self.marks.isdisjoint(("lru_cache", "cache"))
 
     @property
     def of_class(self) -> bool:
         """Its first parameter is the class."""
-        return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in self.decorators)
+        return "classmethod" in self.marks
 
     @property
     def abstract(self) -> bool:
         """What it does, a subclass decides: it is marked so, or only says that it is not implemented."""
         if self.owner is None:
             return False
-        if any(isinstance(n, (ast.Name, ast.Attribute)) and last_name(n) == "abstractmethod" for n in self.decorators):
+        if "abstractmethod" in self.marks:
             return True
         last = self.body[-1] if 0 < len(self.body) < 3 else None
         raised = last.exc if isinstance(last, ast.Raise) else None
@@ -135,6 +141,11 @@ class Module:
     #: names of functions that handle signals; None until somebody asks
     handlers: set[str] | None = None
     taught: Taught = taught.NOTHING
+
+    def imported(self, node: ast.AST) -> str:
+        """`dist.all_reduce` by what `dist` was imported as; "" where it is no imported name."""
+        parts = dotted(node)
+        return ".".join((self.imports[parts[0]], *parts[1:])) if parts and parts[0] in self.imports else ""
 
     def of(self, kind: type[N]) -> list[N]:
         """Every node of exactly this class, outer ones first."""

@@ -41,6 +41,15 @@ def walk(root: ast.AST) -> list[ast.AST]:
     return found
 
 
+def dotted(node: ast.AST | None) -> list[str]:
+    """`a.b.c` as its parts; nothing for what does not begin with a name."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
+
+
 def parents(nodes: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
     """For everything below the nodes that `walk` gave: the node that it stands in."""
     found: dict[ast.AST, ast.AST] = {}

@@ -69,13 +69,9 @@ def _names(module: Module) -> Iterator[list[str]]:
     for node in (*module.of(ast.Name), *module.of(ast.Attribute)):
         if id(node) in inner:
             continue
-        parts: list[str] = []
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            parts.append(root.attr)
-            root = root.value
-        if isinstance(root, ast.Name) and root.id in module.imports:
-            yield [*module.imports[root.id].split("."), *reversed(parts)]
+        path = module.imported(node)
+        if path:
+            yield path.split(".")
 
 
 def _of_a_job(parts: list[str]) -> bool:

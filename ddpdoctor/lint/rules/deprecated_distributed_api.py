@@ -60,7 +60,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         yield from _old_name(facts, node)
         # `torch.distributed._tensor.api` is one name
-        if not (isinstance(node, ast.Attribute) and _dotted(facts.module, node)):
+        if not (isinstance(node, ast.Attribute) and facts.module.imported(node)):
             stack.extend(ast.iter_child_nodes(node))
     groups = facts.named(devices.GROUP)
     for call in facts.named("torch.nn.DataParallel", "torch.nn.parallel.DataParallel") if groups else ():
@@ -91,7 +91,7 @@ def _old_name(facts: ModuleFacts, node: ast.AST) -> Iterator[Finding | None]:
             if found is not None:
                 yield facts.finding(RULE, alias, _message(*found))
     elif isinstance(node, ast.Attribute):
-        found = _found(facts, _dotted(facts.module, node))
+        found = _found(facts, facts.module.imported(node))
         if found is not None:
             named = _part(facts.module, node, found[0])
             yield facts.finding(RULE, named, _message(*found), fix=_fix(facts, named, found[1]))
@@ -108,20 +108,9 @@ def _found(facts: ModuleFacts, path: str) -> tuple[str, Rename] | None:
     return None
 
 
-def _dotted(module: Module, node: ast.AST) -> str:
-    """`dist.all_reduce` by what `dist` was imported as; "" where it is no imported name."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.insert(0, node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name) or node.id not in module.imports:
-        return ""
-    return ".".join((module.imports[node.id], *parts))
-
-
 def _part(module: Module, node: ast.Attribute, old: str) -> ast.Attribute:
     """`dist.reduce_op` of `dist.reduce_op.SUM`."""
-    while isinstance(node.value, ast.Attribute) and spellings.canonical(_dotted(module, node)) != old:
+    while isinstance(node.value, ast.Attribute) and spellings.canonical(module.imported(node)) != old:
         node = node.value
     return node
 
@@ -132,7 +121,7 @@ def _message(old: str, found: Rename) -> str:
 
 
 def _fix(facts: ModuleFacts, node: ast.Attribute, found: Rename) -> Fix | None:
-    old, new = _dotted(facts.module, node), found.new
+    old, new = facts.module.imported(node), found.new
     if not found.same or old.rpartition(".")[0] != new.rpartition(".")[0]:
         return None
     at = site_of(facts.module, node)
