@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from ddpdoctor.archive import collectives, waiting
-from ddpdoctor.archive.aftermath import before_the_timeout
-from ddpdoctor.archive.departure import departure
-from ddpdoctor.archive.piece import Ended, Fatal, Format, Mention, Missing, Piece, RankFrom, Timeout
-from ddpdoctor.archive.place import Placed, Who, place, who
-from ddpdoctor.archive.text import gave_up
+from ddpdoctor.archive import log_waits, watchdog_recorders
+from ddpdoctor.archive.exit_inference import departure
+from ddpdoctor.archive.fragment import Ended, Fatal, Format, Mention, Missing, Piece, RankFrom, Timeout
+from ddpdoctor.archive.rank_assignment import Placed, Who, place, who
+from ddpdoctor.archive.text_reader import gave_up
+from ddpdoctor.archive.timeout_aftereffects import before_the_timeout
 from ddpdoctor.collect.redact import redacted
 from ddpdoctor.diagnose.failure import is_peer_loss, raised_site, said
 from ddpdoctor.model.collectives import Recorder
@@ -35,8 +35,8 @@ def assemble(pieces: Sequence[Piece], gaps: Sequence[Gap] = ()) -> Evidence:
     by_rank = before_the_timeout(placed.by_rank)
     world = world_size(placed)
     timeouts = {rank: _all(of_rank, Timeout) for rank, of_rank in by_rank.items()}
-    logged = collectives.recorders(timeouts)
-    reported = waiting.reported(by_rank, world)
+    logged = watchdog_recorders.recorders(timeouts)
+    reported = log_waits.reported(by_rank, world)
     timing = _timing(by_rank)
     looks = max((len(_all(of_rank, ProcessState)) for of_rank in by_rank.values()), default=0)
     ranks = tuple(
@@ -213,7 +213,7 @@ def _notes(placed: Placed, by_rank: Mapping[Rank, tuple[Piece, ...]]) -> Iterabl
     from_where = [f"{words[source]} ({_ranks(ranks)})" for source, ranks in told.items() if len(ranks)]
     if from_where:
         yield f"rank numbers come from {'; '.join(from_where)}"
-    yield from waiting.notes(placed.by_rank)
+    yield from log_waits.notes(placed.by_rank)
     yield from _nobodys(placed)
     if by_rank != placed.by_rank:
         yield "a wait was given up: judged as of then; exits and lost connections after it are consequences"
@@ -230,7 +230,7 @@ def _nobodys(placed: Placed) -> Iterable[str]:
 
 
 def _of_groups(timeouts: Mapping[Rank, Sequence[Timeout]]) -> Iterable[str]:
-    unknown = collectives.unknown_groups(timeouts)
+    unknown = watchdog_recorders.unknown_groups(timeouts)
     if unknown:
         yield f"who is in the groups that {_ranks(unknown)} waited in, the log does not say: numbers are not compared"
 

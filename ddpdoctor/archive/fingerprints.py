@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ddpdoctor.archive.piece import Timeout
-from ddpdoctor.archive.watchdog import canonical
+from ddpdoctor.archive.fragment import Timeout
+from ddpdoctor.archive.watchdog_log import canonical
 
 MARK = "Detected mismatch between collectives on ranks"
 #: lines over which one message may go on

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ddpdoctor.archive import text, tracebacks
-from ddpdoctor.archive.piece import Format, Piece, RankFrom
+from ddpdoctor.archive import text_reader, tracebacks
+from ddpdoctor.archive.fragment import Format, Piece, RankFrom
 from ddpdoctor.collect import flight_recorder, procfs, pyspy
 from ddpdoctor.collect.page import decode_page
 from ddpdoctor.model.evidence import Gap, Source
@@ -27,7 +27,7 @@ _SOURCES = {
 def read(data: bytes, name: str, kind: Format) -> tuple[Piece, ...] | Gap:
     """The pieces of a file that was told to be of this kind."""
     if kind is Format.TEXT:
-        return text.read(data, name)
+        return text_reader.read(data, name)
     if kind not in _READERS:
         return Gap(_SOURCES.get(kind, Source.FILES), None, f"{name}: a {kind.value} is read apart from the others")
     try:

@@ -48,26 +48,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Read, judge, print; raises InputError where nothing can be read."""
-    from ddpdoctor.archive import find, verdict
-    from ddpdoctor.cli.cited import cited
+    from ddpdoctor.archive import input_files, pipeline
+    from ddpdoctor.cli.lint_citations import cited
 
-    found = find.find(args.paths, sys.stdin.buffer)
-    dumps = verdict.recorders(found)
-    report = cited(verdict.examine(found, dumps))
+    found = input_files.find(args.paths, sys.stdin.buffer)
+    dumps = pipeline.recorders(found)
+    report = cited(pipeline.examine(found, dumps))
     if args.json and args.json != "-":
         _save_json(report, args.json)
     if args.matrix and args.json != "-" and args.format == "terminal":
-        sys.stdout.write(_matrix(verdict.crowd(found, dumps)))
+        sys.stdout.write(_matrix(pipeline.crowd(found, dumps)))
     sys.stdout.write(_rendered(report, "json" if args.json == "-" else args.format, args.paths))
     return ExitCode.OK if report.outcome is Outcome.HEALTHY else ExitCode.FOUND
 
 
 def _matrix(crowd: Crowd) -> str:
-    from ddpdoctor.report import matrix
-    from ddpdoctor.report.text import Style
+    from ddpdoctor.report import collective_matrix
+    from ddpdoctor.report.terminal_text import Style
 
     screen = options.screen(sys.stdout, os.environ)
-    return matrix.render(crowd, width=screen.width, style=Style(unicode=screen.unicode)) + "\n"
+    return collective_matrix.render(crowd, width=screen.width, style=Style(unicode=screen.unicode)) + "\n"
 
 
 def _save_json(report: Report, target: str) -> None:

@@ -55,9 +55,9 @@ def main(argv: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return _BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 - boundary: the last one, so that a person gets a report and not a traceback
-        from ddpdoctor.cli import failure
+        from ddpdoctor.cli import crash_report
 
-        _say(failure.describe(error, argv))
+        _say(crash_report.describe(error, argv))
         return int(ExitCode.INTERNAL)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddpdoctor.cli import backend, options
+from ddpdoctor.cli import options, repro_backend
 from ddpdoctor.errors import ExitCode, UsageError
 from ddpdoctor.model import codec
 from ddpdoctor.model.diagnosis import Outcome
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> ExitCode:
         return _list(args.json)
     if args.action == "show":
         shown = _case(args.name)
-        _say(backend.told(shown))
+        _say(repro_backend.told(shown))
         sys.stdout.write((shown.fixed if args.fixed else shown.broken).read_text(encoding="utf-8"))
         return ExitCode.OK
     case = _case(args.name) if args.action == "run" else None
@@ -77,9 +77,9 @@ def run(args: argparse.Namespace) -> ExitCode:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, _interrupt)
     if case is None:
-        results = _run_all(args.jobs, stop, backend.machine(args.backend))
+        results = _run_all(args.jobs, stop, repro_backend.machine(args.backend))
     else:
-        ranks, nccl = backend.chosen(case, args.backend, args.ranks)
+        ranks, nccl = repro_backend.chosen(case, args.backend, args.ranks)
         results = [_run_one(case, ranks, args.fixed, stop, nccl)]
     if args.json:
         print(json.dumps([_as_json(result) for result in results], indent=2))
@@ -202,7 +202,7 @@ def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[Result
 
     def run(case: Case, fixed: bool) -> Result:
         folder = root / f"{case.name}-{'fixed' if fixed else 'broken'}"
-        ranks, left_out = backend.planned(case, nccl)
+        ranks, left_out = repro_backend.planned(case, nccl)
         if left_out:
             return runner.skipped(case, ranks=ranks, fixed=fixed, why=left_out)
         return runner.run(case, ranks=ranks, fixed=fixed, folder=folder, stop=stop, tick=lambda _: None, nccl=nccl)

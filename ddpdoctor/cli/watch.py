@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ddpdoctor
-from ddpdoctor.cli import duration, places
+from ddpdoctor.cli import duration, output_paths
+from ddpdoctor.cli.background_lint import Prelint
 from ddpdoctor.cli.console import Console
-from ddpdoctor.cli.prelint import Prelint
 from ddpdoctor.config import OnHang, WatchConfig
 from ddpdoctor.errors import UsageError
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     config = _config(args)
     console = Console(sys.stderr, os.environ, quiet=config.quiet)
     from ddpdoctor.launch.environment import installed_torch, likely_torch, plan
-    from ddpdoctor.launch.run import run_directory
+    from ddpdoctor.launch.run_directory import run_directory
     from ddpdoctor.launch.supervisor import Job
 
     environ = dict(os.environ)
@@ -97,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
             console.started(config, torch, planned.set)
             follower = None
             try:
-                from ddpdoctor.cli.follow import Follower
-                from ddpdoctor.observe.looking import Looker
+                from ddpdoctor.cli.verdict_actions import Follower
+                from ddpdoctor.observe.inspector import Looker
 
                 looker = Looker(
                     run=directory or Path("/nonexistent"),
@@ -140,8 +140,8 @@ def _config(args: argparse.Namespace) -> WatchConfig:
     on_hang = named.get(args.on_hang, OnHang.COMMAND)
     if on_hang is OnHang.COMMAND:
         _check_command(args.on_hang)
-    places.check_file(args.json, "--json")
-    places.check_folder(args.bundle, "--bundle")
+    output_paths.check_file(args.json, "--json")
+    output_paths.check_folder(args.bundle, "--bundle")
     return WatchConfig(
         command=tuple(args.command),
         stall_after=stall_after,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from ddpdoctor.collect import faulthandler, flight_recorder, procfs, pyspy, unprobed
+from ddpdoctor.collect import faulthandler, flight_recorder, missing_page, procfs, pyspy
 from ddpdoctor.collect.capture import Part, PartKind, Sample
 from ddpdoctor.collect.exits import read_exits
 from ddpdoctor.collect.holders import Holders
@@ -97,7 +97,7 @@ def _page(worker: Worker, run: Path) -> bytes | Gap:
     try:
         return read_file(run / f"{worker.pid}.page")
     except FileNotFoundError:
-        return unprobed.gap(worker)
+        return missing_page.gap(worker)
     except (OSError, ValueError) as error:
         return Gap(Source.PAGES, worker.rank, f"the page cannot be read: {error}")
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddpdoctor.collect import sockets
-from ddpdoctor.collect.patience import within
+from ddpdoctor.collect.deadline import within
 from ddpdoctor.collect.redact import plain, redacted_command
 from ddpdoctor.model.processes import Descriptor, Holder, Relation
 

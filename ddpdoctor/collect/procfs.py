@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ddpdoctor.collect import sockets
+from ddpdoctor.collect.deadline import within
 from ddpdoctor.collect.holders import Holders
-from ddpdoctor.collect.patience import within
 from ddpdoctor.collect.redact import plain
-from ddpdoctor.collect.systemcalls import NONE, SystemCall, of_task
+from ddpdoctor.collect.system_calls import NONE, SystemCall, of_task
 from ddpdoctor.model.codec import DecodeError, decode, encode
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.processes import Descriptor, LockFile, ProcessState, ThreadState

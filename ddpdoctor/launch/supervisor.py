@@ -19,8 +19,8 @@ from types import FrameType, TracebackType
 
 import psutil
 
-from ddpdoctor.launch import terminal
-from ddpdoctor.launch.refusals import refused
+from ddpdoctor.launch import foreground
+from ddpdoctor.launch.command_check import refused
 
 #: forwarded once each time they come; never SIGQUIT, which asks for a look
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -67,8 +67,8 @@ class Job:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._restore()
-        if terminal.foreground() == self.pid:
-            terminal.hand_to(os.getpgrp())
+        if foreground.foreground() == self.pid:
+            foreground.hand_to(os.getpgrp())
 
     def _start(self) -> None:
         try:
@@ -136,35 +136,36 @@ class Job:
             code = os.waitstatus_to_exitcode(status)
             self._child.returncode = self.returncode = code
             self._status = code if code >= 0 else 128 - code
-        if self._terminal_wanted and terminal.foreground() == os.getpgrp():
+        if self._terminal_wanted and foreground.foreground() == os.getpgrp():
             self._terminal_wanted = False
             self._continue()
         return self._status
 
     def _child_stopped(self, number: int) -> None:
         """Stopped over the terminal: it wants it, or Ctrl-Z was typed while it had it. Any other stop is the user's."""
-        owner = terminal.foreground()
+        owner = foreground.foreground()
         if number in (signal.SIGTTIN, signal.SIGTTOU):
             self._terminal_wanted = True
             if owner != os.getpgrp():
-                terminal.stop_ourselves()  # we are in the background: the shell says so, and `fg` gives us the terminal
+                # we are in the background: the shell says so, and `fg` gives us the terminal
+                foreground.stop_ourselves()
         elif number == signal.SIGTSTP and owner == self.pid:
-            terminal.hand_to(os.getpgrp())
-            terminal.stop_ourselves()
+            foreground.hand_to(os.getpgrp())
+            foreground.stop_ourselves()
             self._continue()
 
     def _suspend(self) -> None:
         """Ctrl-Z came to us: the job stops too, and goes on when a shell continues us."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGTSTP)
-        terminal.stop_ourselves()
+        foreground.stop_ourselves()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGCONT)
 
     def _continue(self) -> None:
         """Give the child the terminal if it is ours to give, never somebody else's, and let it go on."""
-        if terminal.foreground() == os.getpgrp():
-            terminal.hand_to(self.pid)
+        if foreground.foreground() == os.getpgrp():
+            foreground.hand_to(self.pid)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGCONT)
 

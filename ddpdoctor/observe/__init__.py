@@ -1,1 +1,1 @@
-"""Following a running job (impure: signals, looking, watcher) and judging its progress (pure: stall)."""
+"""Following a running job (impure: page_poller, inspector, watcher) and judging its progress (pure: stall)."""

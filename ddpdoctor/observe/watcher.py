@@ -14,8 +14,8 @@ from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.observe import stall
-from ddpdoctor.observe.looking import Looker, Verdict
-from ddpdoctor.observe.signals import Pages
+from ddpdoctor.observe.inspector import Looker, Verdict
+from ddpdoctor.observe.page_poller import Pages
 from ddpdoctor.observe.stall import Decision, Progress
 
 #: seconds between readings of the pages

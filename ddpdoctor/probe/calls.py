@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, TypeVar
 
-from . import endings, groups, late, sites, state
+from . import call_sites, deferred_patches, exit_hooks, groups, state
 from . import page as layout
 from .operations import Spec
-from .unseen import drop_frame, stand_in
+from .transparent_hooks import drop_frame, stand_in
 from .writer import CALL_EVENT, CALL_KIND, Operation, PageWriter, Slot
 
 WAIT = CALL_KIND["wait"]
@@ -73,7 +73,7 @@ def around(function: Callable[..., Any], read: Read, *, event: bool = True) -> C
             result = function(*args, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            endings.seen(error)
+            exit_hooks.seen(error)
             raise
         finally:
             close(page, slot, depth)
@@ -122,16 +122,16 @@ def _begin(
     page: PageWriter, slot: Slot, read: Read, args: tuple[Any, ...], kwargs: dict[str, Any], event: bool
 ) -> Operation | None:
     try:
-        late.look()
+        deferred_patches.look()
         operation = read(page, args, kwargs)
         if operation is None:
             return None
-        site = sites.call_position(page, sys._getframe(2))
+        site = call_sites.call_position(page, sys._getframe(2))
         # An asynchronous call that waits all the same says so by the wait inside it.
         slot.inside = not operation.flags & layout.ASYNCHRONOUS
         page.enter(slot, operation, site, CALL_EVENT if event else 0)
         if sys.exc_info()[1] is not None:
-            endings.handled(page)
+            exit_hooks.handled(page)
         return operation
     except state.FAULTS:
         return None

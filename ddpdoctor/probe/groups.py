@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, NamedTuple
 
-from . import texts
+from . import string_table
 from .writer import PageWriter
 
 
@@ -62,7 +62,7 @@ def _learn(page: PageWriter, group: Any, world: Any) -> Known | None:
 
 def declare(page: PageWriter, name: str, description: str, members: tuple[int, ...]) -> int:
     """The text position of a group, known to torch or (during a rendezvous) not yet."""
-    runs = tuple(tuple(run) for run in texts.encode_members(list(members)))
+    runs = tuple(tuple(run) for run in string_table.encode_members(list(members)))
     return page.text((name, description, runs))
 
 

@@ -9,10 +9,21 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from . import arming, calls, endings, exits, functional, groups, sharded, sites, state, training
+from . import (
+    call_sites,
+    calls,
+    exit_hooks,
+    functional_collectives,
+    groups,
+    page_lifecycle,
+    sharded_forwards,
+    state,
+    training,
+    worker_exits,
+)
+from .blocking_waits import patch_waits
 from .operations import C10D, NATIVE, NATIVE_NAMES
-from .unseen import drop_frame, replace_in_torch, skip_module_in_dynamo, stand_in
-from .waits import patch_waits
+from .transparent_hooks import drop_frame, replace_in_torch, skip_module_in_dynamo, stand_in
 from .writer import CALL_KIND, Operation
 
 
@@ -23,24 +34,24 @@ def install(run: str) -> None:
     if not torch.distributed.is_available():
         return
     state.run, state.started_in = run, os.getcwd()
-    sites.know_torch(str(torch.__file__))
+    call_sites.know_torch(str(torch.__file__))
     calls.prepare()
     for name, module in tuple(sys.modules.items()):
         if name.startswith(f"{__package__}."):
             skip_module_in_dynamo(module)
-    endings.install(arming.arm_late)
-    exits.install()
+    exit_hooks.install(page_lifecycle.arm_late)
+    worker_exits.install()
     os.register_at_fork(after_in_child=_forked)
     _patch_c10d()
     patch_waits()
     training.install()
-    sharded.install()
-    functional.install()
+    sharded_forwards.install()
+    functional_collectives.install()
 
 
 def _forked() -> None:
-    arming.disarm_fork()
-    exits.forget()
+    page_lifecycle.disarm_fork()
+    worker_exits.forget()
 
 
 def _patch_c10d() -> None:
@@ -116,10 +127,10 @@ def _init_process_group(function: Callable[..., Any]) -> Callable[..., Any]:
 def _arm_before(arguments: dict[str, Any]) -> None:
     """The page must stand before the rendezvous blocks: a rank missing there is seen by who waits for it."""
     try:
-        rank, world_size = arming.expected_place(arguments)
+        rank, world_size = page_lifecycle.expected_place(arguments)
         timeout = arguments.get("timeout")
         backend = arguments.get("backend")
-        arming.arm(
+        page_lifecycle.arm(
             rank,
             world_size,
             backend=str(backend) if backend else "",

@@ -22,7 +22,7 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .texts import Texts
+from .string_table import Texts
 
 MAGIC = b"ddpdpage"
 VERSION = 1

@@ -8,9 +8,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from . import calls, endings, groups, late, sites, state
+from . import call_sites, calls, deferred_patches, exit_hooks, groups, state
 from . import page as layout
-from .unseen import drop_frame, skip_in_dynamo, stand_in
+from .transparent_hooks import drop_frame, skip_in_dynamo, stand_in
 from .writer import CALL_KIND, EVENT_KIND, Operation, PageWriter, Slot
 
 NEXT, STOP, FAILED = EVENT_KIND["next"], EVENT_KIND["stop_iteration"], EVENT_KIND["next_raised"]
@@ -45,7 +45,7 @@ def install() -> None:
 def _record(page: PageWriter, code: int, word: int, frame: Any) -> None:
     """Count a hot word and add an event with the job's own line."""
     try:
-        page.mark(word, code, page.slot().thread, sites.position(page, frame))
+        page.mark(word, code, page.slot().thread, call_sites.position(page, frame))
     except state.FAULTS:
         return
 
@@ -62,7 +62,7 @@ def _loader_iter(function: Callable[..., Any]) -> Callable[..., Any]:
             drop_frame(error)
             raise
         with contextlib.suppress(*state.FAULTS):
-            setattr(iterator, MADE_AT, sites.own_line(sys._getframe(1)))
+            setattr(iterator, MADE_AT, call_sites.own_line(sys._getframe(1)))
         return iterator
 
     return stand_in(__iter__, function)
@@ -83,7 +83,7 @@ def _loader_next(function: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             drop_frame(error)
             _note_failure(self)
-            endings.seen(error)
+            exit_hooks.seen(error)
             raise
         _count_batch(self, 1, NEXT)
         return batch
@@ -97,7 +97,7 @@ def _count_batch(iterator: Any, column: int, code: int) -> None:
     if page is None:
         return
     try:
-        late.look()
+        deferred_patches.look()
         made_at = getattr(iterator, MADE_AT, None)
         site = page.text(made_at) if made_at else 0
         page.mark(page.loader(site) + column, code, page.slot().thread, site)
@@ -133,7 +133,7 @@ def _ddp_forward(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(self, *inputs, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            endings.seen(error)
+            exit_hooks.seen(error)
             raise
         finally:
             if slot is not None:
@@ -250,7 +250,7 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
             return function(*args, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            endings.seen(error)
+            exit_hooks.seen(error)
             raise
         finally:
             slot.in_backward = nested
@@ -262,9 +262,9 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
 
 def _enter_backward(page: PageWriter, slot: Slot, frame: Any) -> None:
     try:
-        late.look()
+        deferred_patches.look()
         operation = Operation(IN_BACKWARD, page.text("backward"))
-        page.enter(slot, operation, sites.position(page, frame), BACKWARD, layout.BACKWARD_ENTERED)
+        page.enter(slot, operation, call_sites.position(page, frame), BACKWARD, layout.BACKWARD_ENTERED)
     except state.FAULTS:
         return
 
@@ -272,5 +272,5 @@ def _enter_backward(page: PageWriter, slot: Slot, frame: Any) -> None:
 def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG001 - torch's hook signature
     page = state.page
     if page is not None and not calls.is_tracing()():
-        late.look()
+        deferred_patches.look()
         _record(page, STEP, layout.OPTIMIZER_STEPS, sys._getframe(1))

@@ -15,7 +15,7 @@ import zlib
 from time import monotonic
 from typing import Any, NamedTuple
 
-from . import page, texts
+from . import page, string_table
 
 CALL_KIND = {name: code for code, name in enumerate(page.KINDS)}
 EVENT_KIND = {name: code for code, name in enumerate(page.EVENT_KINDS)}
@@ -114,16 +114,16 @@ class PageWriter:
         return position
 
     def _append(self, value: Any) -> int:
-        payload = texts.encode(value).encode()
-        size = texts.HEAD.size + len(payload)
+        payload = string_table.encode(value).encode()
+        size = string_table.HEAD.size + len(payload)
         # Room is taken before it is filled: a signal handler or another thread may append between these lines.
         start = self._text_end
         if start + size > page.TEXTS_SIZE:
             return 0
         self._text_end = start + size
         at = page.TEXTS + start
-        self._map[at + texts.HEAD.size : at + size] = payload
-        texts.HEAD.pack_into(self._map, at, len(payload))
+        self._map[at + string_table.HEAD.size : at + size] = payload
+        string_table.HEAD.pack_into(self._map, at, len(payload))
         self._words[page.TEXT_USED] = self._text_end
         position = self._texts[value] = start + 1
         return position

@@ -7,9 +7,9 @@ import re
 from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report, StackNode
-from ddpdoctor.report import groups
-from ddpdoctor.report.frame import ranks_in_words
-from ddpdoctor.report.text import Style
+from ddpdoctor.report import rank_rows
+from ddpdoctor.report.code_frame import ranks_in_words
+from ddpdoctor.report.terminal_text import Style
 
 #: rows, locations, stacks and gaps that are shown; the JSON report holds all
 _MOST_ROWS = 24
@@ -48,7 +48,7 @@ def _head(report: Report, first: Diagnosis | None) -> str:
 
 def _ranks(report: Report, first: Diagnosis | None) -> str:
     culprits = first.culprits if first else RankSet()
-    rows = groups.merge(report.ranks, culprits)
+    rows = rank_rows.merge(report.ranks, culprits)
     if not rows:
         return ""
     lines = ["| ranks | state | where | in |", "|---|---|---|---|"]

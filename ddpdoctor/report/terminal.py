@@ -9,9 +9,9 @@ from ddpdoctor.model.evidence import Gap
 from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
-from ddpdoctor.report import groups
-from ddpdoctor.report.frame import code_frame, ranks_in_words
-from ddpdoctor.report.text import Style, Tint, columns, pad
+from ddpdoctor.report import rank_rows
+from ddpdoctor.report.code_frame import code_frame, ranks_in_words
+from ddpdoctor.report.terminal_text import Style, Tint, columns, pad
 
 #: lines; a verdict that does not fit on one screen is not read
 SCREEN = 25
@@ -126,8 +126,8 @@ class _Page:
 
     def _rows(self, first: Diagnosis | None, detail: _Detail) -> list[str]:
         culprits = first.culprits if first else RankSet()
-        rows = groups.merge(self.report.ranks, culprits)
-        return groups.table(rows, culprits, most=detail.rows, width=self.width, style=self.style)
+        rows = rank_rows.merge(self.report.ranks, culprits)
+        return rank_rows.table(rows, culprits, most=detail.rows, width=self.width, style=self.style)
 
     def _frames(self, diagnosis: Diagnosis, detail: _Detail) -> list[str]:
         """The line to look at; where nobody is named for sure, the two lines of which one is to blame."""

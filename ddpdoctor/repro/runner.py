@@ -23,7 +23,7 @@ from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.report import Report
 from ddpdoctor.report import json
-from ddpdoctor.repro import verdict
+from ddpdoctor.repro import expectations
 from ddpdoctor.repro.case import Case, Harm
 from ddpdoctor.repro.nccl import Nccl
 
@@ -50,7 +50,7 @@ class Result:
     code: str
     program: str
     ranks: int
-    checks: tuple[verdict.Check, ...]
+    checks: tuple[expectations.Check, ...]
     #: seconds that the whole run took
     seconds: float
     #: what watch wrote, None where it wrote nothing or was not asked
@@ -113,9 +113,9 @@ def run(
     if case.harm:
         result = _with_numbers(result, case, case.harm, program, status)
     elif fixed:
-        result = dataclasses.replace(result, checks=verdict.of_fixed(report, status))
+        result = dataclasses.replace(result, checks=expectations.of_fixed(report, status))
     else:
-        result = dataclasses.replace(result, checks=verdict.of_broken(case, ranks, report, status, but=left_out))
+        result = dataclasses.replace(result, checks=expectations.of_broken(case, ranks, report, status, but=left_out))
     return dataclasses.replace(result, seconds=time.monotonic() - began)
 
 
@@ -127,7 +127,7 @@ def _with_numbers(result: Result, case: Case, harm: Harm, program: Path, status:
     codes = {finding.code for finding in findings}
     return dataclasses.replace(
         result,
-        checks=verdict.of_harm(case, harm, result.ranks, output, status, codes, fixed=fixed),
+        checks=expectations.of_harm(case, harm, result.ranks, output, status, codes, fixed=fixed),
         shown=tuple(line for line in output.splitlines() if f"{harm.measure}: " in line),
         findings=findings,
     )

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ddpdoctor.archive import find, verdict
+from ddpdoctor.archive import input_files, pipeline
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind
 from ddpdoctor.diagnose.engine import examine
@@ -110,7 +110,7 @@ def faults(capture: Capture, folder: Path) -> list[str]:
 
 
 def _read(folder: Path) -> Report:
-    return verdict.examine(find.find([str(folder)], io.BytesIO()))
+    return pipeline.examine(input_files.find([str(folder)], io.BytesIO()))
 
 
 def _named(report: Report) -> object:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.cli import prelint
+from ddpdoctor.cli import background_lint
 from ddpdoctor.repro.catalogue import load, root
 from tests.e2e.job import STARTUP, torchrun, watch
 
@@ -86,6 +86,6 @@ def test_modules_beside_the_script_are_not_run_by_lint(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
         "import torch.distributed as dist\nif dist.get_rank() == 0:\n    dist.barrier()\n"
     )
-    watch = [sys.executable, "-c", prelint._PROGRAM, "watch", "--lint", "--", sys.executable, "train.py"]
+    watch = [sys.executable, "-c", background_lint._PROGRAM, "watch", "--lint", "--", sys.executable, "train.py"]
     done = subprocess.run(watch, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert "DD111 collective-under-rank-branch (error)" in done.stderr

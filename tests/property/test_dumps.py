@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from benchmarks.dumps.jobs import Family, dumps, job
 from benchmarks.dumps.wire import Writer
-from ddpdoctor.archive import pool
-from ddpdoctor.archive.find import File
-from ddpdoctor.archive.naming import rank_of
-from ddpdoctor.archive.piece import Format
-from ddpdoctor.archive.recorder import Reader, step_of
-from ddpdoctor.archive.values import DumpError
+from ddpdoctor.archive import parallel_dumps
+from ddpdoctor.archive.flight_recorder import Reader, step_of
+from ddpdoctor.archive.fragment import Format
+from ddpdoctor.archive.input_files import File
+from ddpdoctor.archive.rank_from_filename import rank_of
+from ddpdoctor.archive.recorder_values import DumpError
 from ddpdoctor.diagnose.desync.examine import examine
 from ddpdoctor.merge.crowd import complete, fold
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
@@ -25,9 +25,9 @@ from ddpdoctor.model.crowd import Member, Ring
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.report import Report
+from ddpdoctor.report import collective_matrix, terminal
 from ddpdoctor.report import json as json_report
-from ddpdoctor.report import matrix, terminal
-from ddpdoctor.report.text import Style
+from ddpdoctor.report.terminal_text import Style
 
 SEEDS = [Writer().dump(head, entries) for _, head, entries in dumps(job(Family.PAIR_CYCLE, 8, 12))]
 #: opcodes that reach for code, that ask for memory, and plain ones
@@ -65,7 +65,7 @@ def judged(members: dict[Rank, Member]) -> Report:
     assert all(d.confidence is not Confidence.CERTAIN for d in report.diagnoses)
     assert terminal.render(report, width=80, color=False, unicode=True, bundle="", directory="/")
     assert json_report.render(report)
-    assert matrix.render(crowd, width=100, style=Style(unicode=False))
+    assert collective_matrix.render(crowd, width=100, style=Style(unicode=False))
     return report
 
 
@@ -76,7 +76,7 @@ def read(folder: Path, files: list[bytes]) -> tuple[int, int]:
         path = folder / f"trace_rank_{rank}"
         path.write_bytes(data)
         given.append(File(path.name, path, Format.RECORDER_PICKLE))
-    found = pool.read_all(given, rank_of, processes=2)
+    found = parallel_dumps.read_all(given, rank_of, processes=2)
     assert all("\n" not in gap.reason and len(gap.reason) < 400 for gap in found.gaps)
     assert len(found.members) + len(found.gaps) >= len(files)
     judged(dict(found.members))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ddpdoctor.collect.page import decode_page, peek
 from ddpdoctor.model.progress import Page
 from ddpdoctor.probe import page as layout
-from ddpdoctor.probe import texts
+from ddpdoctor.probe import string_table
 from ddpdoctor.probe.writer import CALL_KIND, EVENT_KIND, Operation, PageWriter
 
 #: the regions where a changed byte can mean most
@@ -95,22 +95,22 @@ def test_changed_bytes(changes: list[tuple[int, int, bytes]]) -> None:
     if page is not None:
         assert len(page.events) <= layout.EVENT_ROWS
         assert len(page.calls) <= layout.THREAD_ROWS * layout.CALL_DEPTH
-        assert sum(len(group.members) for group in page.groups) <= texts.MOST_MEMBERS
+        assert sum(len(group.members) for group in page.groups) <= string_table.MOST_MEMBERS
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))
 @settings(deadline=None)
 def test_a_group_cannot_fill_the_memory(first: int, count: int) -> None:
     data = bytearray(sound_page())
-    log = [f'["g","d",[[{first},{count}]]]'.encode(), f'["h","d",[[0,{texts.MOST_MEMBERS}],[0,9]]]'.encode()]
+    log = [f'["g","d",[[{first},{count}]]]'.encode(), f'["h","d",[[0,{string_table.MOST_MEMBERS}],[0,9]]]'.encode()]
     at = layout.TEXTS
     for text in log:
-        texts.HEAD.pack_into(data, at, len(text))
-        at += texts.HEAD.size
+        string_table.HEAD.pack_into(data, at, len(text))
+        at += string_table.HEAD.size
         data[at : at + len(text)] = text
         at += len(text)
     page = decode(bytes(data))
-    assert page is None or sum(len(group.members) for group in page.groups) <= texts.MOST_MEMBERS
+    assert page is None or sum(len(group.members) for group in page.groups) <= string_table.MOST_MEMBERS
 
 
 JSON = st.recursive(

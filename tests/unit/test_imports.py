@@ -18,9 +18,9 @@ PURE: dict[str, frozenset[str]] = {
     "diagnose": frozenset(),
     "report": frozenset(),
     "lint": frozenset({"engine", "files", "linter", "record", "shares", "source", "unsure"}),
-    "archive": frozenset({"find", "limits", "pool", "unpickle", "source", "verdict"}),
+    "archive": frozenset({"input_files", "resource_limits", "parallel_dumps", "unpickle", "local_source", "pipeline"}),
 }
-PURE_MODULES = frozenset({"observe.stall", "collect.capture", "collect.assemble", "repro.verdict"})
+PURE_MODULES = frozenset({"observe.stall", "collect.capture", "collect.assemble", "repro.expectations"})
 #: `pathlib` is not among them: PurePath is no I/O, so its impure half is looked for by name
 IMPURE = frozenset(
     """asyncio concurrent ctypes fcntl glob http importlib logging mmap multiprocessing os pickle platform psutil

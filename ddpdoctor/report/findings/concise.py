@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ddpdoctor.model.finding import Finding
-from ddpdoctor.report.findings.plain import Texts, counted, line
-from ddpdoctor.report.text import Style, Tint
+from ddpdoctor.report.findings.finding_text import Texts, counted, line
+from ddpdoctor.report.terminal_text import Style, Tint
 
 
 def render(findings: Sequence[Finding], texts: Texts, *, color: bool = False) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ddpdoctor.model.finding import Applicability, Finding, Severity
-from ddpdoctor.report.findings.plain import Texts, clean, counted, line
-from ddpdoctor.report.text import Style, Tint, columns
+from ddpdoctor.report.findings.finding_text import Texts, clean, counted, line
+from ddpdoctor.report.terminal_text import Style, Tint, columns
 
 #: lines of source before and after the line of the finding
 AROUND = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.report.findings.plain import Texts, clean, without_cell
+from ddpdoctor.report.findings.finding_text import Texts, clean, without_cell
 
 _COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "notice"}
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.report.findings.plain import Texts, clean, without_cell
+from ddpdoctor.report.findings.finding_text import Texts, clean, without_cell
 
 _SEVERITY = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.HINT: "info"}
 

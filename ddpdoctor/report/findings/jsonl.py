@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ddpdoctor.model.codec import encode
 from ddpdoctor.model.finding import Finding
-from ddpdoctor.report.findings.plain import Texts
+from ddpdoctor.report.findings.finding_text import Texts
 
 
 def render(findings: Sequence[Finding], texts: Texts) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from ddpdoctor.model.finding import Finding
-from ddpdoctor.report.findings.plain import Texts, clean, without_cell
+from ddpdoctor.report.findings.finding_text import Texts, clean, without_cell
 
 
 def render(findings: Sequence[Finding], texts: Texts) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import ddpdoctor
 from ddpdoctor.model.finding import Finding, Fix, Severity
-from ddpdoctor.report.findings.plain import Texts, without_cell
+from ddpdoctor.report.findings.finding_text import Texts, without_cell
 
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "note"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.report.findings.plain import Texts, counted, line
+from ddpdoctor.report.findings.finding_text import Texts, counted, line
 
 #: rows; a page holds a megabyte
 MOST = 1_000

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.archive import find, naming, slurm, verdict
-from ddpdoctor.archive.wrapping import unwrap
+from ddpdoctor.archive import input_files, pipeline, rank_from_filename, slurm_log
+from ddpdoctor.archive.log_wrappers import unwrap
 from ddpdoctor.errors import InputError
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.report import Report
@@ -32,7 +32,7 @@ LOST = (
 
 def diagnose(text: str = "", *paths: Path) -> Report:
     given = [str(path) for path in paths] or ["-"]
-    return verdict.examine(find.find(given, io.BytesIO(text.encode())))
+    return pipeline.examine(input_files.find(given, io.BytesIO(text.encode())))
 
 
 def mixed(wrapped: Callable[[int, str], str], bad: int = 2) -> str:
@@ -141,7 +141,7 @@ def test_local_ranks_of_two_nodes_are_different_ranks(tmp_path: Path) -> None:
     ],
 )
 def test_a_number_that_a_machine_has_is_no_rank(names: tuple[str, ...], expected: list[int]) -> None:
-    ranks = naming.ranks(names)
+    ranks = rank_from_filename.ranks(names)
     assert [ranks[name] for name in names] == expected
 
 
@@ -170,7 +170,7 @@ def test_under_torchrun_a_task_of_srun_is_a_node_and_no_rank() -> None:
 def test_the_time_limit_and_the_kernels_word_are_told() -> None:
     limit = "slurmstepd: error: *** STEP 8812.0 ON n1 CANCELLED AT 2024-04-23T12:18:08 DUE TO TIME LIMIT ***\n"
     kernel = "[8121.2] Memory cgroup out of memory: Killed process 14751 (python) total-vm:1kB, anon-rss:1kB\n"
-    assert list(slurm.find((limit, kernel))) == [slurm.TimeLimit(), slurm.Killed(14751, "python")]
+    assert list(slurm_log.find((limit, kernel))) == [slurm_log.TimeLimit(), slurm_log.Killed(14751, "python")]
     report = diagnose("".join(watchdog(rank, 9) for rank in range(2)) + limit)
     assert any("ended at its time limit" in note for note in report.notes)
     summary = "".join(WORKER.format(r, r, r, r) for r in (0, 1)).replace(": 1 (pid: 1471)", ": -9 (pid: 14751)")
@@ -184,8 +184,8 @@ def test_where_no_rank_is_named_the_one_line_says_what_was_found() -> None:
 
 
 def test_the_end_of_a_long_compressed_log_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "_MOST_TEXT", 1 << 20)
-    monkeypatch.setattr(find, "_BEGINNING", 1 << 18)
+    monkeypatch.setattr(input_files, "_MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(input_files, "_BEGINNING", 1 << 18)
     log = tmp_path / "job.log.gz"
     steps = "".join(f"step {number}: loss {number / 7:.6f}\n" for number in range(200_000))
     ends = "".join(f"[rank{rank}]: {watchdog(rank, 7 if rank == 2 else 9)}" for rank in range(4))
@@ -200,18 +200,18 @@ def test_a_compressed_text_is_read_whole_where_it_is_short_enough(tmp_path: Path
     text = "".join(f"line {number * number}\n" for number in range(size // 10)).encode()
     half = len(text) // 2
     (tmp_path / "x.gz").write_bytes(gzip.compress(text[:half]) + gzip.compress(text[half:]))
-    (file,) = find.find([str(tmp_path / "x.gz")], io.BytesIO()).files
-    assert find.content(file) == (text, "")
+    (file,) = input_files.find([str(tmp_path / "x.gz")], io.BytesIO()).files
+    assert input_files.content(file) == (text, "")
 
 
 def test_a_small_file_that_claims_to_hold_very_much_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find, "_MOST_INFLATED", 8 << 20)
-    monkeypatch.setattr(find, "_MOST_TEXT", 2 << 20)
-    monkeypatch.setattr(find, "_BEGINNING", 1 << 18)
+    monkeypatch.setattr(input_files, "_MOST_INFLATED", 8 << 20)
+    monkeypatch.setattr(input_files, "_MOST_TEXT", 2 << 20)
+    monkeypatch.setattr(input_files, "_BEGINNING", 1 << 18)
     (tmp_path / "x.gz").write_bytes(gzip.compress(b"[rank0]: x\n" * 1_000_000))
-    (file,) = find.find([str(tmp_path / "x.gz")], io.BytesIO()).files
-    data, cut = find.content(file)
+    (file,) = input_files.find([str(tmp_path / "x.gz")], io.BytesIO()).files
+    data, cut = input_files.content(file)
     assert len(data) < 4 << 20
     assert "the rest was not looked at" in cut

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.archive import elastic, nccl, rendezvous, tracebacks, watchdog
-from ddpdoctor.archive.piece import Timeout
-from ddpdoctor.archive.streams import split
-from ddpdoctor.archive.text import gave_up, timed_out
+from ddpdoctor.archive import nccl_log, rendezvous_log, torchrun_log, tracebacks, watchdog_log
+from ddpdoctor.archive.fragment import Timeout
+from ddpdoctor.archive.log_streams import split
+from ddpdoctor.archive.text_reader import gave_up, timed_out
 from ddpdoctor.model.ranks import Rank
 
 TIMEOUT = "Watchdog caught collective operation timeout: "
@@ -69,14 +69,14 @@ TIMEOUT = "Watchdog caught collective operation timeout: "
     ],
 )
 def test_a_watchdogs_line(line: str, expected: Timeout) -> None:
-    (said,) = watchdog.find((line,))
+    (said,) = watchdog_log.find((line,))
     assert said.timeout == expected
     assert said.timed_out is bool(expected.op)
 
 
 def test_other_lines_are_no_watchdogs() -> None:
     lines = ("step 12 loss 0.3", "WorkNCCL(", "last enqueued NCCL work: many", f"{TIMEOUT}WorkNCCL(SeqNum=x)")
-    assert list(watchdog.find(lines)) == []
+    assert list(watchdog_log.find(lines)) == []
 
 
 def test_streams_by_torchs_prefix_by_roles_and_by_srun() -> None:
@@ -113,7 +113,7 @@ def test_torchruns_summary_names_ranks_signals_and_times() -> None:
         "  exitcode  : -9 (pid: 2630)",
         "============================",
     )
-    first, second, third = elastic.find(lines)
+    first, second, third = torchrun_log.find(lines)
     assert (first.rank, first.pid, first.ended.status, first.ended.local_rank) == (None, 2630, -9, 5)
     assert (second.rank, second.pid, second.ended.status) == (6, 2631, -15)
     assert (third.rank, third.pid, third.ended.status, third.ended.host) == (5, 2630, -9, "node1")
@@ -136,7 +136,7 @@ def test_a_recorded_worker_tells_its_traceback_in_the_summary() -> None:
         "  ",
         "============================",
     )
-    (worker,) = elastic.find(lines)
+    (worker,) = torchrun_log.find(lines)
     assert worker.ended.raised is not None
     assert (worker.ended.raised.type, worker.ended.raised.message) == ("ValueError", "3")
     assert [frame.line for frame in worker.ended.raised.frames] == [7]
@@ -147,14 +147,14 @@ STORE = "Waiting in store based barrier to initialize process group for rank: {}
 
 def test_a_store_barrier_names_its_reporter_and_counts_who_came() -> None:
     waiting = STORE.format(2) + "(world_size=4, worker_count=3, timeout=0:30:00)"
-    (report,) = rendezvous.find((waiting, waiting))
+    (report,) = rendezvous_log.find((waiting, waiting))
     assert (report.rank, report.world_size, report.missing.arrived, report.missing.named) == (2, 4, 3, ())
 
 
 def test_a_store_barrier_that_was_passed_is_no_wait() -> None:
     waiting = STORE.format(2) + "(world_size=4, worker_count=3, timeout=0:30:00)"
     done = "Rank 2: Completed store-based barrier for key:store_based_barrier_key:1 with 4 nodes."
-    assert list(rendezvous.find((waiting, done))) == []
+    assert list(rendezvous_log.find((waiting, done))) == []
 
 
 def test_newer_spellings_of_rendezvous() -> None:
@@ -164,7 +164,7 @@ def test_newer_spellings_of_rendezvous() -> None:
         "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 1/3 clients joined.",
         "[Rank 0]: Ranks 1, 3 failed to pass monitoredBarrier in 10000 ms",
     )
-    barrier, clients, monitored = rendezvous.find(lines)
+    barrier, clients, monitored = rendezvous_log.find(lines)
     assert (barrier.rank, barrier.missing.arrived, barrier.world_size) == (7, 4, 8)
     assert (clients.rank, clients.missing.arrived, clients.world_size) == (None, 1, 3)
     assert (monitored.rank, monitored.missing.named) == (0, (1, 3))
@@ -176,9 +176,9 @@ def test_nccl_says_ranks_sizes_and_complains() -> None:
         "node1:921:1149 [2] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer b<53735>",
         "node1:921:1149 [2] NCCL INFO misc/socket.cc:749 -> 6",
     )
-    assert list(nccl.find(lines)) == [
-        nccl.Communicator("node1", 921, Rank(10), 16),
-        nccl.Complaint("node1", 921, "socketProgress: Connection closed by remote peer b<53735>"),
+    assert list(nccl_log.find(lines)) == [
+        nccl_log.Communicator("node1", 921, Rank(10), 16),
+        nccl_log.Complaint("node1", 921, "socketProgress: Connection closed by remote peer b<53735>"),
     ]
 
 

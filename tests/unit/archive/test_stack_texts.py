@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.archive import debugger, fatal, pyspy_text
+from ddpdoctor.archive import debugger_text, faulthandler_text, pyspy_text
 from ddpdoctor.diagnose import frames
 from ddpdoctor.model.stacks import Rung, Site
 
@@ -74,7 +74,7 @@ Thread 0x00007f0 (most recent call first):
   File "/home/u/train.py", line 20 in <module>
 step 3
 """
-    (dump,) = fatal.find(tuple(text.splitlines()))
+    (dump,) = faulthandler_text.find(tuple(text.splitlines()))
     assert not dump.fatal
     main = dump.stacks.main()
     assert main is not None
@@ -87,7 +87,7 @@ def test_a_fatal_signal_has_a_status_and_its_current_thread() -> None:
 Current thread 0x00007f0 (most recent call first):
   File "/home/u/train.py", line 12 in main
 """
-    (dump,) = fatal.find(tuple(text.splitlines()))
+    (dump,) = faulthandler_text.find(tuple(text.splitlines()))
     assert dump.fatal
     assert dump.status == -11
 
@@ -109,7 +109,7 @@ Traceback (most recent call first):
 
 
 def test_gdb_with_pythons_extension() -> None:
-    (dump,) = debugger.find(tuple(GDB.splitlines()))
+    (dump,) = debugger_text.find(tuple(GDB.splitlines()))
     assert (dump.pid, dump.stacks.rung) == (812, Rung.DEBUGGER)
     main = dump.stacks.main()
     assert main is not None
@@ -122,7 +122,7 @@ def test_gdbs_native_backtrace_names_python_frames() -> None:
 #7  Frame 0x7f11, for file /home/u/train.py, line 12, in main (t=<Tensor>)
 #9  Frame 0x7f12, for file /home/u/train.py, line 20, in <module> ()
 """
-    (dump,) = debugger.find(tuple(text.splitlines()))
+    (dump,) = debugger_text.find(tuple(text.splitlines()))
     main = dump.stacks.main()
     assert main is not None
     assert [frame.line for frame in main.frames] == [12, 20]
@@ -139,7 +139,7 @@ Traceback for thread 812 (python) [Has the GIL] (most recent call last):
     (Python) File "/home/u/train.py", line 12, in main
         dist.all_reduce(t)
 """
-    (dump,) = debugger.find(tuple(text.splitlines()))
+    (dump,) = debugger_text.find(tuple(text.splitlines()))
     main = dump.stacks.main()
     assert main is not None
     assert (main.os_id, main.owns_gil) == (812, True)

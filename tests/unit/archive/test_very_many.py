@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.dumps.__main__ import write
 from benchmarks.dumps.jobs import Family, job
-from ddpdoctor.archive import find, verdict
+from ddpdoctor.archive import input_files, pipeline
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
@@ -25,7 +25,7 @@ Thread 4711 (idle): "MainThread"
 
 
 def diagnose(folder: Path) -> Report:
-    return verdict.examine(find.find([str(folder)], io.BytesIO()))
+    return pipeline.examine(input_files.find([str(folder)], io.BytesIO()))
 
 
 def test_a_stack_of_the_missing_rank_gives_the_cause(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.cli import failure, main
+from ddpdoctor.cli import crash_report, main
 from ddpdoctor.cli.main import COMMANDS
 
 
@@ -95,7 +95,9 @@ def test_the_failure_report_holds_no_argument_that_may_be_secret(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    failure.describe(ValueError("x"), ["watch", "--json=/secret", "--bundle", "hush", "--", "train", "--token=hush"])
+    crash_report.describe(
+        ValueError("x"), ["watch", "--json=/secret", "--bundle", "hush", "--", "train", "--token=hush"]
+    )
     (report,) = tmp_path.iterdir()
     assert "command ddpdoctor watch --json --bundle\n" in report.read_text()
     assert "hush" not in report.read_text()

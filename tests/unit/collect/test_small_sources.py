@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from ddpdoctor.collect import code, faulthandler
+from ddpdoctor.collect import faulthandler, source_files
 from ddpdoctor.collect.exits import read_exits
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.stacks import Rung, Site
@@ -85,18 +85,18 @@ def test_source_files_of_the_job_only(tmp_path: Path) -> None:
     own, late, large = tmp_path / "train.py", tmp_path / "edited.py", tmp_path / "large.py"
     for path in (own, late):
         path.write_bytes(b"x = 1  # caf\xe9\n")
-    large.write_bytes(b"#" * (code.MOST_BYTES + 1))
+    large.write_bytes(b"#" * (source_files.MOST_BYTES + 1))
     started = time.time() - 100
     os.utime(own, (started - 50, started - 50))
     places = [own, late, large, tmp_path / "missing.py", Path(os.__file__), Path("<string>"), tmp_path]
-    found = code.read([Site(str(place), 1, "f") for place in places], started=started)
+    found = source_files.read([Site(str(place), 1, "f") for place in places], started=started)
     assert list(found) == [str(own), str(late)]
     assert found[str(own)].text.startswith("x = 1")
     assert (found[str(own)].changed, found[str(late)].changed) == (False, True)
 
 
 def test_not_more_files_than_are_of_use(tmp_path: Path) -> None:
-    for number in range(code.MOST_FILES + 5):
+    for number in range(source_files.MOST_FILES + 5):
         (tmp_path / f"{number}.py").write_text("")
     places = [Site(str(path), 1, "f") for path in tmp_path.iterdir()]
-    assert len(code.read(places, started=time.time())) == code.MOST_FILES
+    assert len(source_files.read(places, started=time.time())) == source_files.MOST_FILES

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ddpdoctor.archive import find, verdict
+from ddpdoctor.archive import input_files, pipeline
 from ddpdoctor.model.report import Report
 
 RUN = "_engine_run_backward (torch/autograd/graph.py:769)\n    backward (torch/autograd/__init__.py:289)"
@@ -26,7 +26,7 @@ def diagnose(stacks: Sequence[tuple[str, ...]]) -> Report:
         text += f"    {main}\n    step (train.py:41)\n    <module> (train.py:90)\n"
         for number, frames in enumerate(others):
             text += f"Thread {1000 + 10 * rank + number} (active)\n    {frames}\n"
-    return verdict.examine(find.find(["-"], io.BytesIO(text.encode())))
+    return pipeline.examine(input_files.find(["-"], io.BytesIO(text.encode())))
 
 
 @pytest.mark.parametrize("main", [RUN, OLD])

@@ -6,13 +6,13 @@ import io
 
 import pytest
 
-from ddpdoctor.archive import find, verdict
+from ddpdoctor.archive import input_files, pipeline
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.report import Report
 
 
 def diagnose(text: str) -> Report:
-    return verdict.examine(find.find(["-"], io.BytesIO(text.encode())))
+    return pipeline.examine(input_files.find(["-"], io.BytesIO(text.encode())))
 
 
 def stack(pid: int, op: str, line: int) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.launch.run import LOCK, PREFIX, run_directory
+from ddpdoctor.launch.run_directory import LOCK, PREFIX, run_directory
 
 
 @pytest.fixture

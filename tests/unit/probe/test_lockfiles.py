@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.collect.page import PENDING_BYTES, decode_lock_files, decode_page
-from ddpdoctor.probe import endings, lockfiles
+from ddpdoctor.probe import exit_hooks, lockfiles
 from ddpdoctor.probe.writer import PageWriter
 
 
@@ -22,7 +22,7 @@ def alone() -> Iterator[None]:
     deadline = time.monotonic() + 20
     while lockfiles.slept_for() and time.monotonic() < deadline:
         time.sleep(0.02)
-    endings.forget()
+    exit_hooks.forget()
 
 
 def sleeps(wait: Callable[[], object]) -> tuple[str, ...]:
@@ -76,11 +76,11 @@ def test_no_code_of_the_job_runs() -> None:
 def test_what_the_page_says(tmp_path: Path) -> None:
     path = tmp_path / "7.page"
     page = PageWriter(str(path), {"pid": 7, "started_ticks": 9, "rank": 1, "world_size": 4})
-    endings.review(page, [ValueError("x")], still=True, lock_files=("/cache/lock",))
+    exit_hooks.review(page, [ValueError("x")], still=True, lock_files=("/cache/lock",))
     data = path.read_bytes()
     assert decode_lock_files(data[:PENDING_BYTES]) == ("/cache/lock",)
     assert [raised.type for raised in decode_page(data).pending] == ["ValueError"]
-    endings.review(page, [], still=True)
+    exit_hooks.review(page, [], still=True)
     assert decode_lock_files(path.read_bytes()) == ()
 
 

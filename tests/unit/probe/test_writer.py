@@ -14,7 +14,7 @@ from ddpdoctor.model.progress import EndKind, EventKind, Page
 from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.probe import page as layout
-from ddpdoctor.probe import texts
+from ddpdoctor.probe import string_table
 from ddpdoctor.probe.writer import CALL_KIND, EVENT_KIND, Operation, PageWriter, started_ticks
 
 IDENTITY = {"pid": 7, "started_ticks": 99, "rank": 1, "world_size": 4, "torch_version": "2.13.0", "backend": "gloo"}
@@ -274,4 +274,4 @@ def test_started_ticks_is_the_kernel_s_field() -> None:
 
 
 def test_members_keep_their_order() -> None:
-    assert texts.encode_members([0, 1, 2, 6, 7, 4]) == [[0, 3], [6, 2], [4, 1]]
+    assert string_table.encode_members([0, 1, 2, 6, 7, 4]) == [[0, 3], [6, 2], [4, 1]]

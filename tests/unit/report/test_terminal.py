@@ -13,9 +13,9 @@ from ddpdoctor.model.diagnosis import Confidence, Deadlock, Location
 from ddpdoctor.model.evidence import Gap, Source, SourceFile
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus
-from ddpdoctor.report.frame import CHANGED
+from ddpdoctor.report.code_frame import CHANGED
 from ddpdoctor.report.terminal import SCREEN, render
-from ddpdoctor.report.text import columns
+from ddpdoctor.report.terminal_text import columns
 from tests.golden.reports import REPORTS, TRAIN, hang_certain
 
 NAMES = st.sampled_from(sorted(REPORTS))

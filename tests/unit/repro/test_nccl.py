@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.cli import backend
+from ddpdoctor.cli import repro_backend
 from ddpdoctor.errors import UsageError
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.repro import nccl
@@ -84,7 +84,7 @@ cuda = Space(device_count=lambda: 1, nccl=Space(version=lambda: {version!r}))
 def test_every_case_is_refused_in_one_line_where_there_is_no_nccl(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nccl, "find", lambda: Nccl(0, ()))
     with pytest.raises(UsageError) as caught:
-        backend.chosen(case, "nccl", None)
+        repro_backend.chosen(case, "nccl", None)
     assert "\n" not in caught.value.message + caught.value.hint
     if "nccl" in case.backends:
         assert caught.value.message == f"{case.name} cannot run on NCCL here: this torch has no NCCL"
@@ -94,34 +94,34 @@ def test_every_case_is_refused_in_one_line_where_there_is_no_nccl(case: Case, mo
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_told_of_a_case(case: Case) -> None:
-    assert backend.told(case).startswith(f"{case.name} runs on {case.backends[0]}")
-    assert case.only_because in backend.told(case)
+    assert repro_backend.told(case).startswith(f"{case.name} runs on {case.backends[0]}")
+    assert case.only_because in repro_backend.told(case)
     # who is to blame, and of what, is the same on both
     assert not {"outcome", "code", "culprits"} & set(case.nccl_differs)
 
 
 def test_all_cases_on_a_machine_with_one_gpu() -> None:
     found = Nccl(1, (2, 30, 7))
-    planned = {case.name: backend.planned(case, found) for case in CASES}
+    planned = {case.name: repro_backend.planned(case, found) for case in CASES}
     assert planned["uneven-inputs"] == (2, "")
     assert planned["wrong-device"][1].startswith("cannot run on NCCL here: each of its 2 ranks needs a GPU")
     assert planned["transport-stall"][1].startswith("does not run on NCCL: It drops the packets")
     assert {name for name, (_, why) in planned.items() if not why} == {
         case.name for case in CASES if case.backends == ("gloo", "nccl")
     }
-    assert backend.planned(EITHER, None) == (4, "")
+    assert repro_backend.planned(EITHER, None) == (4, "")
 
 
 @pytest.mark.parametrize("found", [Nccl(0, ()), Nccl(0, (2, 30, 7)), Nccl(0, (), "torch did not say")])
 def test_no_case_is_started_where_none_can_run(found: Nccl, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nccl, "find", lambda: found)
     with pytest.raises(UsageError, match="no case can run on NCCL here: "):
-        backend.machine("nccl")
-    assert backend.machine(None) is None
+        repro_backend.machine("nccl")
+    assert repro_backend.machine(None) is None
 
 
 def test_the_backend_that_was_asked_for() -> None:
-    assert backend.chosen(EITHER, None, None) == (4, None)
-    assert backend.chosen(EITHER, "gloo", 2) == (2, None)
+    assert repro_backend.chosen(EITHER, None, None) == (4, None)
+    assert repro_backend.chosen(EITHER, "gloo", 2) == (2, None)
     with pytest.raises(UsageError, match="wrong-device does not run on gloo: On gloo there is no GPU to choose"):
-        backend.chosen(OWN_GPU, "gloo", None)
+        repro_backend.chosen(OWN_GPU, "gloo", None)

@@ -1,0 +1,78 @@
+"""Impure. The source that stacks name, where it lies on this machine and is the one that ran."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+from ddpdoctor.collect import source_files
+from ddpdoctor.diagnose.frames import is_library
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.stacks import Site
+
+#: files whose source is looked for, folders in which, and folders above a given one
+MOST_FILES = 256
+MOST_ROOTS = 32
+MOST_ABOVE = 3
+
+
+def read(places: Iterable[Site], *, written: float, roots: Sequence[Path] = ()) -> Mapping[str, SourceFile]:
+    """Files of these places. `written`: when the evidence was, seconds since the epoch; `roots`: where paths that are
+    not absolute may begin, the best first.
+
+    A file in which some line does not lie in the function that the stack names there is another one, or another
+    version: it is left out, for a wrong line is worse than none.
+    """
+    wanted: dict[str, list[Site]] = {}
+    for place in dict.fromkeys(places):
+        wanted.setdefault(place.file, []).append(place)
+    found: dict[str, SourceFile] = {}
+    for name, inside in list(wanted.items())[:MOST_FILES]:
+        for path in [name] if PurePath(name).is_absolute() else [str(root / name) for root in roots]:
+            source = source_files.read([replace(inside[0], file=path)], started=written).get(path)
+            if source is not None and fits(source.text, inside):
+                found[name] = replace(source, path=name)
+                break
+    return found
+
+
+def roots_of(given: Iterable[Path], places: Iterable[Site]) -> tuple[Path, ...]:
+    """Where a script's own files may lie: here, where its absolute paths lead, in and above the folders given."""
+    own = [
+        Path(place.file).parent for place in places if PurePath(place.file).is_absolute() and not is_library(place.file)
+    ]
+    folders = [path if path.is_dir() else path.parent for path in (one.absolute() for one in given)]
+    above = [parent for folder in folders for parent in (folder, *list(folder.parents)[:MOST_ABOVE])]
+    return tuple(dict.fromkeys([Path.cwd(), *own, *above]))[:MOST_ROOTS]
+
+
+def fits(text: str, places: Iterable[Site]) -> bool:
+    """Every line lies in the function that is named for it."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    length = text.count("\n") + 1
+    return all(_fits(tree, place, length) for place in places)
+
+
+def _fits(tree: ast.Module, place: Site, length: int) -> bool:
+    if not 0 < place.line <= length:
+        return False
+    name = place.function.rpartition(".")[2]
+    around = _functions_around(tree, place.line)
+    if place.function.startswith("<") or name.startswith("<"):
+        return name != "<module>" or not around
+    return bool(around) and around[-1] == name
+
+
+def _functions_around(tree: ast.Module, line: int) -> list[str]:
+    """Names of the functions that a line lies in, outermost first; a decorator's line is its function's."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if node.lineno <= line <= (node.end_lineno or node.lineno):
+                found.append((node.lineno, node.name))
+    return [name for _, name in sorted(found)]

@@ -1,0 +1,57 @@
+"""Impure. What bounds the reading of a stranger's file: memory, processor time, and a process of its own to end.
+
+A pickle's opcodes are not counted before they are run: pickletools takes eight times as long as reading does.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import signal
+from pathlib import Path
+
+from ddpdoctor.archive.input_files import MOST_BYTES, File
+
+#: bytes of memory that a reading process may add to its own
+MOST_MEMORY = 3 << 29
+#: seconds of processor time for one file, and for each megabyte of it: a real one takes a hundredth of that
+MOST_SECONDS = 4.0
+SECONDS_PER_MB = 0.25
+#: megabytes that a compressed one may have for each of its own
+_INFLATION = 20
+#: exit status of a reading process that ran out of its memory
+OUT_OF_MEMORY = 77
+
+
+def seconds_for(file: File) -> float:
+    """Processor time that reading a file may take."""
+    try:
+        size = len(file.data) if file.path is None else file.path.stat().st_size
+    except OSError:
+        size = 0  # reading it will tell
+    return MOST_SECONDS + SECONDS_PER_MB * min(size * (_INFLATION if file.compressed else 1), MOST_BYTES) / (1 << 20)
+
+
+def why_ended(status: int | None, seconds: float) -> str:
+    if status == -signal.SIGPROF:
+        return f"refused: reading it takes more than {seconds:.0f} s of processor time"
+    if status == OUT_OF_MEMORY:
+        return "refused: reading it needs more memory than a recorder's dump can"
+    return f"refused: reading it ended the reading process (status {status})"
+
+
+def impose() -> None:
+    """Memory, no core file, and not a word on the terminal from a process that a file breaks."""
+    faulthandler.disable()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * os.sysconf("SC_PAGESIZE") + MOST_MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    except (OSError, ValueError):
+        pass  # a system without /proc, or one that has set a lower limit already

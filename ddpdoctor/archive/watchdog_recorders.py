@@ -1,0 +1,102 @@
+"""Pure. Watchdog lines of all ranks -> a recorder for each: the collectives that it reports, and how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ddpdoctor.archive.fragment import Timeout
+from ddpdoctor.model.collectives import Recorder, RecorderEntry
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+VERSION = "watchdog"
+DEFAULT = "0"
+#: operations between two ranks, of which a log does not name the other one; they are counted by themselves
+_PAIRED = ("send", "recv", "coalesced")
+
+
+def recorders(said: Mapping[Rank, Sequence[Timeout]]) -> dict[Rank, Recorder]:
+    """Per rank what its watchdog says. Groups of which nothing is known get no recorder: numbers of two groups must
+    not be compared."""
+    whole = {rank: _with_groups(lines) for rank, lines in said.items()}
+    known = _known_groups(whole)
+    found = {rank: _recorder(lines, known) for rank, lines in whole.items()}
+    return {rank: recorder for rank, recorder in found.items() if recorder.entries}
+
+
+def unknown_groups(said: Mapping[Rank, Sequence[Timeout]]) -> RankSet:
+    """Ranks whose lines are of groups that cannot be told from each other."""
+    made = recorders(said)
+    return RankSet.of(rank for rank, lines in said.items() if rank not in made and any(line.op for line in lines))
+
+
+def _with_groups(lines: Sequence[Timeout]) -> tuple[Timeout, ...]:
+    """Lines with the group and the frontier that the next line of the same rank and number tells."""
+    told = [line for line in lines if not line.op]
+    named = {line.seq: line for line in told if line.seq is not None}
+    groups = {(line.group, line.description) for line in lines if line.group}
+    only = next(iter(groups)) if len(groups) == 1 else ("", "")
+    joined = []
+    for line in lines:
+        other = named.get(line.seq) if line.op and line.seq is not None else None
+        group, description = (line.group, line.description) if line.group else only
+        if other is not None:
+            group, description = (other.group, other.description) if other.group else (group, description)
+            line = replace(line, enqueued=other.enqueued, completed=other.completed)
+        joined.append(replace(line, group=group, description=description))
+    return tuple(joined)
+
+
+def _known_groups(said: Mapping[Rank, tuple[Timeout, ...]]) -> Mapping[str, str]:
+    """The name in a line -> the group's name here; only groups that are, as far as the lines show, of all ranks.
+
+    That is so where a line says so, or where each rank has in the group the number that it has in the job, and no two
+    ranks claim one number.
+    """
+    found: dict[str, str] = {}
+    lines = [(rank, line) for rank, of_rank in said.items() for line in of_rank]
+    for name in {line.group for _, line in lines}:
+        own = [(rank, line) for rank, line in lines if line.group == name]
+        default = name == DEFAULT or any(line.description == "default_pg" for _, line in own)
+        same = all(line.rank_in_group is None or line.rank_in_group == rank for rank, line in own)
+        alone = len({line.seq for _, line in own if line.op}) < 2 or len({r for r, _ in own}) > 1
+        if default or (same and alone):
+            found[name] = DEFAULT if default or not name else name
+    return found
+
+
+def _recorder(lines: Sequence[Timeout], known: Mapping[str, str]) -> Recorder:
+    entries: dict[int, RecorderEntry] = {}
+    paired = {line.group for line in lines if line.op in _PAIRED}
+    for line in lines:
+        group = known.get(line.group)
+        if group is None or line.group in paired:
+            continue
+        if line.op and line.seq is not None:
+            before = entries.get(line.seq)
+            site = line.site or (before.site if before else None)  # the same timeout is told more than once
+            entries[line.seq] = _entry(group, line.seq, line.op, line.numel_in, finished=False, site=site)
+        if line.enqueued is not None and 0 <= line.enqueued < 1 << 62:
+            entries.setdefault(
+                line.enqueued, _entry(group, line.enqueued, "", None, finished=line.enqueued == line.completed)
+            )
+    return Recorder(VERSION, tuple(entries[seq] for seq in sorted(entries)))
+
+
+def _entry(
+    group: str, seq: int, op: str, numel: int | None, *, finished: bool, site: Site | None = None
+) -> RecorderEntry:
+    """`op` is "" where only the number is known."""
+    return RecorderEntry(
+        seq=seq,
+        op=op,
+        backend="nccl",
+        group=group,
+        input_sizes=() if numel is None else ((numel,),),
+        input_dtypes=(),
+        created_ns=0,
+        state="completed" if finished else "scheduled",
+        retired=finished,
+        site=site,
+    )

@@ -1,0 +1,91 @@
+"""Impure. One look at a job: samples, evidence, verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from ddpdoctor.collect import source_files
+from ddpdoctor.collect.assemble import assemble
+from ddpdoctor.collect.capture import Capture, PartKind, Sample
+from ddpdoctor.collect.gather import EVERYTHING, read_exits, take
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Deadlock
+from ddpdoctor.model.evidence import Timing
+from ddpdoctor.model.processes import Exit
+from ddpdoctor.model.ranks import Worker
+from ddpdoctor.model.report import Report
+
+#: seconds between the two samples that tell stuck from working
+BETWEEN = 0.8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """A report and the capture that it rests on."""
+
+    report: Report
+    capture: Capture
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Looker:
+    """Takes looks at one job. `started` is CLOCK_MONOTONIC, `started_wall` seconds since the epoch."""
+
+    run: Path
+    command: tuple[str, ...]
+    versions: Mapping[str, str]
+    environment: Mapping[str, str]
+    started: float
+    started_wall: float
+    native: bool = False
+
+    def sample(
+        self, workers: tuple[Worker, ...], kinds: frozenset[PartKind] = EVERYTHING, *, deadline: float = 5.0
+    ) -> Sample:
+        return take(workers, self.run, kinds, deadline=deadline, native=self.native)
+
+    def prove(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict | None:
+        """Is a deadlock proven? The pages alone settle it where nobody waits for anybody: most looks end there."""
+        detected = time.monotonic()
+        for kinds in (frozenset({PartKind.PAGE}), EVERYTHING):
+            first = self.sample(workers, kinds)
+            if self._examined((first,), detected, last_progress).report.deadlock is Deadlock.NO:
+                return None
+        found = self._again(workers, first, detected, last_progress)
+        return found if found.report.deadlock is Deadlock.PROVEN else None
+
+    def examine(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict:
+        """Two samples a moment apart, and whatever they say."""
+        detected = time.monotonic()
+        return self._again(workers, self.sample(workers), detected, last_progress)
+
+    def examine_samples(
+        self, samples: tuple[Sample, ...], last_progress: float, exits: tuple[Exit, ...] = ()
+    ) -> Verdict:
+        """The verdict on samples that were taken before: what was seen when the first rank died.
+
+        `exits` are those that no launcher part has recorded: the supervisor's own child.
+        """
+        return self._examined(samples, samples[-1].time, last_progress, exits)
+
+    def _again(self, workers: tuple[Worker, ...], first: Sample, detected: float, last_progress: float) -> Verdict:
+        time.sleep(max(0.0, first.time + BETWEEN - time.monotonic()))
+        return self._examined((first, self.sample(workers)), detected, last_progress)
+
+    def _examined(
+        self, samples: tuple[Sample, ...], detected: float, last_progress: float, exits: tuple[Exit, ...] = ()
+    ) -> Verdict:
+        capture = Capture(
+            samples=samples,
+            timing=Timing(self.started, last_progress, detected, time.monotonic()),
+            exits=(*read_exits(self.run), *exits),
+            command=self.command,
+            versions=self.versions,
+            environment=self.environment,
+        )
+        evidence = assemble(capture)
+        files = source_files.read(source_files.sites(evidence), started=self.started_wall)
+        return Verdict(examine(dataclasses.replace(evidence, code=files)), dataclasses.replace(capture, code=files))

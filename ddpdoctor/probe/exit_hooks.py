@@ -1,0 +1,276 @@
+"""How the process ended, and exceptions on their way to end it.
+
+An exception's time is when it was first seen: inside a hook that it passed through, in a communication call made
+while it is being handled (`finally: dist.barrier()`), by the heartbeat, or in the excepthook, whichever came first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from time import monotonic
+from types import FrameType, TracebackType
+from typing import Any, NoReturn
+
+from . import call_sites, state
+from .transparent_hooks import drop_frame, without_hooks
+from .writer import PageWriter
+
+MOST_FRAMES = 64
+MOST_PENDING = 4
+LONGEST_MESSAGE = 2000
+LONGEST_TRACEBACK = 12_000
+#: exceptions behind another that are kept, and how much of each of their tracebacks
+MOST_BEFORE = 3
+LONGEST_BEFORE = 2000
+
+#: (id, type name) of exceptions -> when first seen. No references: they would keep the job's tensors alive.
+_first_seen: dict[tuple[int, str], float] = {}
+#: exceptions being handled that stand on the page, by the same key
+_pending: dict[tuple[int, str], dict[str, Any]] = {}
+#: absolute paths of lock files that threads sleep for, as they stand on the page
+_lock_files: tuple[str, ...] = ()
+#: the newest `sys.exit` that says that something failed
+_leaving: dict[str, Any] | None = None
+_ended = False
+#: ways to say "no more", not failures
+SIGNS = (StopIteration, StopAsyncIteration, GeneratorExit)
+
+
+def seen(error: BaseException) -> float:
+    """Remember when an exception was first seen; returns that CLOCK_MONOTONIC time."""
+    if len(_first_seen) > 256:
+        _first_seen.clear()
+    return _first_seen.setdefault(_key(error), monotonic())
+
+
+def _key(error: BaseException) -> tuple[int, str]:
+    return id(error), type(error).__qualname__
+
+
+def describe(error: BaseException, trace: TracebackType | None) -> dict[str, Any]:
+    """An exception as JSON values: innermost frames first, long texts cut in the middle.
+
+    With those that were being handled when it was raised, the first of all first.
+    """
+    time = seen(error)
+    return {**_one(error, trace, time, LONGEST_TRACEBACK), "before": _before(error, time)}
+
+
+def _before(error: BaseException, time: float) -> list[dict[str, Any]]:
+    """What was raised first is not later than what came of it, whenever it was seen."""
+    chain = [error]
+    while len(chain) <= 16 and (behind := _behind(chain[-1])) is not None and all(behind is not one for one in chain):
+        chain.append(behind)
+    found: list[dict[str, Any]] = []
+    for one in chain[:0:-1][:MOST_BEFORE]:
+        if not isinstance(one, SIGNS):
+            found.append(_one(one, one.__traceback__, min(time, _first_seen.get(_key(one), time)), LONGEST_BEFORE))
+    return found
+
+
+def _behind(error: BaseException) -> BaseException | None:
+    """As Python prints chains: the cause, or else what was being handled, unless `from None` hides that."""
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _one(error: BaseException, trace: TracebackType | None, time: float, longest: int) -> dict[str, Any]:
+    kind = type(error)
+    prefix = "" if kind.__module__ in ("builtins", "__main__") else kind.__module__ + "."
+    frames = [call_sites.describe_entry(entry) for entry in _entries(trace)]
+    if len(frames) > MOST_FRAMES:
+        frames = frames[: MOST_FRAMES // 2] + frames[-MOST_FRAMES // 2 :]
+    return {
+        "type": prefix + kind.__qualname__,
+        "message": _cut(_message(error), LONGEST_MESSAGE),
+        "time": time,
+        "frames": frames,
+        "traceback": _cut("".join(traceback.format_exception(kind, error, trace)), longest),
+    }
+
+
+def handled(page: PageWriter) -> None:
+    """Put the exception that this thread is handling, if any, on the page: its handler is about to communicate."""
+    error = sys.exc_info()[1]
+    if error is not None and _key(error) not in _pending and not isinstance(error, SIGNS):
+        _pending[_key(error)] = describe(error, error.__traceback__)
+        _write_pending(page)
+
+
+def review(page: PageWriter, current: list[BaseException], still: bool, lock_files: tuple[str, ...] = ()) -> None:
+    """Drop what is no longer being handled; add what is, and the lock files slept for, if the page stands still."""
+    global _lock_files
+    failures = {_key(error): error for error in current if not isinstance(error, SIGNS)}
+    gone = [key for key in _pending if key not in failures]
+    new = [key for key in failures if still and key not in _pending]
+    for key in gone:
+        _pending.pop(key, None)
+    for key in new:
+        _pending[key] = describe(failures[key], failures[key].__traceback__)
+    if gone or new or lock_files != _lock_files:
+        _lock_files = lock_files
+        _write_pending(page)
+
+
+def _write_pending(page: PageWriter) -> None:
+    raised = list(_pending.values())[-MOST_PENDING:]
+    others: list[Any] = [{"lock_file": path} for path in _lock_files]
+    if _leaving is not None:
+        others.append({"leaving": _leaving})
+    try:
+        page.pending([*raised, *others])
+    except ValueError:
+        short = ({**one, "traceback": "", "before": [], "frames": one["frames"][:8]} for one in raised)
+        page.pending([*short, *others])
+
+
+def ended(kind: str, error: BaseException | None = None, trace: TracebackType | None = None) -> None:
+    """Write the ending once; the first word holds, a later one is about the clean-up."""
+    global _ended
+    page = state.page
+    if page is None or _ended:
+        return
+    _ended = True
+    raised = None if error is None else describe(error, trace)
+    try:
+        page.ending({"kind": kind, "time": monotonic(), "raised": raised})
+    except ValueError:
+        if raised is not None:
+            # JSON may need six bytes for a character.
+            raised.update(traceback="", message=raised["message"][:200], frames=raised["frames"][:8], before=[])
+        page.ending({"kind": kind, "time": monotonic(), "raised": raised})
+
+
+def forget() -> None:
+    """In a forked child: its end is its own."""
+    global _ended, _lock_files, _leaving
+    _ended = False
+    _leaving = None
+    _lock_files = ()
+    _first_seen.clear()
+    _pending.clear()
+
+
+def install(arm_late: Callable[[], None]) -> None:
+    """Watch every way out of this process. `arm_late` makes a page for a rank that fails before its rendezvous."""
+    previous = sys.excepthook
+
+    @functools.wraps(previous)
+    def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
+        _note(arm_late, error, trace)
+        return previous(kind, error, without_hooks(trace))
+
+    sys.excepthook = excepthook
+    atexit.register(_at_exit)
+    _watch_exits(arm_late)
+    _watch_multiprocessing(arm_late)
+
+
+def _note(arm_late: Callable[[], None], error: BaseException, trace: TracebackType | None) -> None:
+    try:
+        arm_late()
+        ended("exception", error, trace)
+    except Exception:  # noqa: BLE001 - boundary: the job's own report of its exception must still be printed
+        return
+
+
+def _at_exit() -> None:
+    """Registered first, so run last. An excepthook that replaced ours leaves its exception in `sys.last_value`."""
+    try:
+        last = getattr(sys, "last_value", None)
+        if isinstance(last, BaseException):
+            ended("exception", last, last.__traceback__)
+        ended("normal")
+    except Exception:  # noqa: BLE001 - boundary: nothing of ours may be printed at exit
+        return
+
+
+def _watch_exits(arm_late: Callable[[], None]) -> None:
+    """`sys.exit` and `os._exit` inside an `except` block hide the exception that was the reason."""
+
+    def note(status: object) -> None:
+        error = sys.exc_info()[1]
+        if error is not None and not isinstance(error, SystemExit) and status not in (None, 0):
+            _note(arm_late, error, error.__traceback__)
+        elif status not in (None, 0):
+            _leave(status, sys._getframe(2))
+
+    leave, leave_now = sys.exit, os._exit
+
+    @functools.wraps(leave)
+    def exit_(status: Any = None, /) -> NoReturn:
+        note(status)
+        raise SystemExit(status)
+
+    @functools.wraps(leave_now)
+    def _exit(status: int) -> NoReturn:
+        note(status)
+        leave_now(status)
+
+    sys.exit = exit_
+    os._exit = _exit
+
+
+def _leave(status: object, frame: FrameType) -> None:
+    """Put `sys.exit(status)` on the page: it prints no traceback, and what comes after it may hang."""
+    global _leaving
+    try:
+        if state.page is None:
+            return
+        stack = [call_sites.describe(one) for one, _ in traceback.walk_stack(frame)][:MOST_FRAMES]
+        text = str(status)[:LONGEST_MESSAGE] if isinstance(status, (int, str)) else type(status).__name__
+        _leaving = {"type": "SystemExit", "message": text, "time": monotonic(), "frames": stack, "traceback": ""}
+        _write_pending(state.page)
+    except Exception:  # noqa: BLE001 - boundary: the job's own exit must go on
+        return
+
+
+def _watch_multiprocessing(arm_late: Callable[[], None]) -> None:
+    """multiprocessing prints a child's exception itself; torch's mp.spawn even turns it into `sys.exit(1)`."""
+    from multiprocessing.process import BaseProcess
+
+    bootstrap = BaseProcess._bootstrap  # type: ignore[attr-defined]
+
+    @functools.wraps(bootstrap)
+    def _bootstrap(self: BaseProcess, *args: Any, **kwargs: Any) -> Any:
+        run = self.run
+
+        def watched() -> None:
+            try:
+                run()
+            except BaseException as error:
+                drop_frame(error)
+                reason = error.__context__ if isinstance(error, SystemExit) and error.code not in (None, 0) else error
+                if reason is not None and not isinstance(reason, SystemExit):
+                    _note(arm_late, reason, reason.__traceback__)
+                raise
+            _at_exit()
+
+        self.run = watched  # type: ignore[method-assign]
+        return bootstrap(self, *args, **kwargs)
+
+    BaseProcess._bootstrap = _bootstrap  # type: ignore[attr-defined]
+
+
+def _entries(trace: TracebackType | None) -> list[TracebackType]:
+    entries: list[TracebackType] = []
+    while trace is not None:
+        entries.append(trace)
+        trace = trace.tb_next
+    return entries[::-1]
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as fault:  # noqa: BLE001 - boundary: str() runs the job's code
+        return f"<its message could not be made: {type(fault).__name__}>"
+
+
+def _cut(text: str, length: int) -> str:
+    half = length // 2
+    return text if len(text) <= length else f"{text[:half]}\n[...]\n{text[-half:]}"

@@ -1,0 +1,162 @@
+"""The launcher part: how workers truly ended, told by their parent, and a moment's grace for who wants to look.
+
+torchrun signals the survivors within 100 ms of the first failure. The supervisor is not the workers' parent and reads
+their exits from the file written here; while it looks at the survivors, the launcher waits (at most GRACE seconds).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import state
+from .transparent_hooks import drop_frame, stand_in
+
+#: seconds, between looks of which there is one each PAUSE
+GRACE, PAUSE = 2.0, 0.01
+
+#: pids of worker processes that this process started and has not seen end
+_living: set[int] = set()
+#: a failure was waited for since the last worker was started: the ones that follow are the launcher's own doing
+_waited = False
+
+
+def install() -> None:
+    """Watch this process's children end. Children that are no workers pass through untouched."""
+    from multiprocessing.process import BaseProcess
+
+    process: Any = subprocess.Popen
+    process.__init__ = _started(process.__init__)
+    process._handle_exitstatus = _exited(process._handle_exitstatus)
+    base: Any = BaseProcess
+    base.start = _process_started(base.start)
+
+
+def forget() -> None:
+    """In a forked child: they are its parent's."""
+    _living.clear()
+
+
+def _started(function: Callable[..., None]) -> Callable[..., None]:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - stands in for that method
+        try:
+            function(self, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        if _is_rank(kwargs.get("env")):
+            _begun(self.pid)
+
+    return stand_in(__init__, function)
+
+
+def _begun(pid: int) -> None:
+    global _waited
+    _waited = False
+    _living.add(pid)
+
+
+def _is_rank(environment: object) -> bool:
+    """A launcher gives its workers a RANK that is not its own."""
+    if not isinstance(environment, Mapping) or "RANK" not in environment:
+        return False
+    return bool("RANK" not in os.environ or environment["RANK"] != os.environ["RANK"])
+
+
+def _exited(function: Callable[..., None]) -> Callable[..., None]:
+    def _handle_exitstatus(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            function(self, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        if self.pid in _living and self.returncode is not None:
+            _living.discard(self.pid)
+            # A launcher notices a failure by polling; where it waits, it has told the worker to end.
+            _tell(self.pid, self.returncode, noticed=sys._getframe(1).f_code.co_name == "_internal_poll")
+
+    return stand_in(_handle_exitstatus, function)
+
+
+def _process_started(function: Callable[..., None]) -> Callable[..., None]:
+    """multiprocessing: any child may become a rank (mp.spawn sets RANK inside it), a rank's child hardly."""
+
+    def start(self: Any) -> None:
+        try:
+            function(self)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        if state.page is None and isinstance(self.pid, int):
+            _watch_polls(type(self._popen))
+            _begun(self.pid)
+
+    return stand_in(start, function)
+
+
+def _watch_polls(start_method: Any) -> None:
+    """Patch the class behind a start method (fork, spawn, forkserver), once."""
+    for owner in start_method.__mro__:
+        poll = vars(owner).get("poll")
+        if poll is not None:
+            if not hasattr(poll, "__wrapped__"):
+                owner.poll = _polled(poll)
+            return
+
+
+def _polled(function: Callable[..., Any]) -> Callable[..., Any]:
+    def poll(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            status = function(self, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+        if status is not None and self.pid in _living:
+            _living.discard(self.pid)
+            _tell(self.pid, status, noticed=True)
+        return status
+
+    return stand_in(poll, function)
+
+
+def _tell(pid: int, status: int, *, noticed: bool) -> None:
+    """Append one exit; at the first failure, while other workers live on, wait until the supervisor has looked."""
+    global _waited
+    line = json.dumps({"pid": pid, "status": status, "time": time.monotonic()}) + "\n"
+    try:
+        descriptor = os.open(
+            os.path.join(state.run, "exits"), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
+    except OSError:
+        return
+    try:
+        os.write(descriptor, line.encode())
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)
+    if noticed and status != 0 and _living and not _waited:
+        _waited = True
+        _wait_for_look(os.path.join(state.run, f"looked.{pid}"))
+
+
+def _wait_for_look(path: str) -> None:
+    """No `except` around the waiting: a signal handler of the launcher ends it by raising."""
+    deadline = time.monotonic() + GRACE
+    while time.monotonic() < deadline and not os.path.exists(path) and _watched():
+        time.sleep(PAUSE)
+
+
+def _watched() -> bool:
+    try:
+        os.kill(int(os.environ.get("DDPDOCTOR_WATCH_PID", "")), 0)
+    except ValueError:
+        return False
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return True

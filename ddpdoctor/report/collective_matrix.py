@@ -1,0 +1,198 @@
+"""Pure. Ranks by collectives: the table that torch's own analyzer prints, with one column for ranks that are alike.
+
+A row is one operation of a group by its number, which is how collectives pair; rows that are complete everywhere are
+counted and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
+from ddpdoctor.model.ranks import Group, Rank, RankSet
+from ddpdoctor.report.terminal_text import Style, columns, pad
+
+#: kinds of ranks that are shown
+MOST_COLUMNS = 12
+#: rows that are shown
+MOST_ROWS = 60
+#: complete rows that are kept before the first incomplete one
+_CONTEXT = 3
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+DONE, IN, QUEUED, GAVE_UP, ABSENT, UNKNOWN = "done", "in", "queued", "gave up", "-", "?"
+
+#: role's label, whether a send or recv, number, and for a send or recv its operation and peer
+_Key = tuple[str, bool, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    key: _Key
+    #: by column
+    cells: tuple[str, ...]
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Ranks whose rings say the same."""
+
+    ranks: RankSet
+    cells: Mapping[_Key, tuple[str, str]]
+
+
+def render(crowd: Crowd, *, width: int, style: Style) -> str:
+    """The table as text; empty rings and jobs without dumps give a line that says so."""
+    kinds = _kinds(crowd)
+    if not kinds:
+        return "no recorder holds an operation\n"
+    shown, hidden = kinds[:MOST_COLUMNS], kinds[MOST_COLUMNS:]
+    rows = _rows(shown)
+    lines = ["ranks by collectives: a row is one operation of a group, a column are ranks with the same record", ""]
+    lines += [
+        f"  {letter}  {_named(kind.ranks, width - 6, style)}" for letter, kind in zip(_LETTERS, shown, strict=False)
+    ]
+    if hidden:
+        lines.append(f"  and {sum(len(kind.ranks) for kind in hidden)} ranks of {len(hidden)} other kinds")
+    unseen = crowd.unseen()
+    if unseen:
+        lines.append(f"  no dump: {_named(unseen, width - 12, style)}")
+    lines += ["", *_table(rows, len(shown), width, style)]
+    lines += ["", "  in: stands in it   queued: issued behind it   -: never issued   ?: no longer in the ring"]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _named(ranks: RankSet, room: int, style: Style) -> str:
+    word = "rank " if len(ranks) == 1 else "ranks"
+    return style.cut(f"{word} {ranks}", room - 8) + f"  ({len(ranks)})"
+
+
+def _kinds(crowd: Crowd) -> list[_Kind]:
+    """Ranks by what their column would show, the largest kind first."""
+    by_ring: dict[tuple[Ring, tuple[str, ...]], list[Rank]] = {}
+    for rank, member in crowd.members.items():
+        by_ring.setdefault((member.ring, _labels(member, crowd.world_size)), []).append(rank)
+    kinds = [
+        _Kind(RankSet.of(ranks), _cells(crowd.members[ranks[0]], labels)) for (_, labels), ranks in by_ring.items()
+    ]
+    return sorted(kinds, key=lambda kind: (-len(kind.ranks), kind.ranks.members))
+
+
+def _labels(member: Member, world: int) -> tuple[str, ...]:
+    """What a group is to the rank: its description, as `mesh_dp`, which all groups of a kind share."""
+    labels = [_label(group, world) for group in member.groups]
+    return tuple(
+        f"{label}.{labels[:n].count(label) + 1}" if labels.count(label) > 1 else label for n, label in enumerate(labels)
+    )
+
+
+def _label(group: Group, world: int) -> str:
+    if group.name == "0" or (group.description == "default_pg" and len(group.members) == world):
+        return "default"
+    return group.description if group.description not in ("", "undefined") else f"group {group.name}"
+
+
+def _cells(member: Member, labels: Sequence[str]) -> Mapping[_Key, tuple[str, str]]:
+    """(state, what it was) of each operation in the ring, in its order."""
+    found: dict[_Key, tuple[str, str]] = {}
+    standing = False
+    for step in member.ring.steps:
+        state = DONE if step.finished else GAVE_UP if step.timed_out else QUEUED if standing else IN
+        standing = standing or not step.finished
+        pair = f"{step.op} {step.peer}" if step.p2p else ""
+        found[(labels[step.role], step.p2p, step.seq, pair)] = (state, _what(member, step))
+    return found
+
+
+def _what(member: Member, step: Step) -> str:
+    where = f"  {PurePath(step.site.file).name}:{step.site.line}" if step.site else ""
+    sizes = "x".join(map(str, step.sizes[0])) if len(step.sizes) == 1 else f"{len(step.sizes)} tensors"
+    members = member.groups[step.role].members
+    peer = ""
+    if step.peer is not None:
+        peer = f" {'to' if step.op == 'send' else 'from'} {members[step.peer] if step.peer < len(members) else '?'}"
+    return f"{step.op}{peer} [{sizes if step.sizes else ''}]{where}"
+
+
+def _rows(kinds: Sequence[_Kind]) -> list[_Row]:
+    """All operations in an order that fits every ring, as far as one does."""
+    order: dict[_Key, None] = {}
+    for kind in kinds:
+        order = _merged(list(order), list(kind.cells))
+    ends = [_ends(kind) for kind in kinds]
+    rows = []
+    for key in order:
+        usual = next(kind.cells[key][1] for kind in kinds if key in kind.cells)
+        cells = tuple(_cell(kind, end, key, usual) for kind, end in zip(kinds, ends, strict=True))
+        rows.append(_Row(key, cells, usual))
+    return rows
+
+
+def _merged(left: list[_Key], right: list[_Key]) -> dict[_Key, None]:
+    """Both orders in one: what only the right has comes before the next thing that both have."""
+    known = set(left)
+    before: dict[_Key | None, list[_Key]] = {}
+    waiting: list[_Key] = []
+    for key in right:
+        if key in known:
+            before[key] = waiting
+            waiting = []
+        else:
+            waiting.append(key)
+    merged: dict[_Key, None] = {}
+    for key in left:
+        merged.update(dict.fromkeys((*before.get(key, ()), key)))
+    merged.update(dict.fromkeys(waiting))
+    return merged
+
+
+def _ends(kind: _Kind) -> Mapping[tuple[str, bool], tuple[int, int]]:
+    """The first and the last number of each group that the ring holds."""
+    ends: dict[tuple[str, bool], tuple[int, int]] = {}
+    for label, p2p, seq, _ in kind.cells:
+        first, last = ends.get((label, p2p), (seq, seq))
+        ends[(label, p2p)] = (min(first, seq), max(last, seq))
+    return ends
+
+
+def _cell(kind: _Kind, ends: Mapping[tuple[str, bool], tuple[int, int]], key: _Key, usual: str) -> str:
+    if key in kind.cells:
+        state, what = kind.cells[key]
+        return state if what == usual else f"{state}: {what}"
+    if key[1]:
+        return ""
+    span = ends.get(key[:2])
+    return ABSENT if span is not None and key[2] > span[1] else UNKNOWN if span is None or key[2] < span[0] else ""
+
+
+def _table(rows: Sequence[_Row], count: int, width: int, style: Style) -> Iterator[str]:
+    first = next((n for n, row in enumerate(rows) if not _quiet(row)), max(len(rows) - _CONTEXT, 0))
+    begin = max(first - _CONTEXT, 0)
+    end = begin + MOST_ROWS
+    head = ("group", "number", "operation", *_LETTERS[:count])
+    body = [_columns_of(row) for row in rows[begin:end]]
+    widths = [max(columns(style.line(cell)) for cell in column) for column in zip(head, *body, strict=True)]
+    widths[2] = min(widths[2], max(20, width - sum(widths) + widths[2] - 2 * len(widths)))
+    yield _line(head, widths, style)
+    if begin:
+        yield f"  ... {begin} before, complete wherever a ring still holds them"
+    for cells in body:
+        yield _line(cells, widths, style)
+    if len(rows) > end:
+        yield f"  ... {len(rows) - end} more"
+
+
+def _quiet(row: _Row) -> bool:
+    return all(cell in (DONE, UNKNOWN, "") for cell in row.cells)
+
+
+def _columns_of(row: _Row) -> tuple[str, ...]:
+    label, p2p, seq, _ = row.key
+    return (label, f"p2p {seq}" if p2p else str(seq), row.what, *row.cells)
+
+
+def _line(cells: Iterable[str], widths: Sequence[int], style: Style) -> str:
+    return "  " + "  ".join(pad(style.cut(style.line(c), w), w) for c, w in zip(cells, widths, strict=True))

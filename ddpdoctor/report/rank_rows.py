@@ -1,0 +1,132 @@
+"""Pure. Ranks that do the same thing in the same place, merged into one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.report import RankStatus
+from ddpdoctor.report.terminal_text import Style, Tint, columns, pad
+
+_TINTS = {
+    "stopped": Tint.ALARM,
+    "exited": Tint.ALARM,
+    "working": Tint.WARN,
+    "still": Tint.WARN,
+    "unclear": Tint.WARN,
+    "unseen": Tint.WARN,
+}
+#: columns for the line of source, tried one after the other
+_SOURCE_ROOMS = (44, 36, 28, 20, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Ranks in the same state, at the same line, with the same label."""
+
+    ranks: RankSet
+    state: str
+    label: str
+    file: str
+    line: int
+    source: str
+
+    @property
+    def place(self) -> str:
+        """`train.py:88`, "" where no line is known."""
+        return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+
+
+def merge(statuses: Iterable[RankStatus], culprits: RankSet) -> tuple[Row, ...]:
+    """One row per behaviour; the culprits' rows last, beside the code frame that follows; larger ones first."""
+    merged: dict[tuple[bool, str, str, str, int, str], list[int]] = {}
+    for status in statuses:
+        where = status.location
+        place = (where.file, where.line, where.source) if where else ("", 0, "")
+        merged.setdefault((status.rank in culprits, status.state, status.label, *place), []).append(status.rank)
+    rows = [
+        Row(RankSet.of(ranks), state, label, file, line, source)
+        for (_, state, label, file, line, source), ranks in merged.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (_guilty(row, culprits), -len(row.ranks), row.ranks.members)))
+
+
+def table(rows: tuple[Row, ...], culprits: RankSet, *, most: int, width: int, style: Style) -> list[str]:
+    """The rows as aligned columns; as the terminal narrows, the source shrinks, then the label is put below.
+
+    Of more than `most` rows the largest innocent ones and the culprits' stay.
+    """
+    shown = _most_telling(rows, culprits, most)
+    cells = [_cells(row, style) for row in shown]
+    painted: list[str] = []
+    for room in _SOURCE_ROOMS:
+        lines = _columns([_fields(cell, room, style) for cell in cells])
+        if all(columns(line) <= width for line in lines):
+            painted = [_mark(line, row, culprits, style) for line, row in zip(lines, shown, strict=True)]
+            break
+    else:
+        for row, cell in zip(shown, cells, strict=True):
+            painted.extend(_stacked(row, cell, culprits, width, style))
+    if len(shown) < len(rows):
+        hidden = sum(len(row.ranks) for row in rows) - sum(len(row.ranks) for row in shown)
+        painted.append(f"  {style.ellipsis} and {hidden} more ranks in {len(rows) - len(shown)} other places")
+    return painted
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    state: str
+    word: str
+    ranks: str
+    count: str
+    place: str
+    source: str
+    label: str
+
+
+def _cells(row: Row, style: Style) -> _Cells:
+    return _Cells(
+        state=style.line(row.state),
+        word="ranks" if len(row.ranks) > 1 else "rank",
+        ranks=style.cut(str(row.ranks), 24),
+        count=f"({len(row.ranks)})",
+        place=style.line(row.place),
+        source=style.line(row.source),
+        label=style.line(row.label),
+    )
+
+
+def _fields(cell: _Cells, room: int, style: Style) -> list[str]:
+    source = style.cut(cell.source, room) if room else ""
+    return [cell.state, f"{cell.word:<5} {cell.ranks}", cell.count, cell.place, source, cell.label]
+
+
+def _columns(table: list[list[str]]) -> list[str]:
+    widths = [max(columns(row[i]) for row in table) for i in range(len(table[0]))] if table else []
+    return ["  " + "  ".join(pad(cell, w) for cell, w in zip(row, widths, strict=True) if w).rstrip() for row in table]
+
+
+def _stacked(row: Row, cell: _Cells, culprits: RankSet, width: int, style: Style) -> list[str]:
+    first = style.cut(f"  {cell.state}  {cell.word} {cell.ranks}  {cell.count}  {cell.place}".rstrip(), width)
+    return [_mark(first, row, culprits, style), *(f"      {line}" for line in style.wrap(cell.label, width - 6))]
+
+
+def _mark(line: str, row: Row, culprits: RankSet, style: Style) -> str:
+    """A `>` in the margin of the culprits' rows, and the state in its colour."""
+    end = 2 + columns(style.line(row.state))
+    state = style.paint(line[2:end], _TINTS.get(row.state, Tint.PLAIN))
+    margin = style.paint("> ", Tint.ALARM) if _guilty(row, culprits) else "  "
+    return margin + state + line[end:]
+
+
+def _guilty(row: Row, culprits: RankSet) -> bool:
+    return any(rank in culprits for rank in row.ranks)
+
+
+def _most_telling(rows: tuple[Row, ...], culprits: RankSet, most: int) -> tuple[Row, ...]:
+    if len(rows) <= most:
+        return rows
+    guilty = [row for row in rows if _guilty(row, culprits)][: most - 1]
+    innocent = [row for row in rows if not _guilty(row, culprits)][: most - len(guilty)]
+    return (*innocent, *guilty)

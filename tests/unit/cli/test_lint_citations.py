@@ -1,0 +1,119 @@
+"""A diagnosis cites what lint says of its lines, from the source in the report alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.cli.lint_citations import cited
+from ddpdoctor.model.diagnosis import Location
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.report import Report
+from ddpdoctor.report import terminal
+from tests.golden.reports import hang_certain
+
+FILE = "/nowhere/train.py"
+BRANCH = """import torch.distributed as dist
+
+
+def save(rank):
+    print(rank)
+
+
+def main():
+    rank = dist.get_rank()
+    save(rank)
+    if rank == 0:
+        dist.barrier()
+
+
+main()
+"""
+
+
+def _report(code: str, line: int, text: str = BRANCH, *, changed: bool = False) -> Report:
+    report = hang_certain()
+    place = Location(RankSet.of([0]), FILE, line, "main")
+    diagnosis = dataclasses.replace(report.diagnoses[0], code=code, locations=(place,), lint=())
+    return dataclasses.replace(report, diagnoses=(diagnosis,), code={FILE: SourceFile(FILE, text, changed=changed)})
+
+
+def _codes(report: Report) -> list[str]:
+    return [finding.code for finding in cited(report).diagnoses[0].lint]
+
+
+def test_the_finding_at_the_line_is_cited() -> None:
+    report = cited(_report("DD203", 12))
+    (finding,) = report.diagnoses[0].lint
+    assert (finding.code, finding.file, finding.line) == ("DD111", FILE, 12)
+    shown = terminal.render(report, width=100, color=False)
+    assert "`ddpdoctor lint` reports this line as DD111." in " ".join(shown.split())
+
+
+def test_the_branch_that_a_finding_names_is_enough_where_both_are_of_one_fault() -> None:
+    report = cited(_report("DD203", 11))
+    assert [finding.code for finding in report.diagnoses[0].lint] == ["DD111"]
+    shown = terminal.render(report, width=100, color=False)
+    assert "finds it before the launch: DD111 at train.py:12." in " ".join(shown.split())
+    assert _codes(_report("DD231", 11)) == []
+
+
+def test_an_error_at_the_very_line_is_cited_by_any_diagnosis() -> None:
+    assert _codes(_report("DD231", 12)) == ["DD111"]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        _report("DD203", 5),
+        _report("DD203", 12, changed=True),
+        _report("DD203", 12, "def main(:\n"),
+        _report("DD203", 12, ""),
+        dataclasses.replace(_report("DD203", 12), code={}),
+        dataclasses.replace(_report("DD203", 12), diagnoses=()),
+    ],
+    ids=["another line", "changed since", "does not parse", "empty", "source not kept", "no diagnosis"],
+)
+def test_nothing_is_cited(report: Report) -> None:
+    assert cited(report) == report
+
+
+def test_a_silenced_finding_is_not_cited() -> None:
+    assert _codes(_report("DD203", 12, BRANCH.replace("barrier()", "barrier()  # ddpdoctor: ignore[DD111]"))) == []
+
+
+def test_lint_that_fails_or_takes_long_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = _report("DD203", 12)
+    over = threading.Event()
+
+    def wait(*_: object, **__: object) -> None:
+        over.wait(60)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("ddpdoctor.lint.linter.Linter.bytes", wait)
+    assert cited(report, within=0.1) == report
+    over.set()
+    monkeypatch.setattr("ddpdoctor.lint.linter.Linter.bytes", fail)
+    assert cited(report) == report
+
+
+def test_only_what_the_report_holds_is_read(tmp_path: Path) -> None:
+    """A bundle that is replayed elsewhere must cite the same."""
+    (tmp_path / "helpers.py").write_text("import torch.distributed as dist\ndef sync():\n    dist.barrier()\n")
+    text = BRANCH.replace("dist.barrier()", "sync()").replace("def save", "from helpers import sync\n\n\ndef save", 1)
+    name = str(tmp_path / "train.py")
+    report = _report("DD203", 15, text)
+    diagnosis = report.diagnoses[0]
+    moved = dataclasses.replace(diagnosis, locations=(dataclasses.replace(diagnosis.locations[0], file=name),))
+    report = dataclasses.replace(report, diagnoses=(moved,), code={name: SourceFile(name, text)})
+    assert _codes(report) == []
+    both = {name: SourceFile(name, text)}
+    helpers = str(tmp_path / "helpers.py")
+    both[helpers] = SourceFile(helpers, (tmp_path / "helpers.py").read_text())
+    assert _codes(dataclasses.replace(report, code=both)) == ["DD111"]

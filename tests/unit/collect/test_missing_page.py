@@ -1,0 +1,88 @@
+"""Why a rank has no page, read from what its process was started with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.collect import missing_page
+from ddpdoctor.launch.environment import plan
+from ddpdoctor.model.evidence import Gap
+from tests.unit.collect.conftest import worker
+
+PROGRAM = "print('up', flush=True); input()"
+
+
+@contextmanager
+def process(*flags: str, **environ: str) -> Iterator[int]:
+    planned = plan({}, torch_version="2.13", run=Path("/run/d"), watch_pid=1).set
+    with subprocess.Popen(
+        [sys.executable, *flags, "-c", PROGRAM],
+        env={**planned, **environ},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == b"up\n"
+        yield started.pid
+        started.kill()
+
+
+@pytest.mark.parametrize(
+    ("flags", "environ", "reason"),
+    [
+        ((), {"DDPDOCTOR_RUN": ""}, "nothing told this process"),
+        ((), {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, "AUTOLOAD=0"),
+        (("-B", "-I"), {}, "`python -I` ignores"),
+        (("-sE",), {}, "`python -E` ignores"),
+        ((), {"PYTHONPATH": "/mine:"}, "replaced the PYTHONPATH"),
+        (("-s",), {}, "has not come to init_process_group"),
+    ],
+)
+def test_what_was_lost_on_the_way(flags: tuple[str, ...], environ: dict[str, str], reason: str) -> None:
+    with process(*flags, **environ) as pid:
+        found = missing_page.gap(worker(pid, 3))
+    assert reason in found.reason
+    assert found.rank == 3
+
+
+def test_a_process_that_is_gone() -> None:
+    with process() as pid:
+        pass
+    found = missing_page.gap(worker(pid))
+    assert isinstance(found, Gap)
+    assert found.remedy == ""
+
+
+def test_another_user() -> None:
+    with process() as pid:
+        environ = missing_page._variables(Path(f"/proc/{pid}/environ").read_bytes())
+    assert "another user" in missing_page._reason(environ, ["python", "train.py"], os.geteuid() + 1)[0]
+
+
+def test_a_full_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    with process() as pid:
+        environ = missing_page._variables(Path(f"/proc/{pid}/environ").read_bytes())
+    monkeypatch.setattr(missing_page, "_free_bytes", lambda folder: 4096)
+    assert "no room is left for its page in /run/d" in missing_page._reason(environ, ["python"], os.geteuid())[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "letters"),
+    [
+        ("python3.11 -IB -X dev train.py -E", "IB"),
+        ("/env/bin/python -u -m pkg -I", "um"),
+        ("python -um pkg -I", "um"),
+        ("python -W error -c code -E", "c"),
+        ("torchrun -I", ""),
+        ("", ""),
+    ],
+)
+def test_an_interpreters_own_options(words: str, letters: str) -> None:
+    assert missing_page.options_of_python(words.split()) == frozenset(letters)

@@ -1,0 +1,90 @@
+"""Which line a call is said to come from: the job's own, and past installed packages where it is a collective."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.probe import call_sites
+from ddpdoctor.probe.writer import PageWriter
+
+IDENTITY = {"pid": 7, "started_ticks": 99, "rank": 1, "world_size": 4, "torch_version": "2.13.0", "backend": "gloo"}
+Ask = Callable[[], int]
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> PageWriter:
+    return PageWriter(str(tmp_path / "7.page"), dict(IDENTITY))
+
+
+def _module(path: Path, source: str, **given: object) -> dict[str, object]:
+    """What a file of this text defines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source)
+    names: dict[str, object] = dict(given)
+    exec(compile(source, str(path), "exec"), names)
+    return names
+
+
+def _library(folder: Path, ask: Ask) -> object:
+    return _module(folder / "site-packages" / "fabric.py", "def barrier():\n    return ask()\n", ask=ask)["barrier"]
+
+
+def _called(made: object) -> int:
+    assert callable(made)
+    return int(made())
+
+
+def test_a_collective_is_the_jobs_own_line_that_led_to_it(tmp_path: Path, writer: PageWriter) -> None:
+    own = tmp_path / "train.py"
+
+    def asked() -> int:
+        return call_sites.call_position(writer, sys._getframe(1))
+
+    source = "def first():\n    return barrier()\n\ndef second():\n    return barrier()\n"
+    names = _module(own, source, barrier=_library(tmp_path, asked))
+    first, second = _called(names["first"]), _called(names["second"])
+    # THEN the two calls are not the one line of the library that makes both
+    assert first == writer.text((str(own), 2, "first"))
+    assert second == writer.text((str(own), 5, "second"))
+    assert _called(names["first"]) == first
+
+
+def test_of_training_the_innermost_line_counts(tmp_path: Path, writer: PageWriter) -> None:
+    def asked() -> int:
+        return call_sites.position(writer, sys._getframe(1))
+
+    names = _module(tmp_path / "train.py", "def run():\n    return barrier()\n", barrier=_library(tmp_path, asked))
+    assert _called(names["run"]) == writer.text((str(tmp_path / "site-packages" / "fabric.py"), 2, "barrier"))
+
+
+def test_several_packages_are_passed(tmp_path: Path, writer: PageWriter) -> None:
+    def asked() -> int:
+        return call_sites.call_position(writer, sys._getframe(1))
+
+    source = "def run():\n    return barrier()\n"
+    outer = _module(tmp_path / "site-packages" / "app.py", source, barrier=_library(tmp_path, asked))
+    own = _module(tmp_path / "train.py", "def main():\n\n    return run()\n", run=outer["run"])
+    assert _called(own["main"]) == writer.text((str(tmp_path / "train.py"), 3, "main"))
+
+
+def test_without_a_line_of_its_own_the_package_is_named(tmp_path: Path, writer: PageWriter) -> None:
+    held = []
+
+    def asked() -> int:
+        held.append(sys._getframe(1))
+        return 0
+
+    _called(_library(tmp_path, asked))
+
+    class Alone:
+        """A frame of the package with nothing of the job's above it."""
+
+        f_code, f_lasti, f_lineno, f_back = held[0].f_code, held[0].f_lasti, 2, None
+
+    found = call_sites.call_position(writer, Alone)  # type: ignore[arg-type]
+    assert found == writer.text((str(tmp_path / "site-packages" / "fabric.py"), 2, "barrier"))
+    assert call_sites.call_position(writer, None) == 0
