@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import Rule
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ddpdoctor.diagnose import pairs
+from ddpdoctor.diagnose.codes import SHOWN_FIRST
 from ddpdoctor.diagnose.desync import examine as desync
 from ddpdoctor.diagnose.facts import Facts, digest
 from ddpdoctor.diagnose.outcome import deadlock
@@ -19,6 +20,7 @@ from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus, Report, Timeline
 
 _BY_CODE = {registered.rule.code: registered for registered in RULES}
+_PLACE = {rule: place for place, rule in enumerate(SHOWN_FIRST)}
 _ORDER = {Confidence.CERTAIN: 0, Confidence.LIKELY: 1, Confidence.POSSIBLE: 2}
 
 
@@ -71,7 +73,7 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
     if not _is_told(found) and not any(diagnosis.code != FALLBACK.rule.code for diagnosis in recorded):
         left_open = [diagnosis for diagnosis in recorded if diagnosis.code == FALLBACK.rule.code]
         found.extend((diagnosis, FALLBACK) for diagnosis in left_open or FALLBACK.diagnose(facts))
-    ranked = sorted(found, key=lambda pair: (_ORDER[pair[0].confidence], -pair[1].rule.specificity, pair[0].code))
+    ranked = sorted(found, key=lambda pair: (_ORDER[pair[0].confidence], _PLACE[pair[1].rule]))
     return tuple(diagnosis for diagnosis, _ in ranked), not_considered
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose import codes, wording
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rules import p2p_deadlock
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -31,8 +30,8 @@ def unanswered(facts: Facts) -> Iterator[Diagnosis]:
     where = f" at {' and '.join(list(places)[:_MOST_PLACES])}" if places else ""
     rest = facts.waiting - inside
     yield Diagnosis(
-        p2p_deadlock.RULE.code,
-        p2p_deadlock.RULE.name,
+        codes.P2P_DEADLOCK.code,
+        codes.P2P_DEADLOCK.name,
         Confidence.LIKELY if whole else Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         RankSet(),

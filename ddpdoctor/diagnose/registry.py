@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from ddpdoctor.diagnose import codes
+from ddpdoctor.diagnose.codes import Rule
 from ddpdoctor.diagnose.rule import RegisteredRule
 from ddpdoctor.diagnose.rules import (
     barrier_off_by_one,
@@ -54,59 +56,56 @@ from ddpdoctor.diagnose.rules import (
 )
 
 
-def _registered(module: ModuleType) -> RegisteredRule:
-    return RegisteredRule(module.RULE, module.diagnose, module.__doc__ or "")
+def _registered(rule: Rule, module: ModuleType) -> RegisteredRule:
+    return RegisteredRule(rule, module.diagnose, module.__doc__ or "")
 
 
-RULES: tuple[RegisteredRule, ...] = tuple(
-    _registered(module)
-    for module in (
-        uneven_inputs,
-        uneven_microbatches,
-        rank_conditional_collective,
-        sharded_state_on_one_rank,
-        one_rank_forward_through_ddp,
-        local_stop_decision,
-        skipped_batch,
-        swallowed_exception,
-        data_dependent_graph,
-        conditional_sharded_module,
-        metric_keys_differ,
-        barrier_off_by_one,
-        collective_order_mismatch,
-        shape_mismatch,
-        dtype_mismatch,
-        signal_on_some_ranks,
-        no_sync_mismatch,
-        p2p_deadlock,
-        group_creation_mismatch,
-        group_order_cycle,
-        join_misuse,
-        slow_host_work,
-        slow_checkpoint,
-        network_wait,
-        data_worker_stuck,
-        fork_lock_in_worker,
-        data_worker_killed,
-        data_loader_shutdown,
-        lock_wait,
-        output_pipe_full,
-        compile_skew,
-        interactive_prompt,
-        gil_held,
-        uninterruptible_io,
-        stopped_process,
-        rank_died,
-        rank_finished_early,
-        exception_masked,
-        teardown_hang,
-        rank_missing_at_init,
-        rendezvous_unreachable,
-        wrong_device,
-        model_differs_at_ddp,
-        transport_stall,
-        undecided,
-    )
+RULES: tuple[RegisteredRule, ...] = (
+    _registered(codes.UNEVEN_INPUTS, uneven_inputs),
+    _registered(codes.UNEVEN_MICROBATCHES, uneven_microbatches),
+    _registered(codes.RANK_CONDITIONAL_COLLECTIVE, rank_conditional_collective),
+    _registered(codes.SHARDED_STATE_ON_ONE_RANK, sharded_state_on_one_rank),
+    _registered(codes.ONE_RANK_FORWARD_THROUGH_DDP, one_rank_forward_through_ddp),
+    _registered(codes.LOCAL_STOP_DECISION, local_stop_decision),
+    _registered(codes.SKIPPED_BATCH, skipped_batch),
+    _registered(codes.SWALLOWED_EXCEPTION, swallowed_exception),
+    _registered(codes.DATA_DEPENDENT_GRAPH, data_dependent_graph),
+    _registered(codes.CONDITIONAL_SHARDED_MODULE, conditional_sharded_module),
+    _registered(codes.METRIC_KEYS_DIFFER, metric_keys_differ),
+    _registered(codes.BARRIER_OFF_BY_ONE, barrier_off_by_one),
+    _registered(codes.COLLECTIVE_ORDER_MISMATCH, collective_order_mismatch),
+    _registered(codes.SHAPE_MISMATCH, shape_mismatch),
+    _registered(codes.DTYPE_MISMATCH, dtype_mismatch),
+    _registered(codes.SIGNAL_ON_SOME_RANKS, signal_on_some_ranks),
+    _registered(codes.NO_SYNC_MISMATCH, no_sync_mismatch),
+    _registered(codes.P2P_DEADLOCK, p2p_deadlock),
+    _registered(codes.GROUP_CREATION_MISMATCH, group_creation_mismatch),
+    _registered(codes.GROUP_ORDER_CYCLE, group_order_cycle),
+    _registered(codes.JOIN_MISUSE, join_misuse),
+    _registered(codes.SLOW_HOST_WORK, slow_host_work),
+    _registered(codes.SLOW_CHECKPOINT, slow_checkpoint),
+    _registered(codes.NETWORK_WAIT, network_wait),
+    _registered(codes.DATA_WORKER_STUCK, data_worker_stuck),
+    _registered(codes.FORK_LOCK_IN_WORKER, fork_lock_in_worker),
+    _registered(codes.DATA_WORKER_KILLED, data_worker_killed),
+    _registered(codes.DATA_LOADER_SHUTDOWN, data_loader_shutdown),
+    _registered(codes.LOCK_WAIT, lock_wait),
+    _registered(codes.OUTPUT_PIPE_FULL, output_pipe_full),
+    _registered(codes.COMPILE_SKEW, compile_skew),
+    _registered(codes.INTERACTIVE_PROMPT, interactive_prompt),
+    _registered(codes.GIL_HELD, gil_held),
+    _registered(codes.UNINTERRUPTIBLE_IO, uninterruptible_io),
+    _registered(codes.STOPPED_PROCESS, stopped_process),
+    _registered(codes.RANK_DIED, rank_died),
+    _registered(codes.RANK_FINISHED_EARLY, rank_finished_early),
+    _registered(codes.EXCEPTION_MASKED, exception_masked),
+    _registered(codes.TEARDOWN_HANG, teardown_hang),
+    _registered(codes.RANK_MISSING_AT_INIT, rank_missing_at_init),
+    _registered(codes.RENDEZVOUS_UNREACHABLE, rendezvous_unreachable),
+    _registered(codes.WRONG_DEVICE, wrong_device),
+    _registered(codes.MODEL_DIFFERS_AT_DDP, model_differs_at_ddp),
+    _registered(codes.TRANSPORT_STALL, transport_stall),
+    _registered(codes.UNDECIDED, undecided),
 )
 #: What is left to say when no other rule is at least `likely`.
 FALLBACK = RULES[-1]

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ddpdoctor.diagnose import operations, transport
+from ddpdoctor.diagnose import codes, operations, transport
+from ddpdoctor.diagnose.codes import Rule
 from ddpdoctor.diagnose.desync import shifts
 from ddpdoctor.diagnose.desync.circles import circle, circle_of_unnamed, may_lack_others
 from ddpdoctor.diagnose.desync.meetings import Field, Meeting
 from ddpdoctor.diagnose.desync.mismatches import mismatch
 from ddpdoctor.diagnose.desync.shifts import Shift
 from ddpdoctor.diagnose.desync.words import a_few, issued, label, locations, places, ranks, verb
-from ddpdoctor.diagnose.rule import Rule
-from ddpdoctor.diagnose.rules import (
-    barrier_off_by_one,
-    transport_stall,
-    undecided,
-)
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -93,7 +88,7 @@ def _of_sink(field: Field, sink: Sequence[Meeting]) -> Iterator[Diagnosis]:
 
 def _moved(field: Field, shift: Shift) -> Diagnosis:
     step = shift.steps[0]
-    rule: Rule = barrier_off_by_one.RULE if operations.family(step.op) == "barrier" else undecided.RULE
+    rule: Rule = codes.BARRIER_OFF_BY_ONE if operations.family(step.op) == "barrier" else codes.UNDECIDED
     doing = verb(shift.ranks, "left out", "left out") if shift.skipped else "added"
     who, others = ranks(shift.ranks), ranks(shift.others)
     count = len(shift.steps)
@@ -103,7 +98,7 @@ def _moved(field: Field, shift: Shift) -> Diagnosis:
     return Diagnosis(
         rule.code,
         rule.name,
-        Confidence.LIKELY if rule is barrier_off_by_one.RULE else Confidence.POSSIBLE,
+        Confidence.LIKELY if rule is codes.BARRIER_OFF_BY_ONE else Confidence.POSSIBLE,
         sure,
         shift.ranks,
         field.waiting - shift.ranks,
@@ -139,8 +134,8 @@ def _missing(field: Field, meeting: Meeting, missing: RankSet, *, alone: bool) -
         else f"only {ranks(meeting.waiting)} came to {where}; {missed} did not"
     )
     return Diagnosis(
-        undecided.RULE.code,
-        undecided.RULE.name,
+        codes.UNDECIDED.code,
+        codes.UNDECIDED.name,
         Confidence.POSSIBLE,
         Confidence.LIKELY if few and alone else Confidence.POSSIBLE,
         culprits,
@@ -190,8 +185,8 @@ def _lag(field: Field, meeting: Meeting) -> Diagnosis:
     who, others = ranks(meeting.waiting), ranks(meeting.passed)
     where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
     return Diagnosis(
-        undecided.RULE.code,
-        undecided.RULE.name,
+        codes.UNDECIDED.code,
+        codes.UNDECIDED.name,
         Confidence.POSSIBLE,
         Confidence.LIKELY if few else Confidence.POSSIBLE,
         culprits,
@@ -211,8 +206,8 @@ def _no_dump(field: Field, meeting: Meeting) -> Diagnosis:
     missing = meeting.unknown
     where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
     return Diagnosis(
-        undecided.RULE.code,
-        undecided.RULE.name,
+        codes.UNDECIDED.code,
+        codes.UNDECIDED.name,
         Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         missing,
@@ -233,8 +228,8 @@ def _stall(field: Field, meeting: Meeting) -> Diagnosis:
     whole = meeting.group.name not in field.crowd.inferred
     advice = transport.advise(frozenset({meeting.step.backend}), nodes=None, seq=seq).numbered()
     return Diagnosis(
-        transport_stall.RULE.code,
-        transport_stall.RULE.name,
+        codes.TRANSPORT_STALL.code,
+        codes.TRANSPORT_STALL.name,
         Confidence.LIKELY if gave_up and whole else Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         RankSet(),

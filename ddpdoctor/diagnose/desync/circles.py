@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from ddpdoctor.diagnose import codes
 from ddpdoctor.diagnose.desync.meetings import DEFAULT, Field, Meeting
 from ddpdoctor.diagnose.desync.shifts import mark
 from ddpdoctor.diagnose.desync.words import a_few, issued, label, locations, ranks, verb
-from ddpdoctor.diagnose.rules import group_order_cycle, p2p_deadlock, undecided
 from ddpdoctor.model.crowd import Ring, Step
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -74,7 +74,7 @@ def _named(field: Field, meeting: Meeting) -> str:
 
 
 def _pairs(field: Field, found: Sequence[Meeting]) -> Diagnosis:
-    rule = p2p_deadlock.RULE
+    rule = codes.P2P_DEADLOCK
     members = RankSet.of(rank for meeting in found for rank in meeting.waiting)
     kinds = {meeting.step.op for meeting in found}
     kind = {frozenset({"recv"}): "receive", frozenset({"send"}): "send"}.get(frozenset(kinds), "send and receive")
@@ -95,7 +95,7 @@ def _pairs(field: Field, found: Sequence[Meeting]) -> Diagnosis:
 
 
 def _groups(field: Field, found: Sequence[Meeting]) -> Diagnosis:
-    rule = group_order_cycle.RULE
+    rule = codes.GROUP_ORDER_CYCLE
     odd = _odd(field, found)
     links = _links(field, found)
     members = RankSet.of(rank for meeting in found for rank in meeting.waiting)
@@ -133,7 +133,7 @@ def circle_of_unnamed(field: Field, found: Sequence[Meeting]) -> Diagnosis:
 
     In two groups of all ranks that is the circle through both; the transport has failed in neither.
     """
-    rule = group_order_cycle.RULE if len(found) > 1 else undecided.RULE
+    rule = codes.GROUP_ORDER_CYCLE if len(found) > 1 else codes.UNDECIDED
     inside = RankSet.of(rank for meeting in found for rank in meeting.waiting)
     places = [f"{ranks(m.waiting)} {verb(m.waiting, 'is', 'are')} in {_named(field, m)}" for m in found]
     rest = field.waiting - inside

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ddpdoctor.diagnose import codes
 from ddpdoctor.diagnose.desync.causes import causes
 from ddpdoctor.diagnose.desync.meetings import DEFAULT, Field, Meeting, survey
 from ddpdoctor.diagnose.desync.words import ranks
-from ddpdoctor.diagnose.rules import undecided
 from ddpdoctor.merge.crowd import fold
 from ddpdoctor.model.crowd import Crowd, Step
 from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
@@ -47,7 +47,7 @@ def beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
         return ()
     seen = {rank.rank for rank in evidence.ranks if rank.stacks or rank.raised or rank.exit or rank.rank not in held}
     found = causes(survey(fold(held, evidence.world_size, told=evidence.size_told)))
-    return tuple(d for d in found if d.code != undecided.RULE.code or not any(rank in seen for rank in d.culprits))
+    return tuple(d for d in found if d.code != codes.UNDECIDED.code or not any(rank in seen for rank in d.culprits))
 
 
 def _notes(field: Field) -> Iterator[str]:

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ddpdoctor.diagnose import operations
+from ddpdoctor.diagnose import codes, operations
 from ddpdoctor.diagnose.desync.meetings import Field, Meeting
 from ddpdoctor.diagnose.desync.words import a_few, full, label, locations, numel, ranks, verb
-from ddpdoctor.diagnose.rules import (
-    collective_order_mismatch,
-    dtype_mismatch,
-    shape_mismatch,
-)
 from ddpdoctor.model.crowd import Step
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -33,11 +28,11 @@ def mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Step
     families = {operations.family(step.op) for _, step in sides}
     numels = {numel(step) for _, step in sides}
     rule = (
-        collective_order_mismatch.RULE
+        codes.COLLECTIVE_ORDER_MISMATCH
         if len(families) > 1
-        else shape_mismatch.RULE
+        else codes.SHAPE_MISMATCH
         if len(numels) > 1
-        else dtype_mismatch.RULE
+        else codes.DTYPE_MISMATCH
     )
     told = [f"{ranks(members)} {verb(members, 'issues', 'issue')} {full(step)}" for members, step in sides[::-1]]
     where = f"number {meeting.step.seq} of {label(field, meeting)}"

@@ -29,26 +29,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import mispaired, whereabouts, wording
+from ddpdoctor.diagnose.codes import BARRIER_OFF_BY_ONE
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.diagnose.special import Special, told_by
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD212",
-    name="barrier-off-by-one",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD203", "DD206"),
-    lint=("DD114",),
-    fixture="barrier-off-by-one",
-    specificity=58,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -65,8 +54,8 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     came, passed = wording.ranks(story.actors), wording.ranks(story.others)
     culprits = RankSet() if story.tie else story.culprits
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        BARRIER_OFF_BY_ONE.code,
+        BARRIER_OFF_BY_ONE.name,
         confidence,
         Confidence.POSSIBLE if story.tie else confidence,
         culprits,

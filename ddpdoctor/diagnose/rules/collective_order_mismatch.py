@@ -26,24 +26,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.codes import COLLECTIVE_ORDER_MISMATCH
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.diagnose.special import special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
-
-RULE = Rule(
-    code="DD213",
-    name="collective-order-mismatch",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD203", "DD211"),
-    lint=("DD115",),
-    fixture="collective-order-mismatch",
-    specificity=40,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -68,8 +57,8 @@ def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
     number = f" as operation {seqs[0]}" if len(seqs) == 1 else ""
     first, second = (story.actors, story.others) if story.minority else (story.others, story.actors)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        COLLECTIVE_ORDER_MISMATCH.code,
+        COLLECTIVE_ORDER_MISMATCH.name,
         Confidence.LIKELY,
         Confidence.POSSIBLE if story.tie else Confidence.LIKELY,
         culprits,

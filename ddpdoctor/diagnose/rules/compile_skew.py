@@ -30,21 +30,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import COMPILE_SKEW
 from ddpdoctor.diagnose.compiling import Compiling, compiling
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
-
-RULE = Rule(
-    code="DD240",
-    name="compile-skew",
-    requires=frozenset({Source.PROCESSES}),
-    excludes=("DD231", "DD232", "DD238"),
-    fixture="compile-skew",
-    specificity=45,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -59,8 +49,8 @@ def _diagnosis(facts: Facts, found: Mapping[Rank, Compiling]) -> Diagnosis:
     who, site = wording.ranks(compilers), facts.standing(compilers.members[0]).site
     where = f" at {wording.place(site)}" if site else ""
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        COMPILE_SKEW.code,
+        COMPILE_SKEW.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         compilers,

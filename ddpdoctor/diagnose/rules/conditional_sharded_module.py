@@ -30,25 +30,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, special, whereabouts, wording
+from ddpdoctor.diagnose.codes import CONDITIONAL_SHARDED_MODULE
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.diagnose.special import Special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD210",
-    name="conditional-sharded-module",
-    requires=frozenset({Source.PAGES, Source.STACKS, Source.CODE}),
-    excludes=("DD203", "DD205", "DD206", "DD209"),
-    fixture="conditional-sharded-module",
-    specificity=60,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -67,8 +57,8 @@ def _diagnosis(
     what = "the sharded module that is called" if special.implicit(facts, call) else f"the {call.op}"
     ours, theirs = wording.ranks(ran), wording.ranks(left_out)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        CONDITIONAL_SHARDED_MODULE.code,
+        CONDITIONAL_SHARDED_MODULE.name,
         confidence,
         Confidence.POSSIBLE if story.tie else story.blame(confidence),
         culprits,

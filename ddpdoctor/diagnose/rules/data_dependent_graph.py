@@ -28,24 +28,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import DATA_DEPENDENT_GRAPH
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.waits import Wait
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import Counters, EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD209",
-    name="data-dependent-graph",
-    requires=frozenset({Source.PAGES, Source.RECORDER}),
-    excludes=("DD201", "DD206", "DD207", "DD208", "DD217"),
-    fixture="data-dependent-graph",
-    specificity=60,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -90,8 +80,8 @@ def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
     site = _last_backward(facts, culprits.members[0])
     who, others = wording.ranks(culprits), wording.ranks(inside)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        DATA_DEPENDENT_GRAPH.code,
+        DATA_DEPENDENT_GRAPH.name,
         confidence,
         confidence if len(culprits) < len(inside) else Confidence.LIKELY,
         culprits,

@@ -29,21 +29,13 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import frames, wording
 from ddpdoctor.diagnose.children import stuck_workers
+from ddpdoctor.diagnose.codes import DATA_LOADER_SHUTDOWN
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import RankEvidence, Source
+from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Rank, RankSet
 
-RULE = Rule(
-    code="DD237",
-    name="data-loader-shutdown",
-    requires=frozenset({Source.STACKS}),
-    excludes=("DD234", "DD254"),
-    fixture="data-loader-shutdown",
-    specificity=80,
-)
 _LOADER = "/torch/utils/data/"
 _ENDING = frozenset({"_shutdown_workers", "_shutdown_worker", "_clean_up_worker"})
 
@@ -76,8 +68,8 @@ def _diagnosis(facts: Facts, ending: RankSet) -> Diagnosis:
     waiting = facts.waiting - ending
     where = f"; worker {stuck[0].pid} stands at {stuck[0].site_text()}" if stuck else ""
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        DATA_LOADER_SHUTDOWN.code,
+        DATA_LOADER_SHUTDOWN.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         ending,

@@ -27,22 +27,13 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import failure as failures
 from ddpdoctor.diagnose import frames
+from ddpdoctor.diagnose.codes import DATA_WORKER_KILLED
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import Failure
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD236",
-    name="data-worker-killed",
-    requires=frozenset(),
-    excludes=("DD234", "DD251"),
-    fixture="data-worker-killed",
-    specificity=95,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -64,8 +55,8 @@ def _raised(facts: Facts, first: Failure, *, alone: bool) -> Diagnosis:
     confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
     said = raised.message.strip().splitlines()[0] if raised and raised.message.strip() else ""
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        DATA_WORKER_KILLED.code,
+        DATA_WORKER_KILLED.name,
         confidence,
         confidence,
         culprit,
@@ -106,8 +97,8 @@ def _waits(facts: Facts, rank: Rank, dead: tuple[int, ...]) -> Diagnosis:
     culprit = RankSet.of([rank])
     pids = ", ".join(map(str, dead))
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        DATA_WORKER_KILLED.code,
+        DATA_WORKER_KILLED.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         culprit,

@@ -29,20 +29,10 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.asleep import waits_on
 from ddpdoctor.diagnose.children import StuckWorker, stuck_workers
+from ddpdoctor.diagnose.codes import DATA_WORKER_STUCK
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
-
-RULE = Rule(
-    code="DD234",
-    name="data-worker-stuck",
-    requires=frozenset({Source.STACKS}),
-    excludes=("DD231", "DD235", "DD237"),
-    fixture="data-worker-stuck",
-    specificity=60,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -57,8 +47,8 @@ def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWo
     waiting = facts.waiting - culprit
     pids = ", ".join(str(worker.pid) for worker in workers)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        DATA_WORKER_STUCK.code,
+        DATA_WORKER_STUCK.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         culprit,

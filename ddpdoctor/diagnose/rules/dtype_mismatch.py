@@ -27,21 +27,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import DTYPE_MISMATCH
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.unequal import Unequal, called_from, last_call
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
-
-RULE = Rule(
-    code="DD215",
-    name="dtype-mismatch",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD213", "DD214", "DD251"),
-    fixture="dtype-mismatch",
-    specificity=95,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -55,8 +45,8 @@ def _diagnosis(facts: Facts, found: Unequal) -> Diagnosis:
     types = ", ".join(f"rank {rank}: {dtype}" for rank, (_, dtype) in sorted(found.given.items()))
     site = called_from(facts, found)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        DTYPE_MISMATCH.code,
+        DTYPE_MISMATCH.name,
         found.cap,
         found.cap if found.odd else Confidence.POSSIBLE,
         found.odd,

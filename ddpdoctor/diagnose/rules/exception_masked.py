@@ -31,25 +31,14 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import catching, holders, shapes, wording
 from ddpdoctor.diagnose import failure as failures
+from ddpdoctor.diagnose.codes import EXCEPTION_MASKED
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import Failure
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD253",
-    name="exception-masked",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD208", "DD251"),
-    fixture="exception-masked",
-    specificity=80,
-    lint=("DD116",),
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -87,8 +76,8 @@ def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
     message = failures.said(raised) if raised else ""
     where = f" at {wording.place(site)}" if site else ""
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        EXCEPTION_MASKED.code,
+        EXCEPTION_MASKED.name,
         confidence,
         confidence,
         culprit,

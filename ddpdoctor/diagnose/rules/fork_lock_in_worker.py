@@ -30,20 +30,10 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import holders, locks, polling, wording
 from ddpdoctor.diagnose.children import StuckWorker, stuck_workers
+from ddpdoctor.diagnose.codes import FORK_LOCK_IN_WORKER
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
-
-RULE = Rule(
-    code="DD235",
-    name="fork-lock-in-worker",
-    requires=frozenset({Source.STACKS, Source.PROCESSES}),
-    excludes=("DD231", "DD234"),
-    fixture="fork-lock-in-worker",
-    specificity=60,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -58,8 +48,8 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Di
     waiting = facts.waiting - culprit
     first = workers[0]
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        FORK_LOCK_IN_WORKER.code,
+        FORK_LOCK_IN_WORKER.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         culprit,

@@ -24,22 +24,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose.codes import GIL_HELD
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD242",
-    name="gil-held",
-    requires=frozenset({Source.PAGES, Source.PROCESSES}),
-    excludes=("DD231", "DD244"),
-    fixture="gil-held",
-    specificity=65,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -56,8 +46,8 @@ def _diagnosis(facts: Facts, rank: Rank) -> Diagnosis:
     silent = facts.evidence.timing.collected - page.heartbeat if page else 0.0
     waiting = facts.waiting - culprit
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        GIL_HELD.code,
+        GIL_HELD.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         culprit,

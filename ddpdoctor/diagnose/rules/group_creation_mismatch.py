@@ -27,25 +27,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, source, whereabouts, wording
+from ddpdoctor.diagnose.codes import GROUP_CREATION_MISMATCH
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.diagnose.special import CREATING, Special, told_by
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD219",
-    name="group-creation-mismatch",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD203", "DD252"),
-    lint=("DD117",),
-    fixture="group-creation-mismatch",
-    specificity=60,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -67,8 +56,8 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
     first = min(asked, key=lambda pair: (pair[0].file, pair[0].line), default=None)
     shown = (facts.location(facts.waiting, first[0]),) if first else ()
     yield Diagnosis(
-        RULE.code,
-        RULE.name,
+        GROUP_CREATION_MISMATCH.code,
+        GROUP_CREATION_MISMATCH.name,
         Confidence.LIKELY,
         Confidence.POSSIBLE,
         RankSet(),
@@ -93,8 +82,8 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     culprits = RankSet() if story.tie else story.culprits
     made, missed = wording.ranks(story.actors), wording.ranks(story.others)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        GROUP_CREATION_MISMATCH.code,
+        GROUP_CREATION_MISMATCH.name,
         confidence,
         Confidence.POSSIBLE if story.tie else confidence,
         culprits,

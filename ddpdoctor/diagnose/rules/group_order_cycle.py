@@ -28,26 +28,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ddpdoctor.diagnose import devicewaits, shapes, wording
+from ddpdoctor.diagnose.codes import GROUP_ORDER_CYCLE
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import History, Step
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape
 from ddpdoctor.diagnose.standing import wait_label
 from ddpdoctor.diagnose.waits import Wait
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD220",
-    name="group-order-cycle",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD203", "DD213"),
-    fixture="group-order-cycle",
-    specificity=55,
-)
 
 #: Ranks in a cycle and paths followed at once; a cycle of more ranks stays without a name.
 LONGEST_CYCLE = 8
@@ -103,8 +93,8 @@ def _long_cycle(facts: Facts, cycle: tuple[Wait, ...]) -> Diagnosis:
         for wait, following in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
     ]
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        GROUP_ORDER_CYCLE.code,
+        GROUP_ORDER_CYCLE.name,
         Confidence.LIKELY,
         Confidence.POSSIBLE,
         RankSet(),
@@ -147,8 +137,8 @@ def _threads(facts: Facts, order: Mapping[Rank, tuple[Wait, ...]]) -> Diagnosis:
     label = shared.label(facts.evidence.world_size) if shared else "one group"
     sites = dict.fromkeys(wait.site for side in (odd, rest) for wait in order[side.members[0]] if wait.site)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        GROUP_ORDER_CYCLE.code,
+        GROUP_ORDER_CYCLE.name,
         Confidence.LIKELY,
         Confidence.POSSIBLE,
         odd if len(odd) < len(rest) else RankSet(),
@@ -181,8 +171,8 @@ def _diagnosis(facts: Facts, mine: Wait, theirs: Wait) -> Diagnosis:
     names = [wait.group.label(world) if wait.group else "a group" for wait in (first, second)]
     both = _used_before(facts, mine, theirs)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        GROUP_ORDER_CYCLE.code,
+        GROUP_ORDER_CYCLE.name,
         Confidence.CERTAIN if both and first.rank in facts.graph.stuck else Confidence.LIKELY,
         confidence,
         culprits,

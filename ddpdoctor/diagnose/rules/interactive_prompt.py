@@ -28,21 +28,12 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose.codes import INTERACTIVE_PROMPT
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
 
-RULE = Rule(
-    code="DD241",
-    name="interactive-prompt",
-    requires=frozenset({Source.STACKS}),
-    excludes=("DD233", "DD244"),
-    fixture="interactive-prompt",
-    specificity=65,
-)
 #: function names of modules that read a person's commands
 _PROMPTS = {
     "pdb.py": frozenset({"interaction", "_cmdloop", "cmdloop"}),
@@ -83,8 +74,8 @@ def _diagnosis(facts: Facts, asked: RankSet, what: str) -> Diagnosis:
     waiting = facts.waiting - asked
     place = wording.place(facts.standing(asked.members[0]).site)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        INTERACTIVE_PROMPT.code,
+        INTERACTIVE_PROMPT.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         asked,

@@ -29,21 +29,12 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import frames, source, wording
+from ddpdoctor.diagnose.codes import JOIN_MISUSE
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
-RULE = Rule(
-    code="DD221",
-    name="join-misuse",
-    requires=frozenset({Source.STACKS}),
-    excludes=("DD201",),
-    fixture="join-misuse",
-    specificity=60,
-)
 _JOIN = "/distributed/algorithms/join.py"
 
 
@@ -77,8 +68,8 @@ def _diagnosis(facts: Facts, joined: RankSet, outside: RankSet) -> Diagnosis:
     confidence = Confidence.LIKELY if covered and apart else Confidence.POSSIBLE
     ours, theirs = wording.ranks(outside), wording.ranks(joined)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        JOIN_MISUSE.code,
+        JOIN_MISUSE.name,
         confidence,
         confidence,
         outside,

@@ -33,24 +33,13 @@ import re
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import lostbatch, shapes, wording
+from ddpdoctor.diagnose.codes import LOCAL_STOP_DECISION
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.partingways import Choice, Kind
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.diagnose.special import special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
-
-RULE = Rule(
-    code="DD206",
-    name="local-stop-decision",
-    requires=frozenset({Source.PAGES, Source.CODE}),
-    excludes=("DD201", "DD203", "DD207"),
-    lint=("DD112", "DD113", "DD114"),
-    fixture="local-stop-decision",
-    specificity=55,
-)
 
 #: what marks the end of data in loops that fetch for themselves
 _SENTINEL = re.compile(r"\bis (not )?None\b")
@@ -76,8 +65,8 @@ def _diagnosis(facts: Facts, story: Story, conditions: list[Choice], *, left: bo
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     what = "left the loop" if left else f"went to {story.act.op if story.act else 'a call'} alone"
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        LOCAL_STOP_DECISION.code,
+        LOCAL_STOP_DECISION.name,
         confidence,
         story.blame(confidence),
         story.culprits,

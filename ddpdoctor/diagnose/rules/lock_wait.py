@@ -30,21 +30,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import holders, wording
 from ddpdoctor.diagnose.asleep import waits_on
+from ddpdoctor.diagnose.codes import LOCK_WAIT
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.locks import LockKind, LockWait, lock_wait, owner_sentence
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
-
-RULE = Rule(
-    code="DD238",
-    name="lock-wait",
-    requires=frozenset({Source.STACKS}),
-    excludes=("DD231", "DD233", "DD235"),
-    fixture="lock-wait",
-    specificity=62,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -67,8 +57,8 @@ def _diagnosis(facts: Facts, waits: list[LockWait], held: RankSet) -> Diagnosis:
     culprits = ranks if waiting else owners
     rest = wording.held_up(facts, waiting, wording.verb(ranks, "it", "them"))
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        LOCK_WAIT.code,
+        LOCK_WAIT.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         culprits,

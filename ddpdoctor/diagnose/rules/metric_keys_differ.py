@@ -28,26 +28,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import special, wording
+from ddpdoctor.diagnose.codes import METRIC_KEYS_DIFFER
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.partingways import Choice
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.diagnose.special import Special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
-
-RULE = Rule(
-    code="DD211",
-    name="metric-keys-differ",
-    requires=frozenset({Source.PAGES, Source.CODE}),
-    excludes=("DD201", "DD206", "DD213"),
-    lint=("DD113",),
-    fixture="metric-keys-differ",
-    specificity=58,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -65,8 +54,8 @@ def _returned_early(facts: Facts, story: Story, condition: Choice, call: Step) -
     ours, theirs = wording.ranks(story.others), wording.ranks(story.actors)
     culprits = RankSet() if story.tie else story.culprits
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        METRIC_KEYS_DIFFER.code,
+        METRIC_KEYS_DIFFER.name,
         confidence,
         Confidence.POSSIBLE if story.tie else confidence,
         culprits,
@@ -89,8 +78,8 @@ def _diagnosis(facts: Facts, story: Story, loop: Choice, call: Step, more: RankS
     confidence = weaker(Confidence.LIKELY, story.cap)
     ours, theirs = wording.ranks(fewer), wording.ranks(more)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        METRIC_KEYS_DIFFER.code,
+        METRIC_KEYS_DIFFER.name,
         confidence,
         Confidence.POSSIBLE if story.tie else confidence,
         culprits,

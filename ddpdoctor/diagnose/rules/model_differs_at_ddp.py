@@ -27,20 +27,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import failure as failures
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import MODEL_DIFFERS_AT_DDP
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import Failure
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
-
-RULE = Rule(
-    code="DD264",
-    name="model-differs-at-ddp",
-    requires=frozenset(),
-    excludes=("DD251",),
-    fixture="model-differs-at-ddp",
-    specificity=95,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -58,8 +49,8 @@ def _diagnosis(facts: Facts, own: list[Failure]) -> Diagnosis:
     site = failures.failure_site(facts.rank(first.rank), first)
     confidence = Confidence.CERTAIN if "inconsistent 0 params" not in said else Confidence.LIKELY
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        MODEL_DIFFERS_AT_DDP.code,
+        MODEL_DIFFERS_AT_DDP.name,
         confidence,
         sure,
         culprits,

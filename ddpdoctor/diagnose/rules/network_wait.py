@@ -30,21 +30,10 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import holders, wording
 from ddpdoctor.diagnose.asleep import Sleep, sleep_of, waits_on
+from ddpdoctor.diagnose.codes import NETWORK_WAIT
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
-
-RULE = Rule(
-    code="DD233",
-    name="network-wait",
-    requires=frozenset({Source.STACKS}),
-    excludes=("DD231", "DD234", "DD238", "DD271"),
-    fixture="network-wait",
-    specificity=60,
-    lint=("DD151",),
-)
 
 #: a server that waits for somebody to call it is in none of these
 _CALLS = ("recvfrom", "recvmsg", "read", "readv", "connect", "sendto", "sendmsg")
@@ -78,8 +67,8 @@ def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
     peer = f" from {sleep.target.target.removeprefix('tcp ')}" if sleep.target and _on_socket(sleep) else ""
     server = f" The server is {holders.listed(facts, sleep.holders)}." if sleep.holders else ""
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        NETWORK_WAIT.code,
+        NETWORK_WAIT.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         culprit,

@@ -27,23 +27,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, source, wording
+from ddpdoctor.diagnose.codes import NO_SYNC_MISMATCH
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD217",
-    name="no-sync-mismatch",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD201", "DD206", "DD207", "DD209"),
-    fixture="no-sync-mismatch",
-    specificity=60,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -61,8 +51,8 @@ def _diagnosis(facts: Facts, story: Story, forward: Site) -> Diagnosis:
     site = Site(forward.file, block.first, forward.function) if block else forward
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        NO_SYNC_MISMATCH.code,
+        NO_SYNC_MISMATCH.name,
         confidence,
         story.blame(confidence),
         story.culprits,

@@ -28,23 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import conditions, shapes, whereabouts, wording
+from ddpdoctor.diagnose.codes import ONE_RANK_FORWARD_THROUGH_DDP
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD205",
-    name="one-rank-forward-through-ddp",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD203", "DD206"),
-    fixture="one-rank-forward-through-ddp",
-    specificity=60,
-    lint=("DD164",),
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -67,8 +56,8 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     ]
     evidence.extend(shapes.parted_by(facts, story))
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        ONE_RANK_FORWARD_THROUGH_DDP.code,
+        ONE_RANK_FORWARD_THROUGH_DDP.name,
         confidence,
         confidence,
         story.culprits,

@@ -28,21 +28,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import holders, wording
 from ddpdoctor.diagnose.asleep import Sleep, sleep_of
+from ddpdoctor.diagnose.codes import OUTPUT_PIPE_FULL
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.processes import Child
 from ddpdoctor.model.ranks import Rank, RankSet
-
-RULE = Rule(
-    code="DD239",
-    name="output-pipe-full",
-    requires=frozenset({Source.STACKS, Source.PROCESSES}),
-    excludes=("DD231", "DD233", "DD242"),
-    fixture="output-pipe-full",
-    specificity=62,
-)
 
 #: kernel functions that a write to a full pipe sleeps in
 _IN_WRITE = ("pipe_write", "anon_pipe_write")
@@ -79,8 +69,8 @@ def _of_child(facts: Facts, rank: Rank, sleep: Sleep, child: Child) -> Diagnosis
     culprit = RankSet.of([rank])
     waiting = facts.waiting - culprit
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        OUTPUT_PIPE_FULL.code,
+        OUTPUT_PIPE_FULL.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         culprit,
@@ -110,8 +100,8 @@ def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
     number = sleep.target.number if sleep.target else None
     what = _NAMES.get(number or 0, f"descriptor {number}" if number is not None else "a pipe")
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        OUTPUT_PIPE_FULL.code,
+        OUTPUT_PIPE_FULL.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         culprit,

@@ -30,23 +30,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import P2P_DEADLOCK
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import wait_label
 from ddpdoctor.diagnose.waits import Wait
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
-
-RULE = Rule(
-    code="DD218",
-    name="p2p-deadlock",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD220",),
-    fixture="p2p-deadlock",
-    specificity=60,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -102,8 +92,8 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
     culprits = RankSet.of([found.peer]) if _others_sent_more(facts, wait, found) else RankSet()
     what, answer = ("receives", "sent") if wait.kind is Kind.RECV else ("sends", "received")
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        P2P_DEADLOCK.code,
+        P2P_DEADLOCK.name,
         Confidence.LIKELY,
         Confidence.LIKELY if culprits else Confidence.POSSIBLE,
         culprits,
@@ -167,8 +157,8 @@ def _diagnosis(facts: Facts, circle: tuple[Wait, ...]) -> Diagnosis:
         kind = "send"
     links = tuple(f"rank {wait.rank} waits in {wait_label(wait)} at {wording.place(wait.site)}" for wait in circle)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        P2P_DEADLOCK.code,
+        P2P_DEADLOCK.name,
         Confidence.CERTAIN if alike and proven else Confidence.LIKELY,
         Confidence.POSSIBLE,
         RankSet(),

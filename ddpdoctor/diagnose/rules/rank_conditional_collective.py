@@ -28,24 +28,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import mispaired, shapes, source, stood, whereabouts, wording
+from ddpdoctor.diagnose.codes import RANK_CONDITIONAL_COLLECTIVE
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.diagnose.special import special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD203",
-    name="rank-conditional-collective",
-    requires=frozenset({Source.CODE}),
-    excludes=("DD204", "DD206", "DD210", "DD212", "DD213", "DD219"),
-    lint=("DD111", "DD112", "DD114", "DD117"),
-    fixture="rank-conditional-collective",
-    specificity=50,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -64,8 +53,8 @@ def _by_standing(facts: Facts, extra: stood.Extra) -> Diagnosis:
     blamed = Confidence.POSSIBLE if len(extra.actors) == len(extra.others) else Confidence.LIKELY
     condition = (extra.where, extra.condition)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        RANK_CONDITIONAL_COLLECTIVE.code,
+        RANK_CONDITIONAL_COLLECTIVE.name,
         Confidence.LIKELY,
         blamed,
         extra.culprits,
@@ -95,8 +84,8 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     op = story.act.op if story.act else "a collective"
     actors = wording.ranks(story.actors)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        RANK_CONDITIONAL_COLLECTIVE.code,
+        RANK_CONDITIONAL_COLLECTIVE.name,
         confidence,
         confidence if not story.tie or never else Confidence.LIKELY,
         story.culprits,

@@ -28,23 +28,12 @@ from collections.abc import Iterator, Sequence
 
 from ddpdoctor.diagnose import failure as failures
 from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.codes import RANK_DIED
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.failure import Failure
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD251",
-    name="rank-died",
-    requires=frozenset({Source.EXITS}),
-    excludes=("DD252", "DD253"),
-    fixture="rank-died",
-    specificity=90,
-    lint=("DD124",),
-)
 
 #: torchrun's summary tells the time of a failure in whole seconds
 LOG_CLOCK_SECONDS = 1.0
@@ -85,8 +74,8 @@ def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> 
     blamed = Confidence.POSSIBLE if _together(facts, first) else confidence
     locations = (facts.location(culprit, site),) if site else ()
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        RANK_DIED.code,
+        RANK_DIED.name,
         confidence,
         blamed,
         culprit,

@@ -27,23 +27,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import RANK_FINISHED_EARLY
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
-
-RULE = Rule(
-    code="DD252",
-    name="rank-finished-early",
-    requires=frozenset({Source.EXITS}),
-    excludes=("DD201", "DD206", "DD251"),
-    lint=("DD112",),
-    fixture="rank-finished-early",
-    specificity=35,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -64,8 +53,8 @@ def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
     confidence = Confidence.CERTAIN if proven and not facts.divergences and not mid_loop else Confidence.LIKELY
     who = wording.ranks(culprits)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        RANK_FINISHED_EARLY.code,
+        RANK_FINISHED_EARLY.name,
         confidence,
         Confidence.LIKELY if len(culprits) >= len(left) else confidence,
         culprits,

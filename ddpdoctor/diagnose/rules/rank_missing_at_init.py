@@ -26,21 +26,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import RANK_MISSING_AT_INIT
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import RankSet
-
-RULE = Rule(
-    code="DD261",
-    name="rank-missing-at-init",
-    requires=frozenset(),
-    excludes=("DD231", "DD262"),
-    fixture="rank-missing-at-init",
-    specificity=45,
-    lint=("DD144",),
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -71,8 +61,8 @@ def _diagnosis(facts: Facts, inside: RankSet, missing: RankSet) -> Diagnosis:
         else f"{who} {wording.verb(missing, 'is', 'are')} at {wording.place(site)}"
     )
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        RANK_MISSING_AT_INIT.code,
+        RANK_MISSING_AT_INIT.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         missing,

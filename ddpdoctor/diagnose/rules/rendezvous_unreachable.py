@@ -28,21 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose.codes import RENDEZVOUS_UNREACHABLE
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import RankEvidence, Source
+from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import RankSet
 
-RULE = Rule(
-    code="DD262",
-    name="rendezvous-unreachable",
-    requires=frozenset({Source.STACKS}),
-    excludes=("DD252", "DD261", "DD271"),
-    fixture="rendezvous-unreachable",
-    specificity=60,
-    lint=("DD125", "DD144"),
-)
 #: functions of torch/distributed/rendezvous.py and of the launcher's rendezvous that make the store
 _MEETING = frozenset({"_create_c10d_store", "_tcp_rendezvous_handler", "_env_rendezvous_handler", "_create_tcp_store"})
 
@@ -75,8 +66,8 @@ def _diagnosis(facts: Facts, meeting: RankSet) -> Diagnosis:
     ]
     who = wording.ranks(meeting)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        RENDEZVOUS_UNREACHABLE.code,
+        RENDEZVOUS_UNREACHABLE.name,
         Confidence.LIKELY if whole else Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         RankSet(),

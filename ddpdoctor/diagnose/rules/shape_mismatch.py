@@ -28,21 +28,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import SHAPE_MISMATCH
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.unequal import Unequal, called_from, last_call
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
-
-RULE = Rule(
-    code="DD214",
-    name="shape-mismatch",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD201", "DD213", "DD215", "DD251"),
-    fixture="shape-mismatch",
-    specificity=95,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -57,8 +47,8 @@ def _diagnosis(facts: Facts, found: Unequal) -> Diagnosis:
     site = called_from(facts, found)
     everyone = RankSet.of(found.given)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        SHAPE_MISMATCH.code,
+        SHAPE_MISMATCH.name,
         found.cap,
         found.cap if found.odd else Confidence.POSSIBLE,
         found.odd,

@@ -28,24 +28,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, whereabouts, wording
+from ddpdoctor.diagnose.codes import SHARDED_STATE_ON_ONE_RANK
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.diagnose.special import Special, state_call, told_by
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD204",
-    name="sharded-state-on-one-rank",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD203", "DD206", "DD232"),
-    fixture="sharded-state-on-one-rank",
-    specificity=60,
-    lint=("DD175",),
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -63,8 +52,8 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        SHARDED_STATE_ON_ONE_RANK.code,
+        SHARDED_STATE_ON_ONE_RANK.name,
         confidence,
         story.blame(confidence),
         story.culprits,

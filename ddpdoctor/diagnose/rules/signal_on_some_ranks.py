@@ -30,23 +30,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.codes import SIGNAL_ON_SOME_RANKS
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Story
 from ddpdoctor.diagnose.special import Special, signal_choice, told_by
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
-
-RULE = Rule(
-    code="DD216",
-    name="signal-on-some-ranks",
-    requires=frozenset({Source.PAGES, Source.STACKS, Source.CODE}),
-    excludes=("DD201", "DD206"),
-    lint=("DD113",),
-    fixture="signal-on-some-ranks",
-    specificity=60,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -63,8 +52,8 @@ def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
     culprits = story.culprits
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        SIGNAL_ON_SOME_RANKS.code,
+        SIGNAL_ON_SOME_RANKS.name,
         confidence,
         Confidence.POSSIBLE if story.tie else story.blame(confidence),
         culprits,

@@ -30,26 +30,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.codes import SKIPPED_BATCH
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.partingways import Kind
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank
-
-RULE = Rule(
-    code="DD207",
-    name="skipped-batch",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD201", "DD206", "DD208", "DD209", "DD217"),
-    lint=("DD113", "DD114"),
-    fixture="skipped-batch",
-    specificity=60,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -69,8 +58,8 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step) -> Diagnosis:
     site = jump or (story.parting.before.site if story.parting.before else None) or skipped.site
     locations = (facts.location(story.culprits, site),) if site else ()
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        SKIPPED_BATCH.code,
+        SKIPPED_BATCH.name,
         confidence,
         story.blame(confidence),
         story.culprits,

@@ -28,23 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import SLOW_CHECKPOINT
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.saving import saving_at, written
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD232",
-    name="slow-checkpoint",
-    requires=frozenset({Source.STACKS, Source.PROCESSES}),
-    excludes=("DD231", "DD233"),
-    fixture="slow-checkpoint",
-    specificity=45,
-    lint=("DD151",),
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -58,8 +47,8 @@ def _diagnosis(facts: Facts, savers: RankSet, site: Site) -> Diagnosis:
     waiting = facts.waiting - savers
     place = facts.standing(savers.members[0]).site
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        SLOW_CHECKPOINT.code,
+        SLOW_CHECKPOINT.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         savers,

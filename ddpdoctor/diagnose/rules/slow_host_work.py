@@ -28,24 +28,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import SLOW_HOST_WORK
 from ddpdoctor.diagnose.compiling import compiling
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.saving import saving_at
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Rank, RankSet
-
-RULE = Rule(
-    code="DD231",
-    name="slow-host-work",
-    requires=frozenset({Source.PROCESSES}),
-    excludes=("DD232", "DD233", "DD238", "DD240", "DD242"),
-    fixture="slow-host-work",
-    specificity=30,
-    lint=("DD151",),
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -61,8 +50,8 @@ def _diagnosis(facts: Facts, workers: RankSet) -> Diagnosis:
     function = f" in {site.function}" if site else ""
     who = wording.ranks(workers)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        SLOW_HOST_WORK.code,
+        SLOW_HOST_WORK.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         workers,

@@ -25,19 +25,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import STOPPED_PROCESS
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
-
-RULE = Rule(
-    code="DD244",
-    name="stopped-process",
-    requires=frozenset({Source.PROCESSES}),
-    fixture="stopped-process",
-    specificity=70,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -54,8 +45,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         else ""
     )
     yield Diagnosis(
-        RULE.code,
-        RULE.name,
+        STOPPED_PROCESS.code,
+        STOPPED_PROCESS.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         stopped,

@@ -33,26 +33,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import catching, lostbatch, shapes, wording
+from ddpdoctor.diagnose.codes import SWALLOWED_EXCEPTION
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.diagnose.ways import Way
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD208",
-    name="swallowed-exception",
-    requires=frozenset({Source.PAGES, Source.CODE}),
-    excludes=("DD201", "DD206", "DD207"),
-    fixture="swallowed-exception",
-    specificity=60,
-    lint=("DD116",),
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -70,8 +59,8 @@ def _of_loader(facts: Facts, story: Story, loader: Site) -> Diagnosis:
     handler = catching.handler_of_next(facts.evidence.code, loader)
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        SWALLOWED_EXCEPTION.code,
+        SWALLOWED_EXCEPTION.name,
         confidence,
         story.blame(confidence),
         story.culprits,
@@ -95,8 +84,8 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnos
     caught = handlers[0].site if handlers else site
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        SWALLOWED_EXCEPTION.code,
+        SWALLOWED_EXCEPTION.name,
         confidence,
         story.blame(confidence),
         story.culprits,

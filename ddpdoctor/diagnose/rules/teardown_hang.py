@@ -29,22 +29,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import TEARDOWN_HANG
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.leaving import is_leaving, kept_by
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
-
-RULE = Rule(
-    code="DD254",
-    name="teardown-hang",
-    requires=frozenset({Source.STACKS}),
-    excludes=("DD252", "DD253"),
-    fixture="teardown-hang",
-    specificity=55,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -63,8 +53,8 @@ def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
     who = wording.ranks(leaving)
     by = f" for its thread {kept[0]!r} at {wording.place(site)}" if kept else f" at {wording.place(site)}"
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        TEARDOWN_HANG.code,
+        TEARDOWN_HANG.name,
         Confidence.LIKELY,
         Confidence.LIKELY,
         leaving,

@@ -30,22 +30,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import operations, transport, wording
+from ddpdoctor.diagnose.codes import TRANSPORT_STALL
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.waits import Wait
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import RankSet
-
-RULE = Rule(
-    code="DD271",
-    name="transport-stall",
-    requires=frozenset({Source.PAGES, Source.RECORDER}),
-    excludes=("DD213", "DD219", "DD251"),
-    fixture="transport-stall",
-    specificity=35,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -79,8 +69,8 @@ def _diagnosis(facts: Facts, waits: list[Wait]) -> Diagnosis:
     backends = transport.backends(facts)
     advice = transport.advise(backends, nodes=transport.several_nodes(facts), seq=first.seq)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        TRANSPORT_STALL.code,
+        TRANSPORT_STALL.name,
         Confidence.LIKELY if transport.gloo_only(backends) else Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         RankSet(),

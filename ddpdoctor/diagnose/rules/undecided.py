@@ -26,24 +26,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import absent, shapes, storekeys, wording
+from ddpdoctor.diagnose.codes import UNDECIDED
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.needs import details, keys, owed, what_for
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.partingways import Kind
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.diagnose.standing import Activity, wait_label
 from ddpdoctor.diagnose.waits import Wait
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
-
-RULE = Rule(
-    code="DD299",
-    name="undecided",
-    requires=frozenset(),
-    fixture="undecided",
-    specificity=0,
-)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -57,7 +49,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     if story is not None:
         yield _two_stories(facts, story)
     elif missing := absent.named(facts):
-        yield absent.diagnosis(RULE, facts, missing)
+        yield absent.diagnosis(UNDECIDED, facts, missing)
     elif blockers and not _unrelated(facts, blockers):
         yield _still(facts, blockers)
     elif facts.waiting:
@@ -81,8 +73,8 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
         return
     missing = f"; nothing is known of {wording.ranks(unseen)}" if unseen else ""
     yield Diagnosis(
-        RULE.code,
-        RULE.name,
+        UNDECIDED.code,
+        UNDECIDED.name,
         Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         unseen,
@@ -106,8 +98,8 @@ def _two_stories(facts: Facts, story: Story) -> Diagnosis:
     shown = skipped or (culprits and story.shape is Shape.LEFT_LOOP)
     places = [facts.location(culprits, story.place(choice)) for choice in story.choices] if shown else []
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        UNDECIDED.code,
+        UNDECIDED.name,
         Confidence.POSSIBLE,
         story.blame(weaker(Confidence.LIKELY, story.cap)) if skipped else Confidence.POSSIBLE,
         culprits,
@@ -182,8 +174,8 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
     one_look = unclear or not any(rank and rank.motion for rank in seen)
     moved = "One look does not tell whether it moves." if one_look else "It did not move between two samples."
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        UNDECIDED.code,
+        UNDECIDED.name,
         Confidence.POSSIBLE,
         Confidence.LIKELY if len(blockers) <= len(facts.waiting) and not unclear else Confidence.POSSIBLE,
         blockers,
@@ -211,8 +203,8 @@ def _by_waits(facts: Facts) -> Diagnosis:
     waits = [wait for wait in facts.graph.all_waits() if wait.targets]
     unseen = facts.evidence.unseen()
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        UNDECIDED.code,
+        UNDECIDED.name,
         Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         smallest if odd else RankSet(),
@@ -244,8 +236,8 @@ def _bykeys(facts: Facts) -> Diagnosis | None:
     keys = sorted({wait.key for wait in waits})
     shown = ", ".join(f"'{key}'" for key in keys[:3]) + (" and others" if len(keys) > 3 else "")
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        UNDECIDED.code,
+        UNDECIDED.name,
         Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         culprits,

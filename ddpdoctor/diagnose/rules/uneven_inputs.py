@@ -31,27 +31,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import lostbatch, shapes, wording
+from ddpdoctor.diagnose.codes import UNEVEN_INPUTS
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.partingways import Kind
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind, LoaderCount
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
-
-RULE = Rule(
-    code="DD201",
-    name="uneven-inputs",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD206", "DD207", "DD208", "DD209", "DD217"),
-    lint=("DD105", "DD113"),
-    fixture="uneven-inputs",
-    specificity=60,
-)
 
 _FIX = (
     "Give every rank the same number of batches: filter before the data are split and use "
@@ -84,8 +73,8 @@ def _fewer_rounds(facts: Facts, story: Story) -> Diagnosis:
     loop = story.choices[0].site
     confidence = weaker(Confidence.LIKELY, story.cap)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        UNEVEN_INPUTS.code,
+        UNEVEN_INPUTS.name,
         confidence,
         story.blame(confidence),
         story.culprits,
@@ -108,8 +97,8 @@ def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis | None:
         return None  # as many batches everywhere: something else parted them
     confidence = weaker(Confidence.CERTAIN if agree and story.unique else Confidence.LIKELY, story.cap)
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        UNEVEN_INPUTS.code,
+        UNEVEN_INPUTS.name,
         confidence,
         story.blame(confidence),
         story.culprits,

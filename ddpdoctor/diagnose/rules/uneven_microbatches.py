@@ -28,25 +28,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose.codes import UNEVEN_MICROBATCHES
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.histories import Step
 from ddpdoctor.diagnose.outcome import weaker
 from ddpdoctor.diagnose.partingways import Kind
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 
-RULE = Rule(
-    code="DD202",
-    name="uneven-microbatches",
-    requires=frozenset({Source.PAGES}),
-    excludes=("DD201", "DD206", "DD207"),
-    fixture="uneven-microbatches",
-    specificity=58,
-)
 _FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
 _ROUND = frozenset({EventKind.NEXT, EventKind.OPTIMIZER_STEP})
 
@@ -98,8 +89,8 @@ def _diagnosis(facts: Facts, story: Story, forward: Step, more: RankSet, less: R
     ours, theirs = wording.ranks(more), wording.ranks(less)
     first = (facts.location(culprits or more, forward.site),) if forward.site else ()
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        UNEVEN_MICROBATCHES.code,
+        UNEVEN_MICROBATCHES.name,
         confidence,
         Confidence.POSSIBLE if story.tie else confidence,
         culprits,

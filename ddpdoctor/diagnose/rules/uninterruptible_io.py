@@ -28,22 +28,13 @@ import re
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import UNINTERRUPTIBLE_IO
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.processes import ThreadState
 from ddpdoctor.model.ranks import Rank, RankSet
 
-RULE = Rule(
-    code="DD243",
-    name="uninterruptible-io",
-    requires=frozenset({Source.PROCESSES}),
-    excludes=("DD232", "DD238", "DD244"),
-    fixture="uninterruptible-io",
-    specificity=70,
-)
 #: kernel functions of network and user-space file systems
 _REMOTE = re.compile(r"^(nfs|rpc|fuse|ll_|cl_|ldlm|ptlrpc|osc_|ceph|cifs|smb|gpfs|cxi|beegfs|request_wait_answer)")
 
@@ -71,8 +62,8 @@ def _diagnosis(facts: Facts, rank: Rank, thread: ThreadState) -> Diagnosis:
     function = f" in the kernel's {thread.wchan}" if thread.wchan else ""
     what = "a network file system" if remote else "storage"
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        UNINTERRUPTIBLE_IO.code,
+        UNINTERRUPTIBLE_IO.name,
         confidence,
         confidence,
         culprit,

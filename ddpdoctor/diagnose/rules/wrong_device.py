@@ -28,22 +28,13 @@ import re
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import WRONG_DEVICE
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.rule import Rule
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import RankEvidence, Source
+from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 
-RULE = Rule(
-    code="DD263",
-    name="wrong-device",
-    requires=frozenset({Source.PAGES, Source.CODE}),
-    excludes=("DD261", "DD262", "DD271"),
-    fixture="wrong-device",
-    specificity=40,
-    lint=("DD141", "DD142", "DD147"),
-)
 #: what a program writes that chooses its device, itself or through a library
 _CHOOSES = re.compile(r"set_device|device_id\s*=|CUDA_VISIBLE_DEVICES|Accelerator\(|deepspeed|Trainer\(")
 _MANAGING = frozenset({"init_process_group", "new_group", "split_group"})
@@ -67,8 +58,8 @@ def _in_first_collective(rank: RankEvidence) -> bool:
 
 def _diagnosis(facts: Facts, ranks: RankSet) -> Diagnosis:
     return Diagnosis(
-        RULE.code,
-        RULE.name,
+        WRONG_DEVICE.code,
+        WRONG_DEVICE.name,
         Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         RankSet(),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.diagnose import registry, rules
+from ddpdoctor.diagnose import codes, registry, rules
 from ddpdoctor.diagnose.rule import RegisteredRule
 from ddpdoctor.lint import registry as lint_registry
 
@@ -22,6 +22,12 @@ def test_every_file_is_registered_once_and_in_order() -> None:
     codes = [registered.rule.code for registered in registry.RULES]
     assert codes == sorted(set(codes))
     assert registry.FALLBACK.rule.code == codes[-1] == "DD299"
+
+
+def test_every_diagnosis_has_one_place_in_the_order_of_showing() -> None:
+    assert len(codes.SHOWN_FIRST) == len(registry.RULES)
+    assert set(codes.SHOWN_FIRST) == {registered.rule for registered in registry.RULES}
+    assert codes.SHOWN_FIRST[-1] is registry.FALLBACK.rule
 
 
 @by_code

@@ -1,0 +1,246 @@
+"""Every diagnosis as data: its code, what it needs, its neighbours; and in which order equal ones are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ddpdoctor.model.evidence import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Metadata of one diagnosis; the module of the same name under rules/ finds and documents it."""
+
+    code: str
+    #: kebab-case, stable, never reused
+    name: str
+    #: sources without which the rule cannot be considered
+    requires: frozenset[Source] = frozenset()
+    #: neighbouring causes that its evidence must exclude before it may say `certain`
+    excludes: tuple[str, ...] = ()
+    #: lint rules that find the same bug before launch
+    lint: tuple[str, ...] = ()
+
+    @property
+    def fixture(self) -> str:
+        """The folder under fixtures/ that shows it."""
+        return self.name
+
+
+def _needs(*sources: Source) -> frozenset[Source]:
+    return frozenset(sources)
+
+
+UNEVEN_INPUTS = Rule(
+    "DD201",
+    "uneven-inputs",
+    requires=_needs(Source.PAGES),
+    excludes=("DD206", "DD207", "DD208", "DD209", "DD217"),
+    lint=("DD105", "DD113"),
+)
+UNEVEN_MICROBATCHES = Rule(
+    "DD202", "uneven-microbatches", requires=_needs(Source.PAGES), excludes=("DD201", "DD206", "DD207")
+)
+RANK_CONDITIONAL_COLLECTIVE = Rule(
+    "DD203",
+    "rank-conditional-collective",
+    requires=_needs(Source.CODE),
+    excludes=("DD204", "DD206", "DD210", "DD212", "DD213", "DD219"),
+    lint=("DD111", "DD112", "DD114", "DD117"),
+)
+SHARDED_STATE_ON_ONE_RANK = Rule(
+    "DD204",
+    "sharded-state-on-one-rank",
+    requires=_needs(Source.PAGES),
+    excludes=("DD203", "DD206", "DD232"),
+    lint=("DD175",),
+)
+ONE_RANK_FORWARD_THROUGH_DDP = Rule(
+    "DD205", "one-rank-forward-through-ddp", requires=_needs(Source.PAGES), excludes=("DD203", "DD206"), lint=("DD164",)
+)
+LOCAL_STOP_DECISION = Rule(
+    "DD206",
+    "local-stop-decision",
+    requires=_needs(Source.PAGES, Source.CODE),
+    excludes=("DD201", "DD203", "DD207"),
+    lint=("DD112", "DD113", "DD114"),
+)
+SKIPPED_BATCH = Rule(
+    "DD207",
+    "skipped-batch",
+    requires=_needs(Source.PAGES),
+    excludes=("DD201", "DD206", "DD208", "DD209", "DD217"),
+    lint=("DD113", "DD114"),
+)
+SWALLOWED_EXCEPTION = Rule(
+    "DD208",
+    "swallowed-exception",
+    requires=_needs(Source.PAGES, Source.CODE),
+    excludes=("DD201", "DD206", "DD207"),
+    lint=("DD116",),
+)
+DATA_DEPENDENT_GRAPH = Rule(
+    "DD209",
+    "data-dependent-graph",
+    requires=_needs(Source.PAGES, Source.RECORDER),
+    excludes=("DD201", "DD206", "DD207", "DD208", "DD217"),
+)
+CONDITIONAL_SHARDED_MODULE = Rule(
+    "DD210",
+    "conditional-sharded-module",
+    requires=_needs(Source.PAGES, Source.STACKS, Source.CODE),
+    excludes=("DD203", "DD205", "DD206", "DD209"),
+)
+METRIC_KEYS_DIFFER = Rule(
+    "DD211",
+    "metric-keys-differ",
+    requires=_needs(Source.PAGES, Source.CODE),
+    excludes=("DD201", "DD206", "DD213"),
+    lint=("DD113",),
+)
+BARRIER_OFF_BY_ONE = Rule(
+    "DD212", "barrier-off-by-one", requires=_needs(Source.PAGES), excludes=("DD203", "DD206"), lint=("DD114",)
+)
+COLLECTIVE_ORDER_MISMATCH = Rule(
+    "DD213", "collective-order-mismatch", requires=_needs(Source.PAGES), excludes=("DD203", "DD211"), lint=("DD115",)
+)
+SHAPE_MISMATCH = Rule(
+    "DD214", "shape-mismatch", requires=_needs(Source.PAGES), excludes=("DD201", "DD213", "DD215", "DD251")
+)
+DTYPE_MISMATCH = Rule("DD215", "dtype-mismatch", requires=_needs(Source.PAGES), excludes=("DD213", "DD214", "DD251"))
+SIGNAL_ON_SOME_RANKS = Rule(
+    "DD216",
+    "signal-on-some-ranks",
+    requires=_needs(Source.PAGES, Source.STACKS, Source.CODE),
+    excludes=("DD201", "DD206"),
+    lint=("DD113",),
+)
+NO_SYNC_MISMATCH = Rule(
+    "DD217", "no-sync-mismatch", requires=_needs(Source.PAGES), excludes=("DD201", "DD206", "DD207", "DD209")
+)
+P2P_DEADLOCK = Rule("DD218", "p2p-deadlock", requires=_needs(Source.PAGES), excludes=("DD220",))
+GROUP_CREATION_MISMATCH = Rule(
+    "DD219", "group-creation-mismatch", requires=_needs(Source.PAGES), excludes=("DD203", "DD252"), lint=("DD117",)
+)
+GROUP_ORDER_CYCLE = Rule("DD220", "group-order-cycle", requires=_needs(Source.PAGES), excludes=("DD203", "DD213"))
+JOIN_MISUSE = Rule("DD221", "join-misuse", requires=_needs(Source.STACKS), excludes=("DD201",))
+SLOW_HOST_WORK = Rule(
+    "DD231",
+    "slow-host-work",
+    requires=_needs(Source.PROCESSES),
+    excludes=("DD232", "DD233", "DD238", "DD240", "DD242"),
+    lint=("DD151",),
+)
+SLOW_CHECKPOINT = Rule(
+    "DD232",
+    "slow-checkpoint",
+    requires=_needs(Source.STACKS, Source.PROCESSES),
+    excludes=("DD231", "DD233"),
+    lint=("DD151",),
+)
+NETWORK_WAIT = Rule(
+    "DD233",
+    "network-wait",
+    requires=_needs(Source.STACKS),
+    excludes=("DD231", "DD234", "DD238", "DD271"),
+    lint=("DD151",),
+)
+DATA_WORKER_STUCK = Rule(
+    "DD234", "data-worker-stuck", requires=_needs(Source.STACKS), excludes=("DD231", "DD235", "DD237")
+)
+FORK_LOCK_IN_WORKER = Rule(
+    "DD235", "fork-lock-in-worker", requires=_needs(Source.STACKS, Source.PROCESSES), excludes=("DD231", "DD234")
+)
+DATA_WORKER_KILLED = Rule("DD236", "data-worker-killed", excludes=("DD234", "DD251"))
+DATA_LOADER_SHUTDOWN = Rule(
+    "DD237", "data-loader-shutdown", requires=_needs(Source.STACKS), excludes=("DD234", "DD254")
+)
+LOCK_WAIT = Rule("DD238", "lock-wait", requires=_needs(Source.STACKS), excludes=("DD231", "DD233", "DD235"))
+OUTPUT_PIPE_FULL = Rule(
+    "DD239", "output-pipe-full", requires=_needs(Source.STACKS, Source.PROCESSES), excludes=("DD231", "DD233", "DD242")
+)
+COMPILE_SKEW = Rule("DD240", "compile-skew", requires=_needs(Source.PROCESSES), excludes=("DD231", "DD232", "DD238"))
+INTERACTIVE_PROMPT = Rule("DD241", "interactive-prompt", requires=_needs(Source.STACKS), excludes=("DD233", "DD244"))
+GIL_HELD = Rule("DD242", "gil-held", requires=_needs(Source.PAGES, Source.PROCESSES), excludes=("DD231", "DD244"))
+UNINTERRUPTIBLE_IO = Rule(
+    "DD243", "uninterruptible-io", requires=_needs(Source.PROCESSES), excludes=("DD232", "DD238", "DD244")
+)
+STOPPED_PROCESS = Rule("DD244", "stopped-process", requires=_needs(Source.PROCESSES))
+RANK_DIED = Rule("DD251", "rank-died", requires=_needs(Source.EXITS), excludes=("DD252", "DD253"), lint=("DD124",))
+RANK_FINISHED_EARLY = Rule(
+    "DD252", "rank-finished-early", requires=_needs(Source.EXITS), excludes=("DD201", "DD206", "DD251"), lint=("DD112",)
+)
+EXCEPTION_MASKED = Rule(
+    "DD253", "exception-masked", requires=_needs(Source.PAGES), excludes=("DD208", "DD251"), lint=("DD116",)
+)
+TEARDOWN_HANG = Rule("DD254", "teardown-hang", requires=_needs(Source.STACKS), excludes=("DD252", "DD253"))
+RANK_MISSING_AT_INIT = Rule("DD261", "rank-missing-at-init", excludes=("DD231", "DD262"), lint=("DD144",))
+RENDEZVOUS_UNREACHABLE = Rule(
+    "DD262",
+    "rendezvous-unreachable",
+    requires=_needs(Source.STACKS),
+    excludes=("DD252", "DD261", "DD271"),
+    lint=("DD125", "DD144"),
+)
+WRONG_DEVICE = Rule(
+    "DD263",
+    "wrong-device",
+    requires=_needs(Source.PAGES, Source.CODE),
+    excludes=("DD261", "DD262", "DD271"),
+    lint=("DD141", "DD142", "DD147"),
+)
+MODEL_DIFFERS_AT_DDP = Rule("DD264", "model-differs-at-ddp", excludes=("DD251",))
+TRANSPORT_STALL = Rule(
+    "DD271", "transport-stall", requires=_needs(Source.PAGES, Source.RECORDER), excludes=("DD213", "DD219", "DD251")
+)
+UNDECIDED = Rule("DD299", "undecided")
+
+#: Of two diagnoses of equal confidence the one that stands earlier is shown first: what a rank or the kernel says
+#: before what was read from histories, and that before what any slow job may show.
+SHOWN_FIRST: tuple[Rule, ...] = (
+    SHAPE_MISMATCH,
+    DTYPE_MISMATCH,
+    DATA_WORKER_KILLED,
+    MODEL_DIFFERS_AT_DDP,
+    RANK_DIED,
+    DATA_LOADER_SHUTDOWN,
+    EXCEPTION_MASKED,
+    UNINTERRUPTIBLE_IO,
+    STOPPED_PROCESS,
+    INTERACTIVE_PROMPT,
+    GIL_HELD,
+    LOCK_WAIT,
+    OUTPUT_PIPE_FULL,
+    UNEVEN_INPUTS,
+    SHARDED_STATE_ON_ONE_RANK,
+    ONE_RANK_FORWARD_THROUGH_DDP,
+    SKIPPED_BATCH,
+    SWALLOWED_EXCEPTION,
+    DATA_DEPENDENT_GRAPH,
+    CONDITIONAL_SHARDED_MODULE,
+    SIGNAL_ON_SOME_RANKS,
+    NO_SYNC_MISMATCH,
+    P2P_DEADLOCK,
+    GROUP_CREATION_MISMATCH,
+    JOIN_MISUSE,
+    NETWORK_WAIT,
+    DATA_WORKER_STUCK,
+    FORK_LOCK_IN_WORKER,
+    RENDEZVOUS_UNREACHABLE,
+    UNEVEN_MICROBATCHES,
+    METRIC_KEYS_DIFFER,
+    BARRIER_OFF_BY_ONE,
+    LOCAL_STOP_DECISION,
+    GROUP_ORDER_CYCLE,
+    TEARDOWN_HANG,
+    RANK_CONDITIONAL_COLLECTIVE,
+    SLOW_CHECKPOINT,
+    COMPILE_SKEW,
+    RANK_MISSING_AT_INIT,
+    COLLECTIVE_ORDER_MISMATCH,
+    WRONG_DEVICE,
+    RANK_FINISHED_EARLY,
+    TRANSPORT_STALL,
+    SLOW_HOST_WORK,
+    UNDECIDED,
+)
