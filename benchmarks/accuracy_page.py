@@ -110,19 +110,19 @@ def _head(trials: list[Trial], machine: str) -> list[str]:
     return [
         "# Accuracy",
         "",
-        "Written by `make accuracy`: real jobs on the CPU with gloo under `ddpdoctor watch`. Every fixture's broken",
-        "program ran as it is and in forms that a generator makes of it (`tests/e2e/variants/forms.py`): disguised",
-        "(other names, comments gone, the ranks turned against their processes), packaged (another number of ranks,",
-        "the program in a package, its collectives behind a library of their own), spawned (torch.multiprocessing",
-        "instead of a launcher, another rank to blame, another model). Every cured program, and many seeds of every",
-        "healthy but odd program of `tests/e2e/healthy`, ran as a watch for false alarms: half of the seeds with the",
-        "default patience, half with one that is scaled to their seconds.",
+        "Written by `make accuracy`, which runs real jobs on the CPU with gloo under `ddpdoctor watch`. The broken",
+        "program of every fixture ran unchanged and in generated variants (`tests/e2e/variants/forms.py`): disguised",
+        "(names changed, comments removed, ranks assigned to processes in another order), packaged (another number of",
+        "ranks, the program in a package, its collectives behind a wrapper library), and spawned",
+        "(torch.multiprocessing instead of a launcher, another culprit, another model). To find false alarms, every",
+        "fixed program and many seeds of every healthy but unusual program in `tests/e2e/healthy` ran as well: half of",
+        "the seeds with the default `--stall-after`, half with one scaled to their run time.",
         "",
-        "The programs were written with the rules in view: this says that the tool does what it means to, and that it",
-        "does not hang on a file's words; not how it fares on yours.",
+        "The programs were written by people who knew the rules. The figures show that the tool does what it is",
+        "designed to do and does not depend on the words in a file; they do not predict its accuracy on your programs.",
         "",
         *([f"Measured on {machine}.", ""] if machine else []),
-        *([f"The runs are spread over {versions} states of the program.", ""] if versions > 1 else []),
+        *([f"The runs cover {versions} versions of ddpdoctor.", ""] if versions > 1 else []),
     ]
 
 
@@ -137,11 +137,11 @@ def _summary(hangs: list[Trial], quiet: list[Trial]) -> list[str]:
         f"- right code: {_share([t for t in hangs if t.right('code')], hangs)}",
         f"- right culprits: {_share([t for t in hangs if t.right('culprits')], hangs)}",
         f"- right file and line first: {_share([t for t in hangs if t.right('line')], hangs)}",
-        f"- deadlocks that can be proven and were: {_share([t for t in provable if t.deadlock == 'proven'], provable)}",
+        f"- provable deadlocks that were proven: {_share([t for t in provable if t.deadlock == 'proven'], provable)}",
         f"- called certain: {_share(certain, hangs)}; "
-        f"runs in which anything was wrongly called certain or proven: {sum(t.wrongly_certain for t in hangs)}",
-        f"- told in the promised time: {_share([t for t in answered if t not in late], answered)}",
-        f"- jobs that end well: {len(quiet)}; false alarms: {len(alarms)}; called slow: {slow}",
+        f"runs with anything wrongly called certain or proven: {sum(t.wrongly_certain for t in hangs)}",
+        f"- reported within the promised time: {_share([t for t in answered if t not in late], answered)}",
+        f"- healthy jobs: {len(quiet)}; false alarms: {len(alarms)}; called slow: {slow}",
         "",
     ]
 
@@ -159,10 +159,10 @@ def _by_code(hangs: list[Trial]) -> Iterator[str]:
     yield from (
         "## By code",
         "",
-        "What was said first of each cause: the rows are what is true, `said` is what was found and how often. Silence",
-        "is the time from the last progress of any rank to the report in seconds: median, longest.",
+        "One row per true cause. `diagnosed` is the first diagnosis that was made, with counts if there were several.",
+        "`delay` is the time from the last progress of any rank to the report, in seconds: median, longest.",
         "",
-        "| code | runs | said | culprits | line | deadlock | confidence | silence |",
+        "| code | runs | diagnosed | culprits | line | deadlock | confidence | delay |",
         "|---|---|---|---|---|---|---|---|",
     )
     for code, trials in _grouped(hangs, lambda trial: trial.expected):
@@ -177,7 +177,8 @@ def _by_code(hangs: list[Trial]) -> Iterator[str]:
 
 
 def _healthy(quiet: list[Trial]) -> Iterator[str]:
-    yield from ("## Healthy jobs", "", "| kind | runs | ranks | called slow | false alarms |", "|---|---|---|---|---|")
+    header = "| program | runs | ranks | called slow | false alarms |"
+    yield from ("## Healthy jobs", "", header, "|---|---|---|---|---|")
     for kind, trials in _grouped(quiet, lambda trial: trial.name):
         ranks = ", ".join(str(number) for number in sorted({trial.ranks for trial in trials}))
         slow = sum(trial.outcome == "slow" for trial in trials)

@@ -1,4 +1,4 @@
-"""Writes the pages that are made from the program: `make docs`. A test holds them to it."""
+"""Writes the pages that are generated from the program: `make docs`. A test checks that they are up to date."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def help_of(*argv: str) -> str:
 
 @contextlib.contextmanager
 def _columns(width: str) -> Iterator[None]:
-    """The width that argparse takes the terminal to have."""
+    """Sets the terminal width that argparse assumes."""
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = width
     try:
@@ -62,10 +62,11 @@ def _commands() -> str:
 
 _REPRO = """# The cases of `ddpdoctor repro`
 
-Each case is a program that a person could have written, `broken.py`, and its cure, `fixed.py`. `repro run NAME` starts
-it on real ranks under `ddpdoctor watch` and compares the verdict with what `fixture.toml` says of it: outcome, code,
-who is to blame, line, whether the deadlock is proven, and the time to the report. Cases of harm hang nobody: they run
-by themselves, and their own numbers and `ddpdoctor lint` are compared.
+Each case is a realistic program in a broken version, `broken.py`, and a fixed version, `fixed.py`. `repro run NAME`
+starts it on real ranks under `ddpdoctor watch` and compares the verdict with what `fixture.toml` expects: outcome,
+code, culprits, line, whether the deadlock is proven, and the time to the report. "Silent harm" cases (`harm` below) do
+not hang; they run without `watch`. For these, the numbers that the program measures itself and the findings of
+`ddpdoctor lint` are compared.
 
 ```console
 $ ddpdoctor repro run skipped-batch                       # on gloo and the CPU
@@ -76,27 +77,28 @@ $ ddpdoctor repro all --jobs 2 --json > results.json      # with --backend nccl,
 
 ## On NCCL
 
-`--backend nccl` gives each rank a GPU. Where there are fewer GPUs than ranks, ranks share them, which needs NCCL 2.30
-(`NCCL_MULTI_RANK_GPU_ENABLE=1`, set for the run); then two ranks are started where two show the fault. One line says
-what is missing before anything is started, with exit status 2: a torch without NCCL, no GPU, fewer GPUs than ranks and
-an NCCL before 2.30, or a torch that could not be asked.
+`--backend nccl` gives each rank a GPU. If there are fewer GPUs than ranks, ranks share them, which requires NCCL 2.30
+(`NCCL_MULTI_RANK_GPU_ENABLE=1`, set for the run); the case then runs with two ranks if two can show the fault. If a
+requirement is missing, nothing is started: one line names it, and the exit status is 2. This happens with a torch
+without NCCL, without a GPU, with fewer GPUs than ranks and an NCCL before 2.30, and with a torch that could not be
+queried.
 
-**No case has been run on GPUs by us yet.** What is known without one: every program takes the option and places its
-model, batches and reduced tensors on its device (their source is checked, and all but six of the cured ones are run
-with tensors that claim to be on a GPU and refuse others), and the rules are tested on evidence as NCCL would leave it.
-What is expected on NCCL follows from how it works, and is less than on gloo:
+**We have not run any case on GPUs yet.** Checked without a GPU: every program accepts the option and places its model,
+batches and reduced tensors on its device (the source is checked, and all but six of the fixed programs are run with
+tensors that claim to be on a GPU and reject others), and the rules are tested on evidence in NCCL's form. The
+expectations for NCCL follow from how it works and are weaker than for gloo:
 
-- a process goes on when it has launched a collective. It stands still later, where it needs a result, so a verdict on
-  control flow may name another *line*;
-- what a GPU does is seen through torch's Flight Recorder only, so no *deadlock* is proven there;
-- the *time* to the report is not promised;
-- NCCL compares neither sizes nor types nor kinds of the operations that meet. Where ranks issue different numbers of
-  operations, one of them waits in the end, though perhaps later than on gloo. Where a fault can end in wrong numbers
-  instead of a hang, the case stays on gloo.
+- A process continues once it has launched a collective and blocks later, where it needs a result. A verdict on control
+  flow may therefore name another *line*.
+- The state of a GPU is visible only through torch's Flight Recorder, so no *deadlock* is proven.
+- The *time* to the report is not guaranteed.
+- NCCL does not compare the sizes, types or kinds of operations that it matches. If ranks issue different numbers of
+  operations, one rank ends up waiting, possibly later than on gloo. If a fault can end in wrong numbers instead of a
+  hang, the case runs on gloo only.
 
-The last column names the checks that are not made on NCCL, or why a case has one backend only.
+The last column lists the checks that are skipped on NCCL, or the reason why a case supports one backend only.
 
-| code | case | ranks | ends in | backends | not compared on NCCL, or why one backend only |
+| code | case | ranks | outcome | backends | skipped on NCCL, or why one backend only |
 |---|---|---|---|---|---|
 """
 
@@ -104,7 +106,7 @@ The last column names the checks that are not made on NCCL, or why a case has on
 def _repro() -> str:
     rows = [
         f"| {case.code} | {case.name} | {case.ranks} | {case.ends_as} | {', '.join(case.backends)} "
-        f"| {case.only_because or ', '.join(case.nccl_differs) or 'all is compared'} |"
+        f"| {case.only_because or ', '.join(case.nccl_differs) or 'nothing is skipped'} |"
         for case in catalogue.load_all(catalogue.root())
     ]
     return _MADE + _REPRO + "\n".join(rows) + "\n"

@@ -1,4 +1,4 @@
-"""Of the causes that the evidence can tell apart (docs/separable.md) most are called certain, and none wrongly."""
+"""Of the distinguishable causes (docs/separable.md), most are called certain and none wrongly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from ddpdoctor.repro.catalogue import load_all, root
 from tests.e2e.job import STARTUP, Run, torchrun, watch
 from tests.e2e.variants.test_equal_stacks import CAUSES, PROGRAM
-from tests.unit.test_separable import TOLD
+from tests.unit.test_separable import DISTINGUISHABLE
 
 #: the share of runs that must be called certain
 SHARE = 0.8
@@ -41,7 +41,7 @@ def jobs() -> list[Job]:
             () if case.stall_after is None else ("--stall-after", str(case.stall_after)),
         )
         for case in load_all(root())
-        if case.code in TOLD and not case.needs and case.harm is None
+        if case.code in DISTINGUISHABLE and not case.needs and case.harm is None
     ]
     family = [
         Job(f"equal-stacks-{cause}", code, tuple(torchrun(PROGRAM, 3, cause, "--culprit", "1")), 30.0)

@@ -1,4 +1,4 @@
-"""docs/accuracy.md hides nothing: every miss is on it, with its reason or as unexplained, and the figures add up."""
+"""docs/accuracy.md lists every miss, with its reason or as unexplained, and its figures add up."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_the_figures_add_up() -> None:
     text = page([RIGHT, UNSURE, LATE, QUIET, ENDED], {})
     assert "- right code: 2 of 3 (66.7%)" in text
     assert "- right culprits: 3 of 3 (100.0%)" in text
-    assert "- told in the promised time: 2 of 3 (66.7%)" in text
-    assert "- jobs that end well: 2; false alarms: 0; called slow: 0" in text
+    assert "- reported within the promised time: 2 of 3 (66.7%)" in text
+    assert "- healthy jobs: 2; false alarms: 0; called slow: 0" in text
     assert "| DD201 | 3 | DD201 2, DD299 1 | 3 | 2 | proven | certain 2, possible 1 | 4.0, 7.1 |" in text
     assert "| long_step | 1 | 2 | 0 | 0 |" in text
 
