@@ -13,7 +13,7 @@ from ddpdoctor.archive.rank_assignment import Placed, Who, place, who
 from ddpdoctor.archive.text_reader import gave_up
 from ddpdoctor.archive.timeout_aftereffects import before_the_timeout
 from ddpdoctor.collect.redact import redacted
-from ddpdoctor.diagnose.failure import is_peer_loss, raised_site, said
+from ddpdoctor.diagnose.digest.failure import is_peer_loss, raised_site, said
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source, Timing
 from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState

@@ -19,7 +19,7 @@ from typing import Any
 from ddpdoctor.archive import unpickle
 from ddpdoctor.archive.recorder_values import HUGE, DumpError, Sites, as_number, as_text, count_extents
 from ddpdoctor.collect.redact import plain
-from ddpdoctor.diagnose import operations
+from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.model.crowd import Step
 from ddpdoctor.model.stacks import Site
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from ddpdoctor.collect import source_files
-from ddpdoctor.diagnose.frames import is_library
+from ddpdoctor.diagnose.digest.frames import is_library
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 
 from ddpdoctor.archive.text_reader import stood_in
-from ddpdoctor.diagnose.failure import ABORTED, is_peer_loss
+from ddpdoctor.diagnose.digest.failure import ABORTED, is_peer_loss
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank

@@ -16,8 +16,8 @@ from ddpdoctor.archive.parallel_dumps import Dumps
 from ddpdoctor.collect import assemble as capture
 from ddpdoctor.collect import bundle, source_files
 from ddpdoctor.diagnose import engine, wording
-from ddpdoctor.diagnose.desync import examine as desync
-from ddpdoctor.diagnose.outcome import weaker
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.offline.recorder_dumps import report as desync
 from ddpdoctor.errors import InputError
 from ddpdoctor.merge.crowd import fold
 from ddpdoctor.model.collectives import Recorder

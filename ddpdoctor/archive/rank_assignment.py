@@ -8,7 +8,7 @@ from enum import Enum
 
 from ddpdoctor.archive import rank_from_filename
 from ddpdoctor.archive.fragment import Ended, Fatal, Mention, Piece, RankFrom, Timeout
-from ddpdoctor.diagnose.failure import ABORTED
+from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.processes import ProcessState
 from ddpdoctor.model.progress import Raised

@@ -22,8 +22,8 @@ from ddpdoctor.archive import (
 from ddpdoctor.archive.fragment import Ended, Fatal, Format, Mention, Payload, Piece, RankFrom
 from ddpdoctor.archive.log_streams import Stream, split
 from ddpdoctor.collect.redact import plain
-from ddpdoctor.diagnose import frames
-from ddpdoctor.diagnose.failure import is_peer_loss
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.failure import is_peer_loss
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Rung, Stacks, Thread

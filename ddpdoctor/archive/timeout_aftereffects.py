@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ddpdoctor.archive.fragment import Ended, Piece, Timeout
 from ddpdoctor.archive.text_reader import gave_up, stood_in, timed_out
-from ddpdoctor.diagnose.failure import is_peer_loss
+from ddpdoctor.diagnose.digest.failure import is_peer_loss
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ddpdoctor.archive.fragment import Stuck, Timeout
-from ddpdoctor.diagnose import frames
+from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.model.stacks import Site
 
 #: what every line of interest holds: looked for first, because a regular expression per line is slow

@@ -1,1 +1,6 @@
-"""Pure. Evidence in, report out: wait-for graph, histories, one rule a cause."""
+"""Pure. Evidence in, report out. One package a stage, each importing only what stands before it here:
+
+`codes` (what diagnoses there are), `source_reading` (the job's source), `digest` (evidence into what `facts.Facts`
+holds), `divergence` (why ranks' histories differ), `blocked` (what one rank is stuck in), `offline` (what is known
+without live ranks), `rules` (one module a diagnosis), and last `registry` and `engine`, which run them.
+"""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ddpdoctor.diagnose import pairs
 from ddpdoctor.diagnose.codes import SHOWN_FIRST
-from ddpdoctor.diagnose.desync import examine as desync
+from ddpdoctor.diagnose.digest.outcome import deadlock
+from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts, digest
-from ddpdoctor.diagnose.outcome import deadlock
+from ddpdoctor.diagnose.offline import unanswered_pairs
+from ddpdoctor.diagnose.offline.recorder_dumps import report as desync
 from ddpdoctor.diagnose.registry import FALLBACK, RULES
 from ddpdoctor.diagnose.rule import RegisteredRule
-from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.merge.frontiers import merge_frontiers
 from ddpdoctor.merge.stacks import merge_stacks, stack_ends
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -65,7 +65,7 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
     if facts.outcome is Outcome.HANG and Source.PAGES in missing and Source.RECORDER not in missing:
         recorded = desync.beside(facts.evidence)
     if facts.outcome is Outcome.HANG and Source.PAGES in missing and not recorded:
-        recorded = tuple(pairs.unanswered(facts))
+        recorded = tuple(unanswered_pairs.unanswered(facts))
     found.extend(
         (diagnosis, _BY_CODE[diagnosis.code]) for diagnosis in recorded if diagnosis.code != FALLBACK.rule.code
     )

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose import frames, source, waitgraph
-from ddpdoctor.diagnose.failure import Failure, find_failures, find_masked
-from ddpdoctor.diagnose.histories import History, read_history
-from ddpdoctor.diagnose.outcome import judge
-from ddpdoctor.diagnose.sides import Divergence, divide
-from ddpdoctor.diagnose.standing import Activity, Standing, stand
-from ddpdoctor.diagnose.waitgraph import WaitGraph
-from ddpdoctor.diagnose.waits import Wait
+from ddpdoctor.diagnose.digest import frames, wait_graph
+from ddpdoctor.diagnose.digest.failure import Failure, find_failures, find_masked
+from ddpdoctor.diagnose.digest.histories import History, read_history
+from ddpdoctor.diagnose.digest.outcome import judge
+from ddpdoctor.diagnose.digest.rank_state import Activity, Standing, stand
+from ddpdoctor.diagnose.digest.sides import Divergence, divide
+from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
+from ddpdoctor.diagnose.digest.waits import Wait
+from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Location, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import Counters
@@ -84,7 +85,7 @@ class Facts:
 
 def digest(evidence: Evidence) -> Facts:
     """Compute the facts."""
-    graph = waitgraph.build(evidence)
+    graph = wait_graph.build(evidence)
     ranks = [Rank(number) for number in range(evidence.world_size)]
     ranks += [seen.rank for seen in evidence.ranks if seen.rank not in ranks]
     now = evidence.timing.collected

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.rank_state import Activity, wait_label
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.standing import Activity, wait_label
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site

@@ -18,7 +18,7 @@ from ddpdoctor.archive.fragment import Format
 from ddpdoctor.archive.input_files import File
 from ddpdoctor.archive.rank_from_filename import rank_of
 from ddpdoctor.archive.recorder_values import DumpError
-from ddpdoctor.diagnose.desync.examine import examine
+from ddpdoctor.diagnose.offline.recorder_dumps.report import examine
 from ddpdoctor.merge.crowd import complete, fold
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.crowd import Member, Ring

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -52,6 +52,23 @@ ALLOWED = {
 }
 
 
+#: the stages of diagnose, each with those that it may import beside itself
+DIAGNOSE = {
+    "codes": "",
+    "source_reading": "",
+    "digest": "",
+    "facts": "digest source_reading",
+    "wording": "digest facts",
+    "divergence": "digest facts source_reading wording",
+    "blocked": "digest facts source_reading wording",
+    "offline": "codes digest divergence facts source_reading wording",
+    "rules": "blocked codes digest divergence facts offline source_reading wording",
+    "rule": "codes facts",
+    "registry": "codes rule rules",
+    "engine": "codes digest facts offline registry rule",
+}
+
+
 def _modules() -> Iterator[tuple[str, Path]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         if "fixtures" not in path.parts:
@@ -63,10 +80,18 @@ MODULES = dict(_modules())
 
 def _imports(name: str, *, everywhere: bool = True) -> Iterator[str]:
     """Absolute names of all modules that a module imports: at its top, and inside functions if `everywhere`."""
-    here = MODULES[name]
-    package = ["ddpdoctor", *here.relative_to(PACKAGE).parent.parts]
-    tree = ast.parse(here.read_text(encoding="utf-8"))
-    for node in _run_time(tree) if everywhere else tree.body:
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    yield from _imported(name, _run_time(tree) if everywhere else tree.body)
+
+
+def _every_import(name: str) -> Iterator[str]:
+    """Like `_imports`, also those inside functions and those that only type checkers see."""
+    yield from _imported(name, ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))))
+
+
+def _imported(name: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
+    package = ["ddpdoctor", *MODULES[name].relative_to(PACKAGE).parent.parts]
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -100,6 +125,14 @@ def _is_pure(module: str) -> bool:
     return module in PURE_MODULES or (folder in PURE and rest.partition(".")[0] not in PURE[folder])
 
 
+def test_imports_outside_of_lint_form_a_dag_counting_those_in_functions_and_for_types() -> None:
+    names = [name for name in MODULES if _folder(name) != "lint"]
+    graph = {
+        name: {ours for i in _every_import(name) if _folder(ours := _ours(i)) != "lint"} - {name} for name in names
+    }
+    TopologicalSorter(graph).prepare()
+
+
 def test_imports_between_modules_form_a_dag() -> None:
     graph = {name: {_ours(i) for i in _imports(name, everywhere=False)} - {name} for name in MODULES}
     TopologicalSorter(graph).prepare()
@@ -109,6 +142,13 @@ def test_imports_between_modules_form_a_dag() -> None:
 def test_a_folder_imports_only_what_stands_before_it(module: str) -> None:
     foreign = {_folder(ours) for i in _imports(module) if (ours := _ours(i))} - {_folder(module)}
     assert foreign <= ALLOWED[_folder(module)]
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("diagnose.")])
+def test_a_stage_of_diagnose_imports_only_what_stands_before_it(module: str) -> None:
+    stage = module.split(".")[1]
+    ours = {name.split(".")[1] for i in _every_import(module) if (name := _ours(i)).startswith("diagnose.")}
+    assert ours <= {stage, *DIAGNOSE[stage].split()}
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if _is_pure(name)])

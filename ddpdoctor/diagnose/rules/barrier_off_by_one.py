@@ -28,12 +28,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import mispaired, whereabouts, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import BARRIER_OFF_BY_ONE
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import barrier_pairing, relative_position
+from ddpdoctor.diagnose.divergence.causes import Special, told_by
+from ddpdoctor.diagnose.divergence.patterns import Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.shapes import Story
-from ddpdoctor.diagnose.special import Special, told_by
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -42,13 +43,13 @@ from ddpdoctor.model.stacks import Site
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for told, _ in told_by(facts, Special.BARRIER):
-        story = mispaired.extra_barrier(facts, told) or told
+        story = barrier_pairing.extra_barrier(facts, told) or told
         if story.act and story.act.site:
             yield _diagnosis(facts, story, story.act.site)
 
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    site = whereabouts.users_line(facts, story.actors, called)
+    site = relative_position.users_line(facts, story.actors, called)
     confidence = weaker(Confidence.LIKELY, story.cap)
     paired = story.collectives()[1]
     came, passed = wording.ranks(story.actors), wording.ranks(story.others)

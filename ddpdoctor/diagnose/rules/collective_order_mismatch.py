@@ -25,18 +25,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import COLLECTIVE_ORDER_MISMATCH
+from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.causes import special
+from ddpdoctor.diagnose.divergence.patterns import Shape, Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.shapes import Shape, Story
-from ddpdoctor.diagnose.special import special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in shapes.stories(facts):
+    for story in patterns.stories(facts):
         act, instead = story.act, story.instead
         if (
             story.shape is Shape.ORDER
@@ -72,7 +73,7 @@ def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
         facts.standing_locations(first) + facts.standing_locations(second),
         (
             f"the histories part: {wording.step(act)} against {wording.step(instead)}",
-            *shapes.parted_by(facts, story),
+            *patterns.parted_by(facts, story),
             *(f"rank {w.rank} waits in {w.op}, seq {w.seq}" for w in waits if w.mismatched),
         ),
     )

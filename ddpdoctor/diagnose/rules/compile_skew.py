@@ -30,8 +30,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked.compiling import Compiling, compiling
 from ddpdoctor.diagnose.codes import COMPILE_SKEW
-from ddpdoctor.diagnose.compiling import Compiling, compiling
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet

@@ -29,21 +29,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, special, whereabouts, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import CONDITIONAL_SHARDED_MODULE
+from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import causes, patterns, relative_position
+from ddpdoctor.diagnose.divergence.causes import Special
+from ddpdoctor.diagnose.divergence.patterns import Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.shapes import Story
-from ddpdoctor.diagnose.special import Special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story, _ in special.told_by(facts, Special.SHARDED_MODULE):
-        found = special.module_call(facts, story)
+    for story, _ in causes.told_by(facts, Special.SHARDED_MODULE):
+        found = causes.module_call(facts, story)
         if found and found[0].site:
             yield _diagnosis(facts, story, *found, found[0].site)
 
@@ -51,10 +52,10 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(
     facts: Facts, story: Story, call: Step, passed: Step | None, ran: RankSet, left_out: RankSet, called: Site
 ) -> Diagnosis:
-    site = whereabouts.users_line(facts, ran, called)
+    site = relative_position.users_line(facts, ran, called)
     confidence = weaker(Confidence.LIKELY, story.cap)
     culprits = RankSet() if story.tie else story.culprits
-    what = "the sharded module that is called" if special.implicit(facts, call) else f"the {call.op}"
+    what = "the sharded module that is called" if causes.implicit(facts, call) else f"the {call.op}"
     ours, theirs = wording.ranks(ran), wording.ranks(left_out)
     return Diagnosis(
         CONDITIONAL_SHARDED_MODULE.code,
@@ -72,6 +73,6 @@ def _diagnosis(
         (facts.location(culprits or left_out, site), *facts.standing_locations((*left_out, *ran))),
         (
             f"the histories part: {wording.step(call)} against {wording.step(passed)}",
-            *shapes.parted_by(facts, story),
+            *patterns.parted_by(facts, story),
         ),
     )

@@ -29,8 +29,8 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import DATA_DEPENDENT_GRAPH
+from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.waits import Wait
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import Counters, EventKind

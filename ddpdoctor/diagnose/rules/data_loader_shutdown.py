@@ -27,11 +27,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import frames, wording
-from ddpdoctor.diagnose.children import stuck_workers
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked.data_workers import stuck_workers
 from ddpdoctor.diagnose.codes import DATA_LOADER_SHUTDOWN
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Rank, RankSet

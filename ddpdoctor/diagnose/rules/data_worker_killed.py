@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import failure as failures
-from ddpdoctor.diagnose import frames
 from ddpdoctor.diagnose.codes import DATA_WORKER_KILLED
+from ddpdoctor.diagnose.digest import failure as failures
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.failure import Failure
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet

@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.asleep import waits_on
-from ddpdoctor.diagnose.children import StuckWorker, stuck_workers
+from ddpdoctor.diagnose.blocked.data_workers import StuckWorker, stuck_workers
+from ddpdoctor.diagnose.blocked.syscall import waits_on
 from ddpdoctor.diagnose.codes import DATA_WORKER_STUCK
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis

@@ -28,8 +28,8 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import DTYPE_MISMATCH
+from ddpdoctor.diagnose.divergence.unequal_tensors import Unequal, called_from, last_call
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.unequal import Unequal, called_from, last_call
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 

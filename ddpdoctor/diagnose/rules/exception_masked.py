@@ -29,12 +29,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import catching, holders, shapes, wording
-from ddpdoctor.diagnose import failure as failures
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked import holders
 from ddpdoctor.diagnose.codes import EXCEPTION_MASKED
+from ddpdoctor.diagnose.digest import failure as failures
+from ddpdoctor.diagnose.digest.failure import Failure
+from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.patterns import Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.failure import Failure
-from ddpdoctor.diagnose.shapes import Story
+from ddpdoctor.diagnose.source_reading import except_clauses
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import RankSet
@@ -44,7 +47,7 @@ from ddpdoctor.model.stacks import Site
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     masked = [one for one in facts.masked if not _tries_again(facts, one)]
     if facts.outcome is Outcome.HANG and masked:
-        blamed = RankSet.of(rank for story in shapes.stories(facts) for rank in story.culprits)
+        blamed = RankSet.of(rank for story in patterns.stories(facts) for rank in story.culprits)
         first = min(masked, key=lambda one: (one.victim, one.rank not in blamed, one.time))
         yield _diagnosis(facts, first)
 
@@ -54,7 +57,7 @@ def _tries_again(facts: Facts, one: Failure) -> bool:
     if one.raised is None or facts.wait(one.rank) is not None:
         return False
     return any(
-        catching.tries_again(facts.evidence.code, frame, place.line)
+        except_clauses.tries_again(facts.evidence.code, frame, place.line)
         for frame in facts.stack(one.rank)
         for place in one.raised.frames
         if place.file == frame.file and _plain(place) == _plain(frame)
@@ -121,7 +124,7 @@ def _confidence(facts: Facts, first: Failure) -> Confidence:
     if first.victim:
         return Confidence.POSSIBLE
     own = RankSet.of([first.rank])
-    told = shapes.stories(facts)
+    told = patterns.stories(facts)
     blamed = [story.culprits for story in told]
     over = _ended(facts, first)
     outside = blamed and not any(first.rank in culprits for culprits in blamed)

@@ -28,10 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import holders, locks, polling, wording
-from ddpdoctor.diagnose.children import StuckWorker, stuck_workers
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked import holders, locks
+from ddpdoctor.diagnose.blocked.data_workers import StuckWorker, stuck_workers
 from ddpdoctor.diagnose.codes import FORK_LOCK_IN_WORKER
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading import polling
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 

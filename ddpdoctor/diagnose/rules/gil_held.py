@@ -23,10 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GIL_HELD
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site

@@ -26,12 +26,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, source, whereabouts, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_CREATION_MISMATCH
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import patterns, relative_position
+from ddpdoctor.diagnose.divergence.causes import CREATING, Special, told_by
+from ddpdoctor.diagnose.divergence.patterns import Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.shapes import Story
-from ddpdoctor.diagnose.special import CREATING, Special, told_by
+from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -77,7 +79,7 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    site = whereabouts.users_line(facts, story.actors, called)
+    site = relative_position.users_line(facts, story.actors, called)
     confidence = weaker(Confidence.LIKELY, story.cap)
     culprits = RankSet() if story.tie else story.culprits
     made, missed = wording.ranks(story.actors), wording.ranks(story.others)
@@ -98,6 +100,6 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
         (facts.location(culprits or story.actors, site), *facts.standing_locations((*story.actors, *story.others))),
         (
             f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
-            *shapes.parted_by(facts, story),
+            *patterns.parted_by(facts, story),
         ),
     )

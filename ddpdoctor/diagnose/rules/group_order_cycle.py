@@ -27,13 +27,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ddpdoctor.diagnose import devicewaits, shapes, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_ORDER_CYCLE
+from ddpdoctor.diagnose.digest import device_waits
+from ddpdoctor.diagnose.digest.histories import History, Step
+from ddpdoctor.diagnose.digest.rank_state import wait_label
+from ddpdoctor.diagnose.digest.waits import Wait
+from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.patterns import Shape
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.histories import History, Step
-from ddpdoctor.diagnose.shapes import Shape
-from ddpdoctor.diagnose.standing import wait_label
-from ddpdoctor.diagnose.waits import Wait
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Group, Rank, RankSet
@@ -46,7 +48,7 @@ MOST_PATHS = 4096
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     cycle = _cycle(facts)
-    other = any(story.shape not in (Shape.ORDER, Shape.UNCLEAR) for story in shapes.stories(facts))
+    other = any(story.shape not in (Shape.ORDER, Shape.UNCLEAR) for story in patterns.stories(facts))
     if other and not _in_queues(cycle):
         return
     if len(cycle) > 2:
@@ -62,7 +64,7 @@ def _in_queues(cycle: tuple[Wait, ...]) -> bool:
 
     Then the histories hold both, in either order, as if one side had made a call more.
     """
-    return bool(cycle) and all(wait.doubt == devicewaits.DOUBT for wait in cycle)
+    return bool(cycle) and all(wait.doubt == device_waits.DOUBT for wait in cycle)
 
 
 def _cycle(facts: Facts) -> tuple[Wait, ...]:

@@ -27,10 +27,11 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import INTERACTIVE_PROMPT
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 

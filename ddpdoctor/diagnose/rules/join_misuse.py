@@ -28,9 +28,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import frames, source, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import JOIN_MISUSE
+from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site

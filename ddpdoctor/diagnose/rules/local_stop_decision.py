@@ -32,13 +32,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import lostbatch, shapes, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import LOCAL_STOP_DECISION
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import loader_errors, patterns
+from ddpdoctor.diagnose.divergence.branch_points import Choice, Kind
+from ddpdoctor.diagnose.divergence.causes import special
+from ddpdoctor.diagnose.divergence.patterns import Shape, Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.partingways import Choice, Kind
-from ddpdoctor.diagnose.shapes import Shape, Story
-from ddpdoctor.diagnose.special import special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 #: what marks the end of data in loops that fetch for themselves
@@ -46,13 +47,13 @@ _SENTINEL = re.compile(r"\bis (not )?None\b")
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in shapes.stories(facts):
-        if lostbatch.loader_raised(facts, story):
+    for story in patterns.stories(facts):
+        if loader_errors.loader_raised(facts, story):
             continue
         conditions = [choice for choice in story.choices if choice.kind is Kind.CONDITION]
         kinds = {choice.kind for choice in story.choices}
         left = story.shape is Shape.LEFT_LOOP and conditions and Kind.DATA not in kinds
-        if (left or shapes.decided_alone(facts, story)) and special(facts, story) is None:
+        if (left or patterns.decided_alone(facts, story)) and special(facts, story) is None:
             yield _diagnosis(facts, story, conditions, left=bool(left))
 
 
@@ -78,6 +79,6 @@ def _diagnosis(facts: Facts, story: Story, conditions: list[Choice], *, left: bo
         (facts.location(story.culprits, first), *facts.standing_locations((*story.others, *story.actors))),
         (
             f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
-            *shapes.parted_by(facts, story),
+            *patterns.parted_by(facts, story),
         ),
     )

@@ -28,11 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import holders, wording
-from ddpdoctor.diagnose.asleep import waits_on
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked import holders
+from ddpdoctor.diagnose.blocked.locks import LockKind, LockWait, lock_wait, owner_sentence
+from ddpdoctor.diagnose.blocked.syscall import waits_on
 from ddpdoctor.diagnose.codes import LOCK_WAIT
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.locks import LockKind, LockWait, lock_wait, owner_sentence
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 

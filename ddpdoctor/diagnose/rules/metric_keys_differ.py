@@ -27,24 +27,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import special, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import METRIC_KEYS_DIFFER
+from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import causes
+from ddpdoctor.diagnose.divergence.branch_points import Choice
+from ddpdoctor.diagnose.divergence.causes import Special
+from ddpdoctor.diagnose.divergence.patterns import Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.partingways import Choice
-from ddpdoctor.diagnose.shapes import Story
-from ddpdoctor.diagnose.special import Special
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story, _ in special.told_by(facts, Special.METRIC_KEYS):
-        found = special.key_loop(facts, story)
+    for story, _ in causes.told_by(facts, Special.METRIC_KEYS):
+        found = causes.key_loop(facts, story)
         if found:
             yield _diagnosis(facts, story, *found)
-        elif (empty := special.nothing_to_give(facts, story)) is not None and story.act is not None:
+        elif (empty := causes.nothing_to_give(facts, story)) is not None and story.act is not None:
             yield _returned_early(facts, story, empty, story.act)
 
 

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import failure as failures
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import MODEL_DIFFERS_AT_DDP
+from ddpdoctor.diagnose.digest import failure as failures
+from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.failure import Failure
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 

@@ -28,8 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import holders, wording
-from ddpdoctor.diagnose.asleep import Sleep, sleep_of, waits_on
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked import holders
+from ddpdoctor.diagnose.blocked.syscall import Sleep, sleep_of, waits_on
 from ddpdoctor.diagnose.codes import NETWORK_WAIT
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis

@@ -26,18 +26,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, source, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import NO_SYNC_MISMATCH
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.patterns import Shape, Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.shapes import Shape, Story
+from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in shapes.stories(facts):
+    for story in patterns.stories(facts):
         if story.shape is Shape.NO_SYNC and story.act and story.act.site:
             yield _diagnosis(facts, story, story.act.site)
 
@@ -65,7 +67,7 @@ def _diagnosis(facts: Facts, story: Story, forward: Site) -> Diagnosis:
         "Derive the accumulation boundary from the step number, which is the same on all ranks, or agree on it first.",
         (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
         (
-            *shapes.parted_by(facts, story),
+            *patterns.parted_by(facts, story),
             *(line for rank in (*story.actors, *story.others) for line in _evidence(facts, rank)),
         ),
     )

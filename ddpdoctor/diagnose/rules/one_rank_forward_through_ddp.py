@@ -27,26 +27,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import conditions, shapes, whereabouts, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import ONE_RANK_FORWARD_THROUGH_DDP
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import call_conditions, patterns, relative_position
+from ddpdoctor.diagnose.divergence.patterns import Shape, Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in shapes.stories(facts):
+    for story in patterns.stories(facts):
         if story.shape is Shape.EXTRA_FORWARD and story.act and story.act.site:
             yield _diagnosis(facts, story, story.act.site)
 
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    condition = conditions.condition_of(facts, called, story.actors, story.others)
+    condition = call_conditions.condition_of(facts, called, story.actors, story.others)
     sure = story.unique and (condition is not None or len(story.choices) == 1)
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
-    site = whereabouts.users_line(facts, story.actors, called)
+    site = relative_position.users_line(facts, story.actors, called)
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     shards = story.act is not None and not story.act.op.startswith("broadcast")
     what = "gathers the sharded parameters" if shards else "broadcasts buffers"
@@ -54,7 +55,7 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
         f"{others} never ran a forward at {wording.place(called)}; {actors} did",
         f"that forward {what}: {wording.waiting(facts, story.actors)}",
     ]
-    evidence.extend(shapes.parted_by(facts, story))
+    evidence.extend(patterns.parted_by(facts, story))
     return Diagnosis(
         ONE_RANK_FORWARD_THROUGH_DDP.code,
         ONE_RANK_FORWARD_THROUGH_DDP.name,

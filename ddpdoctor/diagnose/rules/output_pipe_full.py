@@ -26,8 +26,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import holders, wording
-from ddpdoctor.diagnose.asleep import Sleep, sleep_of
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked import holders
+from ddpdoctor.diagnose.blocked.syscall import Sleep, sleep_of
 from ddpdoctor.diagnose.codes import OUTPUT_PIPE_FULL
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis

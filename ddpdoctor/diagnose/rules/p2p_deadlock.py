@@ -31,9 +31,9 @@ from dataclasses import dataclass
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import P2P_DEADLOCK
+from ddpdoctor.diagnose.digest.rank_state import wait_label
+from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.standing import wait_label
-from ddpdoctor.diagnose.waits import Wait
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet

@@ -27,27 +27,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import mispaired, shapes, source, stood, whereabouts, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_CONDITIONAL_COLLECTIVE
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import barrier_pairing, patterns, relative_position
+from ddpdoctor.diagnose.divergence.causes import special
+from ddpdoctor.diagnose.divergence.patterns import Shape, Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.shapes import Shape, Story
-from ddpdoctor.diagnose.special import special
+from ddpdoctor.diagnose.offline import stacks_only
+from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in shapes.stories(facts):
-        extra = story.shape is Shape.EXTRA_CALL and not shapes.decided_alone(facts, story)
+    for story in patterns.stories(facts):
+        extra = story.shape is Shape.EXTRA_CALL and not patterns.decided_alone(facts, story)
         if extra and story.act and story.act.site and special(facts, story) is None:
             yield _diagnosis(facts, story, story.act.site)
-    alone = stood.extra_call(facts) if facts.outcome is Outcome.HANG else None
+    alone = stacks_only.extra_call(facts) if facts.outcome is Outcome.HANG else None
     if alone is not None:
         yield _by_standing(facts, alone)
 
 
-def _by_standing(facts: Facts, extra: stood.Extra) -> Diagnosis:
+def _by_standing(facts: Facts, extra: stacks_only.Extra) -> Diagnosis:
     """From stacks and source alone: what the ranks did before is not known, so it is at most likely."""
     actors, others = wording.ranks(extra.actors), wording.ranks(extra.others)
     blamed = Confidence.POSSIBLE if len(extra.actors) == len(extra.others) else Confidence.LIKELY
@@ -73,12 +76,12 @@ def _by_standing(facts: Facts, extra: stood.Extra) -> Diagnosis:
 
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    site = whereabouts.users_line(facts, story.actors, called)
-    never = story.act is not None and not whereabouts.made_by(facts, story.act, story.others)
-    condition = shapes.condition_on_rank(facts, story)
+    site = relative_position.users_line(facts, story.actors, called)
+    never = story.act is not None and not relative_position.made_by(facts, story.act, story.others)
+    condition = patterns.condition_on_rank(facts, story)
     # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).
     barrier = "barrier" in (story.act.op if story.act else "")
-    paired_on = barrier and (story.parting.inserted() or mispaired.first_pair(facts, story) is not None)
+    paired_on = barrier and (story.parting.inserted() or barrier_pairing.first_pair(facts, story) is not None)
     sure = never and story.unique and condition is not None and not paired_on
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
     op = story.act.op if story.act else "a collective"
@@ -97,7 +100,7 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
         f"{wording.verb(story.others, 'it', 'they')} {wording.now(facts, story.others)}.",
         _fix(op, condition),
         (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
-        (*_evidence(story, op, site, condition, never), *shapes.parted_by(facts, story)),
+        (*_evidence(story, op, site, condition, never), *patterns.parted_by(facts, story)),
     )
 
 

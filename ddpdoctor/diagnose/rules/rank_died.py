@@ -26,11 +26,12 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 
-from ddpdoctor.diagnose import failure as failures
-from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_DIED
+from ddpdoctor.diagnose.digest import failure as failures
+from ddpdoctor.diagnose.digest.failure import Failure
+from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.failure import Failure
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
@@ -69,7 +70,7 @@ def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> 
     if failures.model_differs(first) or failures.lost_data_worker(first):
         confidence = Confidence.LIKELY  # it has a name of its own
     aborted = first.raised is None and first.status == failures.ABORTED
-    if failures.sizes_differ(first) or _gave_up(first) or (aborted and (seen.page is None or shapes.stories(facts))):
+    if failures.sizes_differ(first) or _gave_up(first) or (aborted and (seen.page is None or patterns.stories(facts))):
         confidence = Confidence.POSSIBLE  # gloo aborts where operations do not fit: why the ranks parted comes first
     blamed = Confidence.POSSIBLE if _together(facts, first) else confidence
     locations = (facts.location(culprit, site),) if site else ()

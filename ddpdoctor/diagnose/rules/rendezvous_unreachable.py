@@ -27,8 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import frames, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RENDEZVOUS_UNREACHABLE
+from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import RankEvidence

@@ -27,12 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, whereabouts, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SHARDED_STATE_ON_ONE_RANK
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import patterns, relative_position
+from ddpdoctor.diagnose.divergence.causes import Special, state_call, told_by
+from ddpdoctor.diagnose.divergence.patterns import Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.shapes import Story
-from ddpdoctor.diagnose.special import Special, state_call, told_by
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.stacks import Site
 
@@ -45,8 +46,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
     function = state_call(facts, story.act, story.actors) if story.act else ""
-    site = whereabouts.users_line(facts, story.actors, called)
-    never = story.act is not None and not whereabouts.made_by(facts, story.act, story.others)
+    site = relative_position.users_line(facts, story.actors, called)
+    never = story.act is not None and not relative_position.made_by(facts, story.act, story.others)
     inside = all(rank in facts.waiting and _in_call(facts, rank, called) for rank in story.actors)
     sure = never and story.unique and inside and story.minority
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
@@ -67,7 +68,7 @@ def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
         (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
         (
             f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
-            *shapes.parted_by(facts, story),
+            *patterns.parted_by(facts, story),
         ),
     )
 

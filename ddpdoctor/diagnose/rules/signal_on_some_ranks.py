@@ -29,12 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SIGNAL_ON_SOME_RANKS
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.causes import Special, signal_choice, told_by
+from ddpdoctor.diagnose.divergence.patterns import Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.shapes import Story
-from ddpdoctor.diagnose.special import Special, signal_choice, told_by
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 
@@ -70,6 +71,6 @@ def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
         ),
         (
             f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
-            *shapes.parted_by(facts, story),
+            *patterns.parted_by(facts, story),
         ),
     )

@@ -29,21 +29,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SKIPPED_BATCH
+from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.branch_points import Kind
+from ddpdoctor.diagnose.divergence.patterns import Shape, Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.partingways import Kind
-from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in shapes.stories(facts):
-        caught = shapes.only_an_exception(story) or shapes.perhaps_an_exception(story)
+    for story in patterns.stories(facts):
+        caught = patterns.only_an_exception(story) or patterns.perhaps_an_exception(story)
         if story.shape is Shape.SKIPPED and story.instead and not caught:
             yield _diagnosis(facts, story, story.instead)
 
@@ -100,7 +101,7 @@ def _gap(facts: Facts, rank: Rank, story: Story, skipped: Step) -> int | None:
 
 def _evidence(facts: Facts, story: Story, skipped: Step) -> Iterator[str]:
     yield f"the histories part: {wording.step(story.act)} against {wording.step(skipped)}"
-    yield from shapes.parted_by(facts, story)
+    yield from patterns.parted_by(facts, story)
     for rank in (*story.actors, *story.others):
         counters = facts.counters(rank)
         if counters:

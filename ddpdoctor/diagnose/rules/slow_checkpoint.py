@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked.saving import saving_at, written
 from ddpdoctor.diagnose.codes import SLOW_CHECKPOINT
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.saving import saving_at, written
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site

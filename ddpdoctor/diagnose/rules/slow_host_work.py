@@ -28,11 +28,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked.compiling import compiling
+from ddpdoctor.diagnose.blocked.saving import saving_at
 from ddpdoctor.diagnose.codes import SLOW_HOST_WORK
-from ddpdoctor.diagnose.compiling import compiling
+from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.saving import saving_at
-from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 

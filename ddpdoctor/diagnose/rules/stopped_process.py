@@ -26,8 +26,8 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import STOPPED_PROCESS
+from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.standing import Activity
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 

@@ -32,31 +32,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import catching, lostbatch, shapes, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SWALLOWED_EXCEPTION
+from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import loader_errors, patterns
+from ddpdoctor.diagnose.divergence.patterns import Shape, Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.shapes import Shape, Story
-from ddpdoctor.diagnose.ways import Way
+from ddpdoctor.diagnose.source_reading import except_clauses
+from ddpdoctor.diagnose.source_reading.cfg_model import Way
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in shapes.stories(facts):
-        loader = lostbatch.loader_raised(facts, story)
+    for story in patterns.stories(facts):
+        loader = loader_errors.loader_raised(facts, story)
         if loader:
             yield _of_loader(facts, story, loader)
-        elif shapes.only_an_exception(story) and story.instead and story.instead.site:
+        elif patterns.only_an_exception(story) and story.instead and story.instead.site:
             yield _diagnosis(facts, story, story.instead, story.instead.site)
 
 
 def _of_loader(facts: Facts, story: Story, loader: Site) -> Diagnosis:
     """The data iterator was seen to raise, and the rank went on: somebody caught it."""
     confidence = weaker(Confidence.CERTAIN if story.unique else Confidence.LIKELY, story.cap)
-    handler = catching.handler_of_next(facts.evidence.code, loader)
+    handler = except_clauses.handler_of_next(facts.evidence.code, loader)
     actors, others = wording.ranks(story.actors), wording.ranks(story.others)
     return Diagnosis(
         SWALLOWED_EXCEPTION.code,
@@ -98,7 +100,7 @@ def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnos
         (facts.location(story.culprits, caught), *facts.standing_locations((*story.others, *story.actors))),
         (
             f"the histories part: {wording.step(story.act)} against {wording.step(skipped)}",
-            *shapes.parted_by(facts, story),
+            *patterns.parted_by(facts, story),
             "no condition leads past it",
         ),
     )

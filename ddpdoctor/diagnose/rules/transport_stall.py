@@ -29,10 +29,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import operations, transport, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import TRANSPORT_STALL
+from ddpdoctor.diagnose.digest import operations
+from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.waits import Wait
+from ddpdoctor.diagnose.offline import transport
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import RankSet

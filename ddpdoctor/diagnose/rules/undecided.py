@@ -25,15 +25,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import absent, shapes, storekeys, wording
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked import store_keys
+from ddpdoctor.diagnose.blocked.needs import details, keys, owed, what_for
 from ddpdoctor.diagnose.codes import UNDECIDED
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.digest.rank_state import Activity, wait_label
+from ddpdoctor.diagnose.digest.waits import Wait
+from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.branch_points import Kind
+from ddpdoctor.diagnose.divergence.patterns import Shape, Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.needs import details, keys, owed, what_for
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.partingways import Kind
-from ddpdoctor.diagnose.shapes import Shape, Story
-from ddpdoctor.diagnose.standing import Activity, wait_label
-from ddpdoctor.diagnose.waits import Wait
+from ddpdoctor.diagnose.offline import reported_missing
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
 
@@ -44,12 +47,12 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         return
     if not facts.waiting and not facts.blockers:
         return
-    story = next(iter(shapes.stories(facts)), None)
+    story = next(iter(patterns.stories(facts)), None)
     blockers = RankSet.of(rank for rank in facts.blockers if facts.standing(rank).activity is not Activity.WORKING)
     if story is not None:
         yield _two_stories(facts, story)
-    elif missing := absent.named(facts):
-        yield absent.diagnosis(UNDECIDED, facts, missing)
+    elif missing := reported_missing.named(facts):
+        yield reported_missing.diagnosis(UNDECIDED, facts, missing)
     elif blockers and not _unrelated(facts, blockers):
         yield _still(facts, blockers)
     elif facts.waiting:
@@ -90,7 +93,7 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
 
 def _two_stories(facts: Facts, story: Story) -> Diagnosis:
     left, right = story.actors, story.others
-    skipped = shapes.perhaps_an_exception(story)
+    skipped = patterns.perhaps_an_exception(story)
     culprits = story.culprits if skipped or not story.tie else RankSet()
     sides = [wording.ranks(left), wording.ranks(right)]
     one, other = _both(story, sides)
@@ -113,7 +116,7 @@ def _two_stories(facts: Facts, story: Story) -> Diagnosis:
         f"{wording.step(story.collectives()[1])}. {_meaning(story)}",
         _advice(story, sides),
         (*places, *facts.standing_locations((*left, *right))),
-        (f"one story: {one}", f"the other: {other}", *shapes.parted_by(facts, story)),
+        (f"one story: {one}", f"the other: {other}", *patterns.parted_by(facts, story)),
     )
 
 
@@ -121,7 +124,7 @@ def _both(story: Story, sides: list[str]) -> tuple[str, str]:
     """The two stories between which the evidence does not decide."""
     act, instead = (wording.step(step) for step in story.collectives())
     kinds = {choice.kind for choice in story.choices}
-    if shapes.perhaps_an_exception(story):
+    if patterns.perhaps_an_exception(story):
         return (
             f"{sides[0]} skipped {instead} on a condition of its own (DD207)",
             f"an exception on {sides[0]} was caught (DD208)",
@@ -133,13 +136,13 @@ def _both(story: Story, sides: list[str]) -> tuple[str, str]:
 
 def _advice(story: Story, sides: list[str]) -> str:
     act, instead = (wording.step(step) for step in story.collectives())
-    if shapes.perhaps_an_exception(story):
+    if patterns.perhaps_an_exception(story):
         return "Look at each way past it below: none of them may be taken on one rank alone."
     return f"Look at both places: either {sides[0]} must also come to {instead}, or {sides[1]} to {act}."
 
 
 def _meaning(story: Story) -> str:
-    if shapes.perhaps_an_exception(story):
+    if patterns.perhaps_an_exception(story):
         return f"More than one way leads past what {wording.ranks(story.actors)} left out."
     if story.shape is Shape.LEFT_LOOP:
         return f"{wording.ranks(story.actors).capitalize()} left the loop first: {_reasons(story)}."
@@ -230,7 +233,7 @@ def _bykeys(facts: Facts) -> Diagnosis | None:
         return None
     held = RankSet.of(wait.rank for wait in waits)
     wait = waits[0]
-    found = storekeys.setters(facts.evidence.code, wait.key, facts.evidence.world_size)
+    found = store_keys.setters(facts.evidence.code, wait.key, facts.evidence.world_size)
     owing = RankSet.of(setter.rank for setter in found if setter.rank is not None) - held
     culprits = owing if len(found) == 1 else RankSet()
     keys = sorted({wait.key for wait in waits})

@@ -30,13 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import lostbatch, shapes, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import UNEVEN_INPUTS
+from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import loader_errors, patterns
+from ddpdoctor.diagnose.divergence.branch_points import Kind
+from ddpdoctor.diagnose.divergence.patterns import Shape, Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.partingways import Kind
-from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.progress import EventKind, LoaderCount
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -50,8 +51,8 @@ _FIX = (
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in shapes.stories(facts):
-        if lostbatch.loader_raised(facts, story):
+    for story in patterns.stories(facts):
+        if loader_errors.loader_raised(facts, story):
             continue  # the batches were there: one was lost in an exception
         if story.shape is Shape.ENDED_EARLY and story.act and story.act.site:
             diagnosis = _diagnosis(facts, story, story.act.site)
@@ -85,7 +86,7 @@ def _fewer_rounds(facts: Facts, story: Story) -> Diagnosis:
         f"{wording.ranks(short).capitalize()} had no round left and went on behind the loop: {_where(facts, short)}.",
         _fix(story),
         (facts.location(story.culprits, loop), *facts.standing_locations((*short, *long))),
-        (*shapes.parted_by(facts, story), "the source shows no other way out of the loop, and none past its steps"),
+        (*patterns.parted_by(facts, story), "the source shows no other way out of the loop, and none past its steps"),
     )
 
 

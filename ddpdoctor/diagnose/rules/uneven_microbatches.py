@@ -27,13 +27,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.diagnose import shapes, wording
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import UNEVEN_MICROBATCHES
+from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.branch_points import Kind
+from ddpdoctor.diagnose.divergence.patterns import Shape, Story
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.histories import Step
-from ddpdoctor.diagnose.outcome import weaker
-from ddpdoctor.diagnose.partingways import Kind
-from ddpdoctor.diagnose.shapes import Shape, Story
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
@@ -43,7 +44,7 @@ _ROUND = frozenset({EventKind.NEXT, EventKind.OPTIMIZER_STEP})
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in shapes.stories(facts):
+    for story in patterns.stories(facts):
         found = _more(facts, story) if story.shape in (Shape.UNCLEAR, Shape.LEFT_LOOP) else None
         if found:
             yield _diagnosis(facts, story, *found)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.archive import debugger_text, faulthandler_text, pyspy_text
-from ddpdoctor.diagnose import frames
+from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.model.stacks import Rung, Site
 
 DATA = Path(__file__).parent / "data"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ddpdoctor.diagnose import shapes
+from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.branch_points import Kind
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
-from ddpdoctor.diagnose.partingways import Kind
 from ddpdoctor.model.evidence import Evidence
 from tests.unit.diagnose.builders import At, Doing, job
 from tests.unit.diagnose.test_controlflow import lines, ways
@@ -123,4 +123,4 @@ def test_what_a_with_runs_is_not_taken_for_a_way_past_it() -> None:
     waiting = Doing([start, AT.all("barrier", others)], callers=(AT.line(entered, "prepare"),))
     failed = Doing([start, AT.all("all_reduce", after)])
     evidence = job([failed, waiting, waiting], code={AT.file: FIRST})
-    assert [choice for story in shapes.stories(digest(evidence)) for choice in story.choices] == []
+    assert [choice for story in patterns.stories(digest(evidence)) for choice in story.choices] == []

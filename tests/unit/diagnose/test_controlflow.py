@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from ddpdoctor.diagnose import shapes
+from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.branch_points import Kind
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
-from ddpdoctor.diagnose.partingways import Kind
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.stacks import Site, Thread
 from tests.unit.diagnose.builders import Act, At, Doing, job, raised
@@ -31,7 +31,7 @@ def parted(code: str, actor: Sequence[Act], others: Sequence[Act]) -> Evidence:
 
 
 def ways(evidence: Evidence) -> list[tuple[Kind, str, str]]:
-    (story,) = shapes.stories(digest(evidence))
+    (story,) = patterns.stories(digest(evidence))
     assert story.actors.members == (1,)
     return [(choice.kind, choice.text, choice.jump_text) for choice in story.choices]
 

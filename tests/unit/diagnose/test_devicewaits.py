@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from ddpdoctor.diagnose.digest.waits import find_waits
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.diagnose.waits import find_waits
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import Event, EventKind

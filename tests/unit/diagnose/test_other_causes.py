@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ddpdoctor.diagnose import failure as failures
+from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Gap, Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.diagnose.polling import Poll, inside_of, lock_taken, polled_file, taken_by
+from ddpdoctor.diagnose.source_reading.polling import Poll, inside_of, lock_taken, polled_file, taken_by
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.diagnose.source import rank_condition
+from ddpdoctor.diagnose.source_reading.source import rank_condition
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 

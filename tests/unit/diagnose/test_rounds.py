@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.diagnose.rounds import same_everywhere
+from ddpdoctor.diagnose.source_reading.uniform_loops import same_everywhere
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 

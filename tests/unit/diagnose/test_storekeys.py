@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from ddpdoctor.diagnose.blocked.store_keys import setters
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.diagnose.storekeys import setters
 from ddpdoctor.model.collectives import Call, Kind
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.evidence import Evidence, SourceFile

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ddpdoctor.diagnose import transport
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.diagnose.transport import Advice
+from ddpdoctor.diagnose.offline import transport
+from ddpdoctor.diagnose.offline.transport import Advice
 from ddpdoctor.model.evidence import Evidence
 from tests.unit.diagnose.builders import At, Doing, job
 

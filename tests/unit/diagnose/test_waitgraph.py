@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from ddpdoctor.diagnose import waitgraph
+from ddpdoctor.diagnose.digest import wait_graph
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
@@ -22,7 +22,7 @@ WORKING = Doing([AT.all("barrier", 3)], blocked=False, stands=AT.line(5), state=
 
 
 def proven(evidence: Evidence) -> tuple[int, ...]:
-    return waitgraph.build(evidence).stuck.members
+    return wait_graph.build(evidence).stuck.members
 
 
 def change(evidence: Evidence, rank: int, edit: Callable[[RankEvidence], RankEvidence]) -> Evidence:
@@ -100,7 +100,7 @@ def test_outstanding_asynchronous_operations_are_no_wait() -> None:
     work = {"blocked": False, "stands": AT.line(9), "state": "S"}
     evidence = job([Doing(one, **work), Doing(one[::-1], **work)], groups=groups)  # type: ignore[arg-type]
     assert proven(evidence) == ()
-    assert waitgraph.build(evidence).waiting.members == ()
+    assert wait_graph.build(evidence).waiting.members == ()
 
 
 def test_a_second_thread_that_communicates_can_free_its_rank() -> None:

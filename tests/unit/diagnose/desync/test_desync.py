@@ -10,7 +10,7 @@ import pytest
 from benchmarks.dumps.jobs import Family, dumps, job
 from benchmarks.dumps.wire import Writer
 from ddpdoctor.archive.flight_recorder import Reader, step_of
-from ddpdoctor.diagnose.desync.examine import examine
+from ddpdoctor.diagnose.offline.recorder_dumps.report import examine
 from ddpdoctor.merge.crowd import complete, fold
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.crowd import Crowd, Member, Ring, Step

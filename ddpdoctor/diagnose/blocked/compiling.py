@@ -1,0 +1,58 @@
+"""Whether a rank is compiling: torch.compile, Triton, an extension, a kernel that is built when it is first used."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.rank_state import Activity
+from ddpdoctor.diagnose.digest.waits import IDLE_CORES
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.processes import Child
+from ddpdoctor.model.ranks import Rank
+
+#: Python code that runs while something is compiled, and not when what came of it is called: dynamo's tracing,
+#: inductor's lowering and its waiting for the compilers that it starts, Triton, extensions that are built at import
+_COMPILERS = re.compile(
+    r"/torch/_dynamo/(convert_frame|symbolic_convert)\.py$"
+    r"|/torch/_inductor/(async_compile|cpp_builder|graph|lowering|scheduler)\.py$|/torch/_inductor/codegen/"
+    r"|/torch/utils/cpp_extension\.py$|/triton/compiler/|/triton/runtime/build\.py$|/deep_gemm/jit"
+)
+#: programs that compile, as the kernel names them (15 characters at most)
+_PROGRAMS = frozenset(
+    {
+        *("as", "c++", "cc", "cc1", "cc1plus", "cicc", "clang", "clang++", "collect2", "cudafe++", "fatbinary"),
+        *("g++", "gcc", "hipcc", "ld", "ld.lld", "lld", "ninja", "nvcc", "nvlink", "ptxas"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiling:
+    """What shows that a rank compiles."""
+
+    #: in words: `convert_frame.py compiles`, `its child cc1plus (pid 12) works`
+    shown_by: str
+
+
+def compiling(facts: Facts, rank: Rank) -> Compiling | None:
+    """None where the rank does something else, or it cannot be told."""
+    if facts.standing(rank).activity is not Activity.WORKING:
+        return None
+    seen = facts.rank(rank)
+    main = frames.main_thread(seen)
+    for frame in main.frames if main else ():
+        if _COMPILERS.search(frame.file.replace("\\", "/")):
+            return Compiling(f"its stack is in {frame.function} of {frame.file.rpartition('/')[2]}")
+    for child in seen.children:
+        if (program := _program(child)) and child.motion and child.motion.cpu_share >= IDLE_CORES:
+            return Compiling(f"its child {child.worker.pid} ({program}) uses {child.motion.cpu_share:.0%} of a core")
+    return None
+
+
+def _program(child: Child) -> str:
+    """The compiler that a child is, "" for any other program."""
+    threads = child.process.threads if child.process else ()
+    names = {thread.name for thread in threads if thread.os_id == child.worker.pid}
+    return next(iter(names & _PROGRAMS), "")

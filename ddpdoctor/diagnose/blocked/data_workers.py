@@ -1,0 +1,74 @@
+"""A rank's DataLoader workers: which of them stand in the dataset's code, and how."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ddpdoctor.diagnose.blocked.syscall import Sleep, sleep_of_child
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.waits import IDLE_CORES
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.processes import Child
+from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.stacks import Site, Thread
+
+_LOADER = "/torch/utils/data/dataloader.py"
+_WORKER = "/torch/utils/data/_utils/"
+
+
+@dataclass(frozen=True, slots=True)
+class StuckWorker:
+    """A data worker that does not move in code of the user's."""
+
+    pid: int
+    site: Site
+    #: kernel function that its main thread sleeps in
+    wchan: str
+    #: asleep in a lock
+    in_lock: bool
+    sleep: Sleep
+
+    def site_text(self) -> str:
+        return f"{PurePath(self.site.file).name}:{self.site.line}"
+
+
+def stuck_workers(facts: Facts, rank: Rank) -> tuple[StuckWorker, ...]:
+    """Workers in the dataset's code, if the rank's main thread waits for its DataLoader."""
+    seen = facts.rank(rank)
+    main = frames.main_thread(seen)
+    if main is None or not any(_LOADER in frame.file for frame in main.frames):
+        return ()
+    return tuple(worker for child in seen.children if (worker := _stuck(child)))
+
+
+def _stuck(child: Child) -> StuckWorker | None:
+    thread = _main(child)
+    moves = child.motion is not None and (child.motion.cpu_share >= IDLE_CORES or child.motion.lines_moved is True)
+    if thread is None or moves or not any(_WORKER in frame.file for frame in thread.frames):
+        return None
+    inside = []
+    for frame in thread.frames:
+        if _WORKER in frame.file:
+            break
+        inside.append(frame)
+    own = [frame for frame in inside if not frames.is_library(frame.file)]
+    if not own:
+        return None  # idle: waiting for its next index
+    wchan = _wchan(child, thread)
+    locks = wchan.startswith("futex") and not any("sleep" in frame.function for frame in inside)
+    sleep = sleep_of_child(child, own[0], tuple(itertools.takewhile(lambda frame: frame != own[0], inside)))
+    return StuckWorker(child.worker.pid, own[0], wchan, locks, sleep)
+
+
+def _main(child: Child) -> Thread | None:
+    threads = child.stacks.threads if child.stacks else ()
+    return next((thread for thread in threads if thread.os_id == child.worker.pid), None) or (
+        child.stacks.main() if child.stacks else None
+    )
+
+
+def _wchan(child: Child, thread: Thread) -> str:
+    threads = child.process.threads if child.process else ()
+    return next((state.wchan for state in threads if state.os_id == thread.os_id), "")

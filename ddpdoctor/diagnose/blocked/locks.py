@@ -1,0 +1,191 @@
+"""Which lock a rank that stands still waits for, and who holds it, as far as kernel, probe, stacks and source tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked import holders
+from ddpdoctor.diagnose.blocked.syscall import Sleep, sleep_of
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading import polling
+from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.processes import Holder, Relation
+from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.stacks import Site, Thread
+
+#: what waits for lock files: torch's builds, and the libraries that hubs, caches and compilers use
+_LIBRARIES = ("/torch/utils/file_baton.py", "/filelock/", "/portalocker/", "/fasteners/", "/lockfile/", "/zc/lockfile/")
+
+
+class LockKind(Enum):
+    #: flock or fcntl: the kernel keeps it, and gives it back when its owner ends
+    KERNEL = "kernel"
+    #: a file whose presence is the lock, asked for again and again
+    POLLED = "polled"
+    #: of threads of one process
+    THREAD = "thread"
+
+
+@dataclass(frozen=True, slots=True)
+class LockWait:
+    """One rank's wait for a lock."""
+
+    rank: Rank
+    kind: LockKind
+    sleep: Sleep
+    #: the lock file, "" where its name was not seen
+    path: str = ""
+    #: the lock as the source names it, "" where it was not seen
+    expression: str = ""
+    #: processes that hold it, or have its file open
+    owners: tuple[Holder, ...] = ()
+    #: why there may be more of them
+    unseen: str = ""
+    #: POLLED: whether the file is there; None where that was not seen
+    exists: bool | None = None
+    #: POLLED: seconds since the epoch
+    modified: float | None = None
+    #: THREAD: the thread that is inside, and where
+    thread: str = ""
+    inside: Site | None = None
+
+    @property
+    def held(self) -> bool:
+        """The owners surely hold the lock; otherwise they only have its file open."""
+        living = [owner for owner in self.owners if owner.name]
+        return bool(living) and all(owner.relation is Relation.OWNER for owner in living)
+
+    @property
+    def name(self) -> str:
+        """The file, else the lock as the source has it; "" for neither."""
+        return self.path or self.expression
+
+
+def lock_wait(facts: Facts, rank: Rank) -> LockWait | None:
+    """None for a rank that waits for no lock that can be told."""
+    sleep = sleep_of(facts, rank)
+    if sleep is None:
+        return None
+    if sleep.calls("flock", "fcntl") and sleep.target is not None:
+        path = sleep.target.target
+        return LockWait(rank, LockKind.KERNEL, sleep, path, owners=sleep.holders, unseen=sleep.unseen)
+    if sleep.within(*_LIBRARIES):
+        return _polled(rank, sleep, "")
+    poll = polling.polled_file(facts.evidence.code, sleep.site) if _naps(sleep) else None
+    if poll is not None:
+        return _polled(rank, sleep, poll.check) if poll.gone else None
+    return _of_threads(facts, rank, sleep)
+
+
+def _polled(rank: Rank, sleep: Sleep, expression: str) -> LockWait:
+    if not sleep.lock_files:
+        return LockWait(rank, LockKind.POLLED, sleep, expression=expression)
+    file = sleep.lock_files[0]
+    about = file.holders, file.unseen, file.exists, file.modified
+    return LockWait(rank, LockKind.POLLED, sleep, file.path, expression, *about)
+
+
+def _naps(sleep: Sleep) -> bool:
+    """Asleep for a while of its own choice rather than in a lock or a call."""
+    return not sleep.inside and not sleep.call and not sleep.wchan.startswith("futex")
+
+
+def _of_threads(facts: Facts, rank: Rank, sleep: Sleep) -> LockWait | None:
+    """A lock of Python's or of a library's, which the line of the user's own takes."""
+    seen = facts.rank(rank)
+    waits = sleep.calls("futex") or sleep.wchan.startswith("futex")
+    taken = polling.lock_taken(facts.evidence.code, sleep.site) if waits and not sleep.inside else ""
+    if not waits or not (taken or sleep.holders):
+        return None
+    inside = holder_inside(facts, seen, taken) if taken else None
+    owner = next((h for h in sleep.holders if h.pid == seen.worker.pid and h.thread), None)
+    thread = frames.thread_of(seen, owner.thread) if owner and owner.thread else (inside[0] if inside else None)
+    site = frames.innermost_user_frame(thread.frames) if thread else None
+    where = inside[1] if inside and thread is inside[0] else site
+    name = _name(thread) if thread else ""
+    return LockWait(rank, LockKind.THREAD, sleep, "", taken, sleep.holders, thread=name, inside=where)
+
+
+def holder_inside(facts: Facts, seen: RankEvidence, lock: str) -> tuple[Thread, Site] | None:
+    """The one thread of a rank, but for its main thread, that stands inside a `with` of this lock."""
+    found = [
+        (thread, site)
+        for thread in (seen.stacks.threads if seen.stacks else ())
+        if thread.os_id != seen.worker.pid
+        and (site := polling.inside_of(facts.evidence.code, frames.user_frames(thread.frames), lock))
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def takers(facts: Facts, seen: RankEvidence, lock: str) -> tuple[tuple[Thread, Site], ...]:
+    """Threads of a rank, but for its main thread, whose functions take this lock, and where."""
+    return tuple(
+        (thread, site)
+        for thread in (seen.stacks.threads if seen.stacks else ())
+        if thread.os_id != seen.worker.pid
+        and (site := polling.taken_by(facts.evidence.code, frames.user_frames(thread.frames), lock))
+    )
+
+
+def _name(thread: Thread) -> str:
+    return f"thread {thread.name or thread.os_id}"
+
+
+def owner_sentence(facts: Facts, wait: LockWait) -> str:
+    """Who holds the lock, or what is known of it, as one sentence or two."""
+    if wait.kind is LockKind.THREAD:
+        return _thread_owner(facts, wait)
+    if wait.kind is LockKind.KERNEL:
+        return _kernel_owner(facts, wait)
+    if wait.held:
+        return f"The lock is held by {holders.listed(facts, wait.owners)}."
+    if wait.exists is False:
+        return "The file is not there any more: it may go on."
+    held = holders.listed(facts, wait.owners)
+    if held:
+        return f"It is open in {held}, which may hold the lock.{_age(facts, wait)}"
+    if not wait.path:
+        return "Neither the file's name nor who holds the lock was seen; a process that was killed may have left it."
+    if wait.exists is None:
+        return "Whether the file is still there was not seen, nor who holds the lock."
+    if wait.unseen:
+        return f"Who has it open was not seen: {wait.unseen}.{_age(facts, wait)}"
+    return (
+        "No process that can be seen from here has it open: whoever made it has ended without removing it, or is on "
+        f"another machine or in another container.{_age(facts, wait)}"
+    )
+
+
+def _kernel_owner(facts: Facts, wait: LockWait) -> str:
+    living = tuple(owner for owner in wait.owners if owner.name)
+    if living:
+        return f"The lock is held by {holders.listed(facts, living)}."
+    if wait.unseen:
+        return f"Who holds the lock was not seen: {wait.unseen}."
+    return (
+        "No process that can be seen from here holds the lock: its owner is on another machine that shares the file, "
+        "or in another container."
+    )
+
+
+def _thread_owner(facts: Facts, wait: LockWait) -> str:
+    if wait.thread:
+        doing = f" at {wording.place(wait.inside)}" if wait.inside else ""
+        return f"{wait.thread.capitalize()} of the same process holds it{doing}."
+    if wait.owners:
+        return f"It is held by {holders.listed(facts, wait.owners)}."
+    return "No other thread of the process is seen inside of it: one that has ended, or this one, did not give it back."
+
+
+def _age(facts: Facts, wait: LockWait) -> str:
+    """Whether the file is older than the job; clocks of file servers may be a little off."""
+    started = min((seen.worker.started for seen in facts.evidence.ranks), default=0.0)
+    if wait.modified is None or not started:
+        return ""
+    before = started - wait.modified
+    if before > 2.0:
+        return f" It was made {wording.seconds(before)} before this job's ranks were started: an earlier run left it."
+    return " It was made in the course of this job."

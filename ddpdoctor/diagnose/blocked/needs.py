@@ -1,0 +1,107 @@
+"""What a rank needs to go on, where kernel, stacks or source say so: sentences for what no rule has a name for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked import holders, interpreter_exit, store_keys
+from ddpdoctor.diagnose.blocked.syscall import Sleep, sleep_of, waits_on
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading import polling
+from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.ranks import Rank, RankSet
+
+#: what threads of one process wait for each other in
+_BETWEEN_THREADS = ("/threading.py", "/queue.py", "/concurrent/futures/")
+_MOST_THREADS = 3
+
+
+def what_for(facts: Facts, blockers: RankSet) -> str:
+    found = next((text for rank in blockers if (text := _need(facts, rank))), "")
+    return found or "No rule knows what it waits for: a sleep, a lock, a file, the network."
+
+
+def _need(facts: Facts, rank: Rank) -> str:
+    """What the rank needs to go on, as a sentence, where kernel or source say so."""
+    if interpreter_exit.is_over(facts, rank):
+        kept = interpreter_exit.kept_by(facts, rank)
+        by = f" and waits for its thread {kept[0]!r} at {wording.place(kept[1])}" if kept else ""
+        return f"It has left the program{by}: the process does not end, and does not come to what the others wait for."
+    sleep = sleep_of(facts, rank)
+    if sleep is None:
+        return ""
+    poll = polling.polled_file(facts.evidence.code, sleep.site)
+    if poll is not None and not poll.gone:
+        return f"It sleeps in a loop until `{poll.check}` says that the file is there; who has to make it is not known."
+    peers = holders.peers(facts, sleep.target, sleep.holders) if sleep.target else RankSet()
+    if peers - RankSet.of([rank]):
+        return f"It waits for {wording.ranks(peers)} over a connection of the program's own."
+    if sleep.within(*_BETWEEN_THREADS):
+        return _of_threads(facts, rank, sleep)
+    what = waits_on(facts, sleep)
+    return f"It is inside {what}.{_of_child(facts, rank, sleep)}" if what else ""
+
+
+def _of_threads(facts: Facts, rank: Rank, sleep: Sleep) -> str:
+    """Where the threads stand of which one has to wake it, as a sentence."""
+    what = f"It waits for another thread of its own process, in {sleep.inside[-1].function}"
+    seen = facts.rank(rank)
+    places = []
+    for thread in seen.stacks.threads if seen.stacks else ():
+        own = [frame for frame in thread.frames if not frames.is_library(frame.file)]
+        if own and thread.os_id != seen.worker.pid:
+            name = thread.name or thread.os_id
+            places.append(f"{name} at {wording.place(own[0])}{_call_of(seen, thread.os_id)}")
+    if not places:
+        return f"{what}; no other thread is in code of the program."
+    return f"{what}. Its other threads: {'; '.join(places[:_MOST_THREADS])}."
+
+
+def _call_of(seen: RankEvidence, os_id: int) -> str:
+    """` in read on pipe:[7]`: the system call of a thread; "" where the kernel does not say."""
+    process = seen.process
+    state = next((one for one in process.threads if one.os_id == os_id), None) if process else None
+    if process is None or state is None or not state.call:
+        return ""
+    about = next((d.target for d in process.descriptors if d.number == state.descriptor), state.path)
+    return f" in {state.call} on {about}" if about else ""
+
+
+def _of_child(facts: Facts, rank: Rank, sleep: Sleep) -> str:
+    """Where the child that it waits for stands, as a sentence."""
+    child = next((one for holder in sleep.holders if (one := holders.child_of(facts, rank, holder))), None)
+    main = child.stacks.main() if child and child.stacks else None
+    site = frames.innermost_user_frame(main.frames) if main else None
+    return f" That process stands at {wording.place(site)}." if site else ""
+
+
+def details(facts: Facts, rank: Rank) -> Iterator[str]:
+    yield facts.standing(rank).label
+    sleep = sleep_of(facts, rank)
+    what = waits_on(facts, sleep) if sleep else ""
+    if what:
+        yield f"its system call is {what}"
+
+
+def keys(facts: Facts) -> str:
+    """Keys of the store that ranks wait for, as a sentence to put behind others."""
+    wait = next((wait for wait in facts.graph.all_waits() if wait.key), None)
+    if wait is None:
+        return ""
+    found = store_keys.setters(facts.evidence.code, wait.key, facts.evidence.world_size)
+    return f" Rank {wait.rank} waits for the store's key '{wait.key}'. {owed(facts, wait.key, found, RankSet())}"
+
+
+def owed(facts: Facts, key: str, found: tuple[store_keys.Setter, ...], culprits: RankSet) -> str:
+    """Which lines set the key, and what the rank that has to is doing instead."""
+    if not found:
+        return f"No line that was read sets '{key}'."
+    places = ", ".join(
+        f"{wording.place(setter.site)}{f' under `{setter.condition}`' if setter.condition else ''}" for setter in found
+    )
+    if not culprits:
+        return f"'{key}' is set at {places}; which rank has to is not known."
+    rank = culprits.members[0]
+    return f"'{key}' is set at {places}, by its number on rank {rank}, which is {holders.doing(facts, rank)}."

@@ -1,0 +1,32 @@
+"""Whether a rank is writing something out: a checkpoint, an export, an upload."""
+
+from __future__ import annotations
+
+import re
+
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.rank_state import BUSY_IO_BYTES, Activity
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.stacks import Site
+
+_WRITERS = ("/torch/serialization.py", "/torch/distributed/checkpoint/", "/safetensors/", "/shutil.py", "/tarfile.py")
+_SAVES = re.compile(r"(^|[._])(save|dump|write|export|upload|checkpoint)", re.IGNORECASE)
+
+
+def saving_at(facts: Facts, rank: Rank) -> Site | None:
+    """The frame that shows a rank at work to be writing; None where it does something else, or it cannot be told."""
+    seen = facts.rank(rank)
+    main = frames.main_thread(seen)
+    if main is None or facts.standing(rank).activity is not Activity.WORKING:
+        return None
+    for frame in main.frames:
+        if any(writer in frame.file for writer in _WRITERS) or _SAVES.search(frame.function):
+            return frame
+    return None
+
+
+def written(facts: Facts, rank: Rank) -> int:
+    """Bytes that went through its system calls between the samples, 0 where that is no more than the probe's own."""
+    motion = facts.rank(rank).motion
+    return motion.io_bytes if motion and motion.io_bytes >= BUSY_IO_BYTES else 0

@@ -1,0 +1,258 @@
+"""The first failure of a crash: whose exception was raised first, and who is only its victim."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.progress import EndKind, Raised
+from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.stacks import Site
+
+#: What a rank says when its peer has gone; never the reason of a crash while another rank has one.
+_PEER_LOSS = re.compile(
+    r"connection closed by peer|connection reset|connection refused|broken pipe|gloo/transport|"
+    r"remote process exited|remote error|ncclremoteerror|ncclsystemerror|socket timeout|"
+    r"wait timeout|timed out (waiting|connecting)|application timeout|watchdog caught collective|connectfullmesh|"
+    r"recv(value)? failed|failed to (recv|send)|store.*(closed|shut ?down)",
+    re.IGNORECASE,
+)
+_PEER_LOSS_TYPES = frozenset({"DistBackendError", "DistNetworkError", "DistStoreError", "RuntimeError", "ValueError"})
+#: exceptions that say how a loop goes on, not that something failed
+_SIGNALS = frozenset({"StopIteration", "StopAsyncIteration", "GeneratorExit", "Empty", "Full", "TimeoutError"})
+#: What launchers send to the survivors of a first death, and how many seconds after it at the soonest. torchrun gives
+#: 30 s between SIGTERM and SIGKILL; other launchers less.
+_LAUNCHER_DELAY = {-15: 0.0, -2: 0.0, -9: 2.0}
+#: An interpreter that ends after an exception needs this long at most, flushing and joining daemons included.
+ON_ITS_WAY_OUT_SECONDS = 3.0
+#: SIGABRT: how gloo ends a process where operations of unequal size meet
+ABORTED = -6
+_FATAL_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How one rank failed."""
+
+    rank: Rank
+    #: CLOCK_MONOTONIC seconds
+    time: float
+    raised: Raised | None
+    #: exit status, None while the process still lives
+    status: int | None
+    #: the rank only lost a peer, or was ended by the launcher
+    victim: bool
+    #: what was raised last says that a peer has gone: this stands behind it, and may have been handled well
+    hidden: bool = False
+
+    @property
+    def died_by_signal(self) -> bool:
+        return self.raised is None and self.status is not None and self.status < 0
+
+
+def find_masked(evidence: Evidence) -> tuple[Failure, ...]:
+    """Ranks with an exception of their own whose process lives on: in a `finally`, or held up on its way out."""
+    found: list[Failure] = []
+    for rank in evidence.ranks:
+        if rank.exit is not None or rank.page is None or not _lives(rank):
+            continue
+        raised = _raised(rank) if is_masked(rank, evidence.timing.collected) else None
+        own = [one for one in rank.page.pending if not is_peer_loss(reason(one)) and reason(one).type not in _SIGNALS]
+        last = raised or _left_by_exit(rank) or min(own, key=lambda one: reason(one).time, default=None)
+        if last is not None:
+            first = reason(last)
+            found.append(Failure(rank.rank, first.time, first, None, is_peer_loss(first), first is not last))
+    return tuple(sorted(found, key=lambda failure: (failure.victim, failure.time, failure.rank)))
+
+
+def reason(raised: Raised) -> Raised:
+    """The exception, or where that only says that a peer has gone, the first one behind it that says something else.
+
+    `finally: dist.barrier()` after a failure fails too, and hides it.
+    """
+    if not is_peer_loss(raised):
+        return raised
+    return next((one for one in raised.before if not is_peer_loss(one) and one.type not in _SIGNALS), raised)
+
+
+def _left_by_exit(rank: RankEvidence) -> Raised | None:
+    """`sys.exit` with a status of failure that nothing has caught: the main thread is out of the program."""
+    page, main = rank.page, frames.main_thread(rank)
+    if page is None or page.leaving is None or main is None or not main.frames:
+        return None
+    went_on = any(event.time > page.leaving.time for event in page.events)
+    # a program may be run out of an installed package; the module of a process of multiprocessing has no file
+    module = any(frame.function == "<module>" and not frame.file.startswith("<") for frame in main.frames)
+    inside = module or any(not frames.is_library(frame.file) for frame in main.frames)
+    return None if went_on or inside else page.leaving
+
+
+def is_masked(rank: RankEvidence, now: float) -> bool:
+    """The exception left the program a while ago, and the process is still there."""
+    raised = _raised(rank)
+    late = raised is not None and now - raised.time > ON_ITS_WAY_OUT_SECONDS
+    return rank.exit is None and late and _lives(rank)
+
+
+def _lives(rank: RankEvidence) -> bool:
+    return rank.process is not None and rank.process.state not in ("Z", "X")
+
+
+def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
+    """Every rank that failed, the first failure first; victims after those that have a reason of their own."""
+    now = evidence.timing.collected
+    dying = [rank for rank in evidence.ranks if not is_masked(rank, now)]
+    found = [failure for rank in dying if (failure := _failure(rank))]
+    judged = [replace(failure, victim=failure.victim or _ended_by_launcher(failure, found)) for failure in found]
+    if judged and all(failure.victim for failure in judged):
+        judged = [_uncovered(failure) for failure in judged]
+    if judged and all(failure.victim for failure in judged):
+        known = {failure.rank for failure in judged}
+        judged += [hidden for rank in evidence.ranks if rank.rank not in known and (hidden := _hidden(rank))]
+    if judged and all(failure.victim for failure in judged) and not _somebody_left(evidence):
+        # Nobody else failed or left: whoever lost a connection first has no excuse.
+        first = min((f for f in judged if f.raised), key=lambda failure: failure.time, default=None)
+        judged = [replace(failure, victim=failure is not first) for failure in judged]
+    return tuple(sorted(judged, key=lambda failure: (failure.victim, failure.time, failure.rank)))
+
+
+def _uncovered(failure: Failure) -> Failure:
+    """With what the rank was handling when it lost its peer, where that is a reason of its own."""
+    first = reason(failure.raised) if failure.raised else None
+    if first is None or first is failure.raised:
+        return failure
+    return replace(failure, time=first.time, raised=first, victim=False, hidden=True)
+
+
+def _somebody_left(evidence: Evidence) -> bool:
+    """A rank ended with status 0, or is not seen at all: the others may have lost that one."""
+    return len(evidence.unseen()) > 0 or any(rank.exit and rank.exit.status == 0 for rank in evidence.ranks)
+
+
+def _failure(rank: RankEvidence) -> Failure | None:
+    status = rank.exit.status if rank.exit else None
+    raised = _raised(rank)
+    if raised is not None and raised.type not in ("SystemExit", "KeyboardInterrupt"):
+        return Failure(rank.rank, raised.time, raised, status, is_peer_loss(raised))
+    if rank.exit is not None and rank.exit.status != 0:
+        return Failure(rank.rank, rank.exit.time, None, rank.exit.status, False)
+    return None
+
+
+def exit_site(rank: RankEvidence) -> Site | None:
+    """Where the program called the `sys.exit` that ended it with a status of failure; None if that is not known."""
+    leaving = rank.page.leaving if rank.page else None
+    failed = rank.exit is not None and (rank.exit.status > 0 or rank.exit.status == ABORTED)
+    if leaving is None or rank.page is None or not failed:
+        return None
+    late = any(event.time > leaving.time for event in rank.page.events)
+    return None if late else frames.innermost_user_frame(leaving.frames)
+
+
+def _hidden(rank: RankEvidence) -> Failure | None:
+    """An exception that the rank is still handling while its peers have already lost it: a `finally` takes its time."""
+    own = [raised for one in rank.page.pending if not is_peer_loss(raised := reason(one))] if rank.page else []
+    first = min(own, key=lambda raised: raised.time, default=None)
+    return Failure(rank.rank, first.time, first, None, False) if first else None
+
+
+def _raised(rank: RankEvidence) -> Raised | None:
+    """The exception that ended the process. One that is merely being handled may yet be caught."""
+    if rank.page is None:
+        return rank.raised
+    ending = rank.page.ending
+    return ending.raised if ending and ending.kind is EndKind.EXCEPTION else None
+
+
+def _ended_by_launcher(failure: Failure, failures: list[Failure]) -> bool:
+    """Launchers send SIGTERM to the rest as soon as one rank has failed, and SIGKILL to those that stay."""
+    if failure.raised is not None or failure.status not in _LAUNCHER_DELAY:
+        return False
+    exits = [other.time for other in failures if other.rank != failure.rank and other.status is not None]
+    return any(failure.time > time + _LAUNCHER_DELAY[failure.status] for time in exits)
+
+
+def is_peer_loss(raised: Raised) -> bool:
+    """The exception says that another rank has gone, not that something is wrong here."""
+    plain = raised.type.rpartition(".")[2]
+    return plain in _PEER_LOSS_TYPES and _PEER_LOSS.search(raised.message) is not None
+
+
+def failure_site(rank: RankEvidence, failure: Failure) -> Site | None:
+    """The user's innermost frame where it went wrong: of the traceback, else of the faulthandler file."""
+    if failure.raised is not None:
+        return raised_site(failure.raised)
+    found = [Site(m["file"], int(m["line"]), m["function"]) for m in _FATAL_FRAME.finditer(rank.fatal)]
+    site = frames.innermost_user_frame(found)
+    events = rank.page.events if rank.page else ()
+    site = site or exit_site(rank)
+    return site or next((event.site for event in reversed(events) if event.site), None)
+
+
+#: torch.utils.data and others raise a worker's exception once more, with its traceback as text (torch/_utils.py)
+_RETOLD = re.compile(r"\s*Caught (?P<type>[\w.]+) (?P<where>in [^\n]+?)\.?\nOriginal Traceback")
+_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)$', re.MULTILINE)
+
+
+def raised_site(raised: Raised) -> Site | None:
+    """The user's innermost frame of an exception; of one that a worker raised, the line in the worker."""
+    if _RETOLD.match(raised.message):
+        inner = [Site(m["file"], int(m["line"]), m["function"]) for m in _FRAME.finditer(raised.message)]
+        own = next((site for site in reversed(inner) if not frames.is_library(site.file)), None)
+        if own:
+            return own
+    return frames.innermost_user_frame(raised.frames)
+
+
+def said(raised: Raised) -> str:
+    """The exception's message in one line, "" where it has none; of one that a worker raised, its own words."""
+    lines = raised.message.strip().splitlines()
+    told = _RETOLD.match(raised.message)
+    if told and len(lines) > 2:
+        words = lines[-1].strip().removeprefix(f"{told['type']}: ")
+        return f"{words[:160]} ({told['where']})"
+    return lines[0][:160] if lines else ""
+
+
+#: torch's own words for a model that is not the same everywhere (DistributedDataParallel's constructor)
+_MODEL_DIFFERS = re.compile(
+    r"DDP expects same model across all ranks|appears not to match (sizes|strides) of the same param"
+)
+#: torch's own words for a DataLoader worker that is gone
+_LOST_WORKER = re.compile(r"DataLoader worker \(pid.*?(killed by signal|exited unexpectedly)", re.DOTALL)
+
+
+def model_differs(failure: Failure) -> bool:
+    """DistributedDataParallel found that the ranks' models differ."""
+    return failure.raised is not None and _MODEL_DIFFERS.search(failure.raised.message) is not None
+
+
+#: gloo's own words for operations of unequal size that meet: bytes that came, bytes that were expected
+_SIZES_DIFFER = re.compile(r"op\.preamble\.length <= op\.nbytes\. (\d{1,18}) vs (\d{1,18})")
+
+
+def sizes_differ(failure: Failure) -> tuple[int, int] | None:
+    """gloo ended the rank because another's operation brought more bytes than its own expected: came, expected."""
+    found = _SIZES_DIFFER.search(failure.raised.message) if failure.raised else None
+    return (int(found[1]), int(found[2])) if found else None
+
+
+#: what the connection to a worker says when the worker ends while it hands over a batch
+_CUT_OFF = frozenset({"ConnectionResetError", "ConnectionRefusedError", "BrokenPipeError", "EOFError"})
+
+
+def lost_data_worker(failure: Failure) -> bool:
+    """The rank's DataLoader noticed that a worker of its is gone."""
+    said = failure.raised is not None and _LOST_WORKER.search(failure.raised.message) is not None
+    return said or cut_off_data_worker(failure)
+
+
+def cut_off_data_worker(failure: Failure) -> bool:
+    """The connection to a data worker broke while a batch was fetched through it."""
+    raised = failure.raised
+    if raised is None or raised.type not in _CUT_OFF or not raised.frames:
+        return False
+    loader = any("/torch/utils/data/dataloader.py" in frame.file for frame in raised.frames)
+    return loader and "/multiprocessing/" in raised.frames[0].file

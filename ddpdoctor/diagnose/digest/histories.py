@@ -1,0 +1,277 @@
+"""Comparing what ranks did: where two call histories part, and whether it matters.
+
+Ranks of a healthy job differ all the time: rank 0 logs, each branch of an `if` broadcasts from its own line. What
+matters is a place from which on one rank has issued more, fewer or other collectives than another. So two histories are
+walked side by side; where they differ, the shortest stretch after which they agree again is looked for, and only a
+stretch that changes the order of collectives counts as a parting.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.progress import Event, EventKind
+from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.stacks import Site
+
+#: How many events may lie between two places at which histories agree.
+WINDOW = 48
+#: How many equal events in a row count as agreeing again.
+RUN = 4
+#: How many differences are looked at thoroughly: a program whose ranks have roles differs everywhere.
+THOROUGH = 32
+_FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
+#: what data iterators do
+_DATA = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.NEXT_RAISED})
+#: collectives that wrapped models begin a forward with
+_BEGIN_FORWARDS = ("broadcast", "all_gather_into_tensor", "_all_gather_base")
+_COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event of a history, without what differs between runs of the same code."""
+
+    kind: EventKind
+    site: Site | None
+    op: str = ""
+    group: tuple[str, tuple[Rank, ...]] | None = None
+    #: global rank of the root, where the operation has one
+    root: Rank | None = None
+    #: issues a collective: its order matters to the others
+    collective: bool = False
+
+    @property
+    def issued(self) -> tuple[object, ...]:
+        """What must be the same on all ranks for the operations to pair."""
+        return (self.op or self.kind.value, self.group, self.root)
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """A place where the history of one rank (`left`) and that of another (`right`) go apart."""
+
+    #: the last event that both have before it
+    before: Step | None
+    left: tuple[Step, ...]
+    right: tuple[Step, ...]
+    #: the histories agree again afterwards
+    rejoined: bool
+    #: what one has issued so far is the beginning of what the other has: it may only be behind
+    behind: bool = False
+    #: the event at which both agree again
+    after: Step | None = None
+
+    @property
+    def left_next(self) -> Step | None:
+        return next(iter(self.left), self.after)
+
+    @property
+    def right_next(self) -> Step | None:
+        return next(iter(self.right), self.after)
+
+    def inserted(self) -> bool:
+        """The left side issued collectives here, the right none, and both went on as before."""
+        return self.rejoined and bool(_issued(self.left)) and not _issued(self.right)
+
+    def mirrored(self) -> Parting:
+        return Parting(self.before, self.right, self.left, self.rejoined, self.behind, self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What the main thread of one rank did, oldest first."""
+
+    rank: Rank
+    steps: tuple[Step, ...]
+    times: tuple[float, ...]
+    #: the ring has overwritten older events
+    truncated: bool
+
+    def loaders(self) -> frozenset[Site | None]:
+        """Places where the rank made data iterators."""
+        return frozenset(s.site for s in self.steps if s.kind in _DATA)
+
+    def made(self, step: Step) -> bool:
+        """The rank has issued this operation from this place at some time."""
+        same = [other for other in self.steps if other.kind is step.kind and other.site == step.site]
+        return any(other.op == step.op or step.kind is not EventKind.CALL for other in same)
+
+
+def read_history(rank: RankEvidence) -> History | None:
+    """The main thread's history; None without a page."""
+    if rank.page is None:
+        return None
+    events = [event for event in rank.page.events if event.thread in (rank.page.pid, 0)]
+    steps: list[Step] = []
+    times: list[float] = []
+    synchronises = False
+    for event in events:
+        if steps and (whole := _with_collective(steps[-1], event)):
+            steps[-1] = whole
+            continue
+        if event.kind is EventKind.FORWARD:
+            synchronises = True
+        step = _step(event, reduces=synchronises)
+        if event.kind is EventKind.BACKWARD:
+            synchronises = False
+        if step:
+            steps.append(step)
+            times.append(event.time)
+    return History(rank.rank, tuple(steps), tuple(times), rank.page.events_lost > 0)
+
+
+def _with_collective(forward: Step, event: Event) -> Step | None:
+    """A forward together with the collective that it begins with; None where the event is something else.
+
+    DDP broadcasts buffers, FSDP gathers parameters: both from the line that calls the model.
+    """
+    call = event.call
+    if forward.kind not in _FORWARDS or forward.collective or call is None:
+        return None
+    if not frames.same_place(event.site, forward.site) or not call.op.startswith(_BEGIN_FORWARDS):
+        return None
+    group = (call.group.name, call.group.members) if call.group else None
+    return replace(forward, op=call.op, group=group, root=call.root, collective=True)
+
+
+def _step(event: Event, *, reduces: bool) -> Step | None:
+    if event.kind is not EventKind.CALL:
+        return Step(event.kind, event.site, collective=event.kind is EventKind.BACKWARD and reduces)
+    call = event.call
+    if call is None or call.kind not in _COLLECTIVE:
+        return None
+    group = (call.group.name, call.group.members) if call.group else None
+    root = call.root if group and call.root in group[1] else None
+    return Step(event.kind, event.site, call.op, group, root, collective=True)
+
+
+def partings(left: History, right: History) -> tuple[Parting, ...]:
+    """All places where the order of collectives of two ranks goes apart, oldest first."""
+    ours, theirs = shared(left, right)
+    return tuple(_walk(ours, theirs))
+
+
+def shared(left: History, right: History) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Both histories from a common moment on, without what only one of the two can have.
+
+    That is collectives of groups without the other, and data iterators that the other never made.
+    """
+    shared = left.loaders() & right.loaders()
+
+    def concerns_both(step: Step) -> bool:
+        if step.kind is EventKind.NEXT_RAISED:
+            return False  # it may be caught within the loader's wrapper; that it was is asked for apart
+        if step.kind in _DATA:
+            return step.site in shared
+        return step.group is None or (left.rank in step.group[1] and right.rank in step.group[1])
+
+    start = 0.0
+    if left.truncated or right.truncated:
+        starts = [h.times[0] for h in (left, right) if h.truncated and h.times]
+        start = max(starts, default=0.0)
+    sides = [
+        [step for step, time in zip(h.steps, h.times, strict=True) if time >= start and concerns_both(step)]
+        for h in (left, right)
+    ]
+    if start:
+        # Which of two simultaneous events is first is chance: begin where both agree.
+        skip = None if _agree(sides[0], sides[1], 0, 0) else _rejoin(sides[0], sides[1], 0, 0)
+        if skip:
+            sides = [sides[0][skip[0] :], sides[1][skip[1] :]]
+    return tuple(sides[0]), tuple(sides[1])
+
+
+def _walk(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Parting]:
+    found: list[Parting] = []
+    i = j = differences = 0
+    while i < len(ours) and j < len(theirs):
+        if ours[i] == theirs[j]:
+            i, j = i + 1, j + 1
+            continue
+        before = ours[i - 1] if i else None
+        differences += 1
+        step = _rejoin(ours, theirs, i, j, thorough=differences <= THOROUGH)
+        if step is None:
+            found.extend(_open_end(before, ours[i:], theirs[j:]))
+            break
+        ends = i + step[0], j + step[1]
+        parting = Parting(before, tuple(ours[i : ends[0]]), tuple(theirs[j : ends[1]]), True, after=ours[ends[0]])
+        if _issued(parting.left) != _issued(parting.right):
+            found.append(parting)
+        i, j = ends
+    return found
+
+
+def _issued(steps: Sequence[Step]) -> list[object]:
+    return [step.issued for step in steps if step.collective]
+
+
+def _open_end(before: Step | None, ours: Sequence[Step], theirs: Sequence[Step]) -> list[Parting]:
+    """The histories never agree again: go on to the first collective in which they differ."""
+    left, right = _issued(ours), _issued(theirs)
+    shorter = min(len(left), len(right))
+    same = next((n for n in range(shorter) if left[n] != right[n]), shorter)
+    if {ours[0].kind, theirs[0].kind} == _FORWARDS and ours[0].site == theirs[0].site:
+        same = 0  # only one of the two will reduce gradients, whatever they issue first
+    if len(left) == len(right) == same:
+        return []
+    ours, theirs = _after(ours, same), _after(theirs, same)
+    return [Parting(None if same else before, tuple(ours), tuple(theirs), rejoined=False, behind=same == shorter)]
+
+
+def _after(steps: Sequence[Step], count: int) -> Sequence[Step]:
+    """What follows the first `count` collectives."""
+    places = [index for index, step in enumerate(steps) if step.collective]
+    return steps[places[count - 1] + 1 :] if count else steps
+
+
+def _rejoin(
+    ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int, *, thorough: bool = True
+) -> tuple[int, int] | None:
+    """How much of each to skip so that both agree again: what lets them agree longest, else the least in sum.
+
+    A loop's history repeats, so that a skipped backward can also be read as an inserted forward, and a step done in
+    another way as one that was left out; only the right reading lets the histories agree up to where one of them ends.
+    The answer is the same from either side.
+    """
+    best: tuple[int, int] | None = None
+    longest = 0
+    for a, b in _skips():
+        if not _agree(ours, theirs, i + a, j + b):
+            continue
+        if not thorough:
+            return a, b
+        if best is None or a == 0 or b == 0 or a == b:
+            length = _agreement(ours, theirs, i + a, j + b)
+            if length > longest:
+                best, longest = (a, b), length
+    return best
+
+
+@functools.cache
+def _skips() -> tuple[tuple[int, int], ...]:
+    """All that may be skipped: the least in sum first, of these what takes from both sides alike."""
+    pairs = [(a, b) for a in range(WINDOW + 1) for b in range(WINDOW + 1) if a or b]
+    return tuple(sorted(pairs, key=lambda pair: (pair[0] + pair[1], abs(pair[0] - pair[1]), pair)))
+
+
+def _agreement(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> int:
+    """For how many steps both agree; without limit where they do up to an end."""
+    length = 0
+    while i + length < len(ours) and j + length < len(theirs):
+        if ours[i + length] != theirs[j + length]:
+            return length
+        length += 1
+    return 1 << 30
+
+
+def _agree(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> bool:
+    left, right = ours[i : i + RUN], theirs[j : j + RUN]
+    shorter = min(len(left), len(right))
+    return shorter > 0 and left[:shorter] == right[:shorter]

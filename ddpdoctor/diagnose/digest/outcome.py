@@ -1,0 +1,76 @@
+"""The verdict's first word: healthy, slow, hang or crash, and whether a deadlock is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ddpdoctor.diagnose.digest.failure import ABORTED, Failure
+from ddpdoctor.diagnose.digest.rank_state import Activity, Standing
+from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
+from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.ranks import Rank, RankSet
+
+
+def judge(
+    evidence: Evidence,
+    graph: WaitGraph,
+    standings: Mapping[Rank, Standing],
+    blockers: RankSet,
+    failures: tuple[Failure, ...],
+) -> Outcome:
+    """crash: a rank failed; hang: ranks wait and nobody they wait for moves; slow: whom they wait for works."""
+    waiting = [rank for rank, standing in standings.items() if standing.activity is Activity.WAITING]
+    if failures:
+        return Outcome.CRASH
+    if graph.stuck or any(standing.activity is Activity.STOPPED for standing in standings.values()):
+        return Outcome.HANG
+    if not waiting:
+        still = len(blockers) > 0 and not any(s.activity is Activity.WORKING for s in standings.values())
+        return Outcome.HANG if still else Outcome.HEALTHY
+    if all(_moved(evidence, rank) for rank in waiting):
+        return Outcome.HEALTHY
+    working = [rank for rank in blockers if standings[rank].activity is Activity.WORKING]
+    return Outcome.SLOW if working and len(working) == len(blockers) else Outcome.HANG
+
+
+def _moved(evidence: Evidence, rank: Rank) -> bool:
+    """The rank made progress between the samples: it only happens to be in a wait."""
+    seen = evidence.rank(rank)
+    return seen is not None and seen.motion is not None and seen.motion.page_moved is True
+
+
+def deadlock(outcome: Outcome, graph: WaitGraph) -> Deadlock:
+    if outcome is not Outcome.HANG:
+        return Deadlock.NO
+    return Deadlock.PROVEN if graph.stuck else Deadlock.SUSPECTED
+
+
+def cap_of_histories(
+    outcome: Outcome, graph: WaitGraph, failures: tuple[Failure, ...], sides: tuple[RankSet, RankSet]
+) -> Confidence | None:
+    """How sure a cause read from histories can be at most; None: it is not what holds the job up.
+
+    Histories of healthy jobs may part too (torch's Join, work for one rank only), so `certain` needs a proof that
+    these very ranks are stuck, or gloo's own abort where operations do not fit together.
+    """
+    if outcome is Outcome.CRASH:
+        own = [failure for failure in failures if not failure.victim]
+        fits = not own or (own[0].raised is None and own[0].status == ABORTED)
+        return Confidence.CERTAIN if fits else None
+    if outcome is not Outcome.HANG:
+        return None
+    live = [rank for side in sides for rank in side if rank in graph.waits]
+    held = len(live) > 0 and all(_is_held(graph, side) for side in sides)
+    return Confidence.CERTAIN if held else Confidence.LIKELY
+
+
+def _is_held(graph: WaitGraph, side: RankSet) -> bool:
+    """One of the side is certainly stuck, and the others, who did the same, wait too."""
+    live = [rank for rank in side if rank in graph.waits]
+    return not live or (any(rank in graph.stuck for rank in live) and all(graph.waits[rank] for rank in live))
+
+
+def weaker(left: Confidence, right: Confidence) -> Confidence:
+    order = (Confidence.POSSIBLE, Confidence.LIKELY, Confidence.CERTAIN)
+    return min(left, right, key=order.index)

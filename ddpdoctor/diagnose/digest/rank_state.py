@@ -1,0 +1,136 @@
+"""What each rank is doing: waiting, working, stopped, standing still, gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.waits import IDLE_CORES, Wait
+from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.stacks import Site
+
+#: those that end processes, by Linux's numbers (signal(7)): a report is read elsewhere, too
+_SIGNALS = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+    24: "SIGXCPU",
+}
+#: A heartbeat is written once a second; one this much older than the sample has stopped.
+HEARTBEAT_LOST_SECONDS = 4.0
+#: More than the probe itself moves in a second.
+BUSY_IO_BYTES = 65536
+
+
+class Activity(Enum):
+    WAITING = "waiting"
+    WORKING = "working"
+    STOPPED = "stopped"
+    #: alive, in no wait that we know, and nothing of it moves
+    STILL = "still"
+    EXITED = "exited"
+    #: one sample cannot tell working from standing still
+    UNKNOWN = "unknown"
+    UNSEEN = "unseen"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One rank's activity, where it is, and a few words for it."""
+
+    activity: Activity
+    #: innermost frame that the user wrote, else the last call site of the history
+    site: Site | None
+    label: str
+    #: the heartbeat stopped while the process is not: some call holds the interpreter's lock
+    holds_gil: bool = False
+
+
+def stand(rank: RankEvidence | None, wait: Wait | None, now: float, *, alleged: bool = False) -> Standing:
+    """Judge one rank. `now` is when its last sample was taken, CLOCK_MONOTONIC seconds.
+
+    `alleged`: somebody says that the job hangs, so an idle rank that was looked at once is taken to stand.
+    """
+    if rank is None:
+        return Standing(Activity.UNSEEN, None, "not seen")
+    if rank.exit is not None:
+        return Standing(Activity.EXITED, _last_site(rank), _exit_label(rank.exit.status))
+    site = _site(rank, wait)
+    state = rank.process.state if rank.process else ""
+    if state == "T":
+        return Standing(Activity.STOPPED, site, "stopped by a signal")
+    if wait is not None:
+        inner = wait.site if wait.site and not (site and frames.is_library(wait.site.file)) else site
+        return Standing(Activity.WAITING, inner, wait_label(wait))
+    silent = rank.page is not None and now - rank.page.heartbeat > HEARTBEAT_LOST_SECONDS
+    if _moves(rank):
+        what = "a call that holds the interpreter's lock" if silent else _activity_words(rank)
+        return Standing(Activity.WORKING, site, f"working in {what}", holds_gil=silent)
+    if not (rank.stacks or rank.page or rank.process):
+        return Standing(Activity.UNKNOWN, site, "in code that nothing shows")
+    if rank.motion is None and not (alleged and _idle(rank)):
+        return Standing(Activity.UNKNOWN, site, "in none of the waits that we know")
+    place = f"standing still in {site.function}" if site else "standing still"
+    return Standing(Activity.STILL, site, place, holds_gil=silent)
+
+
+def _idle(rank: RankEvidence) -> bool:
+    """At the one look the main thread was not on a core, as far as the source of the stacks can tell."""
+    main = frames.main_thread(rank)
+    return main is not None and len(main.frames) > 0 and main.active is not True
+
+
+def wait_label(wait: Wait) -> str:
+    """`all_reduce seq 8`, `recv from rank 1`."""
+    if wait.kind is Kind.RECV:
+        return f"{wait.op} from rank {wait.peer}" if wait.peer is not None else f"{wait.op} from any rank"
+    if wait.kind is Kind.SEND:
+        return f"{wait.op} to rank {wait.peer}"
+    return f"{wait.op} seq {wait.seq}" if wait.seq is not None else wait.op
+
+
+def _exit_label(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status}"
+    return f"ended by {_SIGNALS.get(-status, f'signal {-status}')}"
+
+
+def _moves(rank: RankEvidence) -> bool:
+    motions = [rank.motion, *(child.motion for child in rank.children)]
+    return any(
+        motion is not None
+        and (
+            motion.cpu_share >= IDLE_CORES
+            or motion.lines_moved is True
+            or motion.page_moved is True
+            or motion.io_bytes >= BUSY_IO_BYTES
+        )
+        for motion in motions
+    )
+
+
+def _activity_words(rank: RankEvidence) -> str:
+    main = frames.main_thread(rank)
+    site = frames.innermost_user_frame(main.frames) if main else None
+    return site.function if site else "code that no stack shows"
+
+
+def _site(rank: RankEvidence, wait: Wait | None) -> Site | None:
+    main = frames.main_thread(rank)
+    site = frames.innermost_user_frame(main.frames) if main else None
+    return site or (wait.site if wait else None) or _last_site(rank)
+
+
+def _last_site(rank: RankEvidence) -> Site | None:
+    """The newest place in user code that the history names."""
+    events = rank.page.events if rank.page else ()
+    return next((event.site for event in reversed(events) if event.site), None)

@@ -1,0 +1,76 @@
+"""Which ranks went one way and which another: histories sorted into sides that agree with one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ddpdoctor.diagnose.digest.histories import History, Parting, partings
+from ddpdoctor.model.ranks import Rank, RankSet
+
+#: Classes of ranks compared with each other; jobs with more kinds of behaviour have no majority worth naming.
+MOST_CLASSES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """One side of the job parted from the other; `left` of the partings is the odd side, `right` the reference."""
+
+    odd: RankSet
+    reference: RankSet
+    #: oldest first
+    partings: tuple[Parting, ...]
+    #: the odd side is a true minority
+    minority: bool
+
+    @property
+    def cause(self) -> Parting:
+        """The place to explain. Differences that recur are the program's habit, the one that does not is the cause."""
+        shapes = [(p.left_next, p.right_next) for p in self.partings]
+        single = [p for p, shape in zip(self.partings, shapes, strict=True) if shapes.count(shape) == 1]
+        return (single or list(self.partings))[0]
+
+    @property
+    def unique(self) -> bool:
+        return len(self.partings) == 1
+
+    def swapped(self) -> Divergence:
+        return Divergence(self.reference, self.odd, tuple(p.mirrored() for p in self.partings), False)
+
+
+def divide(histories: Mapping[Rank, History]) -> tuple[Divergence, ...]:
+    """Compare the ranks' histories: one divergence for every side that is not the largest; empty if all agree."""
+    classes = _classes(list(histories.values()))
+    if not 1 < len(classes) <= MOST_CLASSES:
+        return ()
+    first: list[list[History]] = []
+    for members in sorted(classes, key=lambda c: not c[0].steps):
+        if all(_really_part(side[0], members[0]) for side in first):
+            first.append(members)
+    sides: list[list[list[History]]] = [[] for _ in first]
+    for members in classes:
+        homes = [n for n, side in enumerate(first) if side is members or not _really_part(side[0], members[0])]
+        if len(homes) == 1:  # a history that would fit to several sides says nothing
+            sides[homes[0]].append(members)
+    ranked = sorted(([h for c in side for h in c] for side in sides), key=lambda s: (-len(s), min(h.rank for h in s)))
+    reference = ranked[0]
+    return tuple(_divergence(side, reference) for side in ranked[1:])
+
+
+def _divergence(side: list[History], reference: list[History]) -> Divergence:
+    found = partings(side[0], reference[0])
+    odd, others = RankSet.of(h.rank for h in side), RankSet.of(h.rank for h in reference)
+    return Divergence(odd, others, found, minority=len(odd) < len(others))
+
+
+def _really_part(left: History, right: History) -> bool:
+    """They part, whichever of the two is read against the other: where one reading lets them agree, they do."""
+    return bool(partings(left, right)) and bool(partings(right, left))
+
+
+def _classes(histories: Sequence[History]) -> list[list[History]]:
+    """Ranks with literally the same steps; groups of which only some are members differ by name, hence by class."""
+    found: dict[tuple[object, ...], list[History]] = {}
+    for history in histories:
+        found.setdefault((history.steps, history.truncated), []).append(history)
+    return sorted(found.values(), key=lambda c: (-len(c), c[0].rank))

@@ -1,0 +1,103 @@
+"""The wait-for graph: threads that wait, ranks that they wait for, and what of it proves a deadlock.
+
+A rank is stuck for certain if each of its threads that ever communicated is inside a blocking wait and needs a rank
+that has exited or is itself stuck. The largest set of ranks for which this holds is found by taking out, again and
+again, every rank that could still be set free; cycles, knots (where a receive accepts any source) and chains that end
+at an exited rank all remain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.waits import Wait, find_waits
+from ddpdoctor.model.evidence import Evidence, RankEvidence, Source
+from ddpdoctor.model.ranks import Rank, RankSet
+
+
+@dataclass(frozen=True, slots=True)
+class WaitGraph:
+    """Waits by rank, and what follows from them."""
+
+    waits: Mapping[Rank, tuple[Wait, ...]]
+    #: live ranks that certainly cannot move again
+    stuck: RankSet
+    #: why a rank that waits is not proven to be stuck
+    doubts: Mapping[Rank, str] = field(default_factory=dict)
+
+    @property
+    def waiting(self) -> RankSet:
+        return RankSet.of(rank for rank, waits in self.waits.items() if waits)
+
+    def all_waits(self) -> Iterable[Wait]:
+        return (wait for rank in sorted(self.waits) for wait in self.waits[rank])
+
+    def main_wait(self, rank: Rank) -> Wait | None:
+        """The wait to show for a rank: its first, which is the main thread's where that waits."""
+        return next(iter(self.waits.get(rank, ())), None)
+
+    def targets(self, ranks: Iterable[Rank]) -> RankSet:
+        """Ranks that these wait for, directly."""
+        return RankSet.of(target for rank in ranks for wait in self.waits.get(rank, ()) for target in wait.targets)
+
+
+def build(evidence: Evidence) -> WaitGraph:
+    """Find all waits and prove what can be proven; missing evidence is a doubt, never an edge."""
+    waits: dict[Rank, tuple[Wait, ...]] = {}
+    doubts: dict[Rank, str] = {}
+    for rank in evidence.ranks:
+        if rank.exit is not None:
+            continue
+        waits[rank.rank] = _main_first(rank, find_waits(evidence, rank))
+        doubt = _doubt(evidence, rank, waits[rank.rank])
+        if doubt:
+            doubts[rank.rank] = doubt
+    exited = {rank.rank for rank in evidence.ranks if rank.exit is not None}
+    candidates = {rank for rank, found in waits.items() if found and rank not in doubts}
+    return WaitGraph(waits, _largest_stuck_set(waits, candidates, exited), doubts)
+
+
+def _largest_stuck_set(waits: Mapping[Rank, tuple[Wait, ...]], candidates: set[Rank], exited: set[Rank]) -> RankSet:
+    stuck = set(candidates)
+    while True:
+        immovable = stuck | exited
+        free = {rank for rank in stuck if not all(_held(wait, immovable) for wait in waits[rank])}
+        if not free:
+            return RankSet.of(stuck)
+        stuck -= free
+
+
+def _held(wait: Wait, immovable: set[Rank]) -> bool:
+    needed = any(rank in immovable for rank in wait.needs)
+    return needed or (len(wait.any_of) > 0 and all(rank in immovable for rank in wait.any_of))
+
+
+def _doubt(evidence: Evidence, rank: RankEvidence, waits: tuple[Wait, ...]) -> str:
+    """Why the rank may still advance although it waits, "" if nothing speaks for it."""
+    if not waits:
+        return "not inside a blocking wait"
+    blind = next((g for g in evidence.gaps if g.rank == rank.rank and g.source is not Source.CODE), None)
+    if blind:
+        return f"{blind.source.value}: {blind.reason}"
+    doubt = next((wait.doubt for wait in waits if wait.doubt), "")
+    if doubt or rank.page is None:
+        return doubt or "no page"
+    waiting = {wait.thread for wait in waits}
+    communicating = {rank.page.pid, *rank.page.communicating_threads}
+    free = sorted(thread for thread in communicating - waiting if _alive(rank, thread))
+    return f"thread {free[0]} has communicated and is not blocked" if free else ""
+
+
+def _alive(rank: RankEvidence, os_id: int) -> bool:
+    """A thread that the kernel no longer lists is gone; without the kernel's list it may live."""
+    if rank.process is None or not rank.process.threads:
+        return True
+    return any(thread.os_id == os_id for thread in rank.process.threads)
+
+
+def _main_first(rank: RankEvidence, waits: tuple[Wait, ...]) -> tuple[Wait, ...]:
+    main = frames.main_thread(rank)
+    first = main.os_id if main else rank.worker.pid
+    return tuple(sorted(waits, key=lambda wait: (wait.thread != first, wait.thread)))

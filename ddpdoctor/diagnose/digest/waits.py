@@ -1,0 +1,299 @@
+"""Who is inside a blocking wait, and for whom: the edges of the wait-for graph, one operation at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ddpdoctor.diagnose.digest import device_waits, frames, operations
+from ddpdoctor.diagnose.digest.open_operations import (
+    differs,
+    entered,
+    entry_of,
+    group_named,
+    is_open,
+    needed,
+    open_entries,
+)
+from ddpdoctor.model.collectives import Call, Kind, RecorderEntry
+from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import Group, Rank, RankSet
+from ddpdoctor.model.stacks import Site, Thread
+
+_NOBODY = RankSet()
+#: point-to-point operations whose handle one can wait for
+_PAIRS = {"irecv": Kind.RECV, "isend": Kind.SEND}
+#: Cores that a process with a sleeping main thread may use (heartbeat, sampling) and still count as blocked.
+IDLE_CORES = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One thread inside a blocking wait."""
+
+    rank: Rank
+    thread: int
+    op: str
+    kind: Kind
+    site: Site | None
+    since: float | None
+    group: Group | None = None
+    #: the recorder's sequence number in the group, None where there is none
+    seq: int | None = None
+    peer: Rank | None = None
+    root: Rank | None = None
+    #: waits for every one of these
+    needs: RankSet = _NOBODY
+    #: waits for at least one of these; empty where `needs` says it all
+    any_of: RankSet = _NOBODY
+    #: members whose operation at the same place of the group is another one
+    mismatched: RankSet = _NOBODY
+    #: key of the store that it waits for, "" for other waits
+    key: str = ""
+    #: why this wait can carry no proof, "" where it can
+    doubt: str = ""
+
+    @property
+    def targets(self) -> RankSet:
+        return self.needs | self.any_of
+
+
+def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
+    """The blocking waits of one live rank, one a thread at most."""
+    waits = [_wait_in_call(evidence, rank, call) for call in _blocking_calls(rank)]
+    seen = {wait.thread for wait in waits}
+    main = frames.main_thread(rank)
+    if main and main.os_id not in seen:
+        waits.extend(_wait_in_stack(evidence, rank, main))
+    if not waits and rank.page is not None and (entry := device_waits.unfinished(rank)):
+        waits.append(_wait_of_device(evidence, rank, main, entry))
+    return tuple(waits or _waits_in_log(rank) or _waits_in_recorder(evidence, rank))
+
+
+def _wait_of_device(evidence: Evidence, rank: RankEvidence, main: Thread | None, entry: RecorderEntry) -> Wait:
+    """The wait of a rank whose process stands where it needs what its GPU has not finished."""
+    site = frames.innermost_user_frame(main.frames) if main else None
+    wait = _entry_wait(evidence, rank, rank.worker.pid, site, None, device_waits.DOUBT, entry)
+    if wait.group is None or wait.kind is not Kind.ALL:
+        return wait
+    return replace(wait, needs=wait.needs | device_waits.held_elsewhere(evidence, wait.group, entry))
+
+
+def _waits_in_recorder(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
+    """The wait of a rank of which only a recorder's dump is left: its oldest unfinished operation."""
+    if rank.page is not None or rank.stacks is not None or rank.raised is not None or rank.recorder is None:
+        return ()
+    entry = next((e for e in rank.recorder.entries if not e.retired and e.state != "completed"), None)
+    if entry is None:
+        return ()
+    doubt = "only a recorder says so"
+    if not entry.p2p:
+        return (_entry_wait(evidence, rank, rank.worker.pid, entry.site, None, doubt, entry),)
+    kind = Kind.RECV if entry.op == "recv" else Kind.SEND
+    needs = RankSet.of([] if entry.peer is None else [entry.peer])
+    return (
+        Wait(rank.rank, rank.worker.pid, entry.op, kind, entry.site, None, peer=entry.peer, needs=needs, doubt=doubt),
+    )
+
+
+def _waits_in_log(rank: RankEvidence) -> tuple[Wait, ...]:
+    """Waits that only the rank's own log reports."""
+    if rank.page is not None or rank.raised is not None:
+        return ()
+    return tuple(
+        Wait(
+            rank.rank,
+            rank.worker.pid,
+            said.op,
+            said.kind,
+            None,
+            None,
+            seq=said.seq,
+            needs=RankSet.of(said.missing),
+            doubt="only a log says so",
+        )
+        for said in rank.reported
+    )
+
+
+def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> Iterable[Wait]:
+    """A wait that no page names: torch's C++ issued the operation, or the rank has no page."""
+    site = frames.innermost_user_frame(thread.frames)
+    entries = open_entries(rank)
+    if frames.waits_implicitly(thread) and entries:
+        doubt = _doubt_of_thread(rank, thread.os_id, backward=True)
+        yield _entry_wait(evidence, rank, thread.os_id, site, None, doubt, entries[0])
+    elif rank.page is None and frames.waits_in_torch(thread, backward=False) and not _moves(rank):
+        inner = frames.engine_thread(rank) if frames.waits_implicitly(thread) else None
+        if inner is not None:  # on CUDA hooks of backward run in a thread of their own: that is where it stands
+            site = frames.innermost_user_frame(inner.frames)
+        calling = inner is not None and frames.waits_in_torch(inner, backward=False)
+        op = frames.torch_call(inner if inner is not None and calling else thread)
+        told = next((said for said in rank.reported if said.op == op and said.missing), None)
+        needs = RankSet.of(told.missing) if told else _NOBODY
+        yield Wait(rank.rank, thread.os_id, op, Kind.ALL, site, None, needs=needs, doubt="no page")
+
+
+def _moves(rank: RankEvidence) -> bool:
+    motion = rank.motion
+    return motion is not None and (motion.cpu_share >= IDLE_CORES or motion.lines_moved is True)
+
+
+def _blocking_calls(rank: RankEvidence) -> Iterable[Call]:
+    """Calls in flight that block, with what the stack contradicts left out; the innermost of each thread."""
+    innermost: dict[int, Call] = {}
+    for call in rank.page.calls if rank.page else ():
+        if call.asynchronous and call.kind is not Kind.WAIT:
+            continue
+        thread = frames.thread_of(rank, call.thread)
+        backward = call.kind is Kind.BACKWARD
+        if thread is not None and not frames.waits_in_torch(thread, backward=backward):
+            continue
+        if backward and not open_entries(rank):
+            continue
+        if call.thread not in innermost or call.since >= innermost[call.thread].since:
+            innermost[call.thread] = call
+    return innermost.values()
+
+
+def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
+    doubt = _doubt_of_thread(rank, call.thread, backward=call.kind is Kind.BACKWARD)
+    if call.kind is Kind.BACKWARD:
+        return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, open_entries(rank)[0])
+    if call.kind is Kind.WAIT and call.op in _PAIRS:
+        call = replace(call, kind=_PAIRS[call.op], asynchronous=False)
+    if call.kind in (Kind.RECV, Kind.SEND):
+        return _peer_wait(evidence, rank, call, doubt)
+    if call.kind is Kind.STORE:
+        doubt = doubt or "who sets a store key is not known"
+        others = RankSet.of(range(evidence.world_size)) - RankSet.of([rank.rank])
+        place = rank.rank, call.thread, call.op, call.kind, call.site, call.since
+        return Wait(*place, any_of=others, key=call.detail, doubt=doubt)
+    if operations.family(call.op) in operations.UNRECORDED:
+        return _counted_wait(evidence, rank, call, doubt)
+    entry = entry_of(rank, call)
+    if entry is None:
+        missing = "no recorder" if rank.recorder is None else "the recorder holds no open operation for the call"
+        return _wait(rank, call, doubt or missing)
+    return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, entry, call)
+
+
+def _entry_wait(
+    evidence: Evidence,
+    rank: RankEvidence,
+    thread: int,
+    site: Site | None,
+    since: float | None,
+    doubt: str,
+    entry: RecorderEntry,
+    call: Call | None = None,
+) -> Wait:
+    group = (call.group if call else None) or group_named(evidence, rank, entry.group)
+    kind = operations.entry_kind(entry)
+    root = call.root if call and group and call.root in group.members else None
+    if group is None:
+        return Wait(rank.rank, thread, entry.op, kind, site, since, seq=entry.seq, doubt=doubt or "unknown group")
+    others = [evidence.rank(member) for member in group.members if member != rank.rank]
+    mismatched = RankSet.of(o.rank for o in others if o and differs(o, group, entry))
+    absent = RankSet.of(m for m in group.members if m != rank.rank and not entered(evidence.rank(m), group, entry))
+    needs = needed(kind, rank.rank, root, absent | mismatched)
+    busy = any(o and o.rank not in mismatched and is_open(o, group, entry) for o in others)
+    any_of = _NOBODY if needs or busy or kind is Kind.ALL else absent | mismatched
+    if "nccl" in entry.backend or (not entry.backend and rank.page and "gloo" not in rank.page.backend):
+        doubt = doubt or "only gloo's waits can be proven"
+    if any(o is None or (o.recorder is None and o.exit is None) for o in others):
+        doubt = doubt or "the recorder of a member is missing"
+    return Wait(
+        rank.rank,
+        thread,
+        call.op if call and call.kind is not Kind.WAIT else entry.op,
+        kind,
+        site,
+        since,
+        group,
+        entry.seq,
+        root=root,
+        needs=needs,
+        any_of=any_of,
+        mismatched=mismatched,
+        doubt=doubt,
+    )
+
+
+def _counted_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: str) -> Wait:
+    """Operations that no recorder holds: the n-th call of that name pairs with the others' n-th."""
+    members = call.group.members if call.group else tuple(Rank(r) for r in range(evidence.world_size))
+    mine = _calls_of(rank, call)
+    absent = []
+    for member in (evidence.rank(m) for m in members if m != rank.rank):
+        theirs = _calls_of(member, call) if member else None
+        if member and member.exit is not None and (theirs is None or mine is None or theirs < mine):
+            absent.append(member.rank)
+        elif theirs is None or mine is None:
+            doubt = doubt or "a member's history is incomplete"
+        elif member and theirs < mine:
+            absent.append(member.rank)
+    if rank.page and "gloo" not in rank.page.backend:
+        doubt = doubt or "only gloo's waits can be proven"
+    return _wait(rank, call, doubt, needs=RankSet.of(absent))
+
+
+def _calls_of(rank: RankEvidence, call: Call) -> int | None:
+    """How many calls of this operation on this group the rank has begun; None where history was lost."""
+    if rank.page is None or rank.page.events_lost:
+        return None
+    events = (event.call for event in rank.page.events if event.kind is EventKind.CALL and event.call)
+    return sum(1 for other in events if other.op == call.op and other.group == call.group)
+
+
+def _peer_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: str) -> Wait:
+    if rank.page and "gloo" not in rank.page.backend:
+        doubt = doubt or "only gloo's waits can be proven"
+    if call.peer is not None:
+        return _wait(rank, call, doubt, needs=RankSet.of([call.peer]))
+    members = call.group.members if call.group else tuple(Rank(r) for r in range(evidence.world_size))
+    return _wait(rank, call, doubt, any_of=RankSet.of(members) - RankSet.of([rank.rank]))
+
+
+def _wait(rank: RankEvidence, call: Call, doubt: str, *, needs: RankSet = _NOBODY, any_of: RankSet = _NOBODY) -> Wait:
+    return Wait(
+        rank.rank,
+        call.thread,
+        call.op,
+        call.kind,
+        call.site,
+        call.since,
+        call.group,
+        peer=call.peer,
+        root=call.root,
+        needs=needs,
+        any_of=any_of,
+        doubt=doubt,
+    )
+
+
+def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> str:
+    """Why a thread that seems blocked may still move, "" if nothing speaks for it."""
+    if rank.page is None:
+        return "no page"
+    thread = frames.thread_of(rank, os_id)
+    if thread is None:
+        return "no stack confirms the wait"
+    if not frames.waits_in_torch(thread, backward=False) and not backward:
+        return "the stack does not confirm the wait"
+    motion = rank.motion
+    if motion is None:
+        return "only one sample was taken"
+    if motion.page_moved is not False or motion.lines_moved is True:
+        return "the rank moved between two samples"
+    kernel = next((t for t in rank.process.threads if t.os_id == os_id), None) if rank.process else None
+    if rank.process is not None and rank.process.state == "T":
+        return "the process is stopped and may go on"
+    if kernel is None:
+        return "the thread's state is not known"
+    if kernel.state != "S":
+        return f"the thread is in state {kernel.state}"
+    if backward and motion.cpu_share >= IDLE_CORES:
+        return "the process computes"
+    return ""

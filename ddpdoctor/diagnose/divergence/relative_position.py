@@ -1,0 +1,122 @@
+"""Where ranks are to each other in the source: inside the same loop, behind it, or out of its function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.histories import Parting, Step
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading import source
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+
+class Whereabouts(Enum):
+    INSIDE = "inside"
+    #: behind a loop of a function that both are in
+    OUTSIDE = "outside"
+    #: not in the function whose loop the other is in
+    RETURNED = "returned"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop in the source."""
+
+    file: str
+    span: source.Span
+
+
+def made_by(facts: Facts, step: Step, ranks: RankSet) -> bool:
+    """Any of the ranks has made this call from this place before (or is making it)."""
+    return any(facts.histories[rank].made(step) for rank in ranks if rank in facts.histories)
+
+
+def left_loop(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> tuple[Whereabouts, Loop | None]:
+    """Whether the actors have left a loop that the others go on with, and which.
+
+    Having returned from the others' function means that only if the actors were in that loop just before: not after
+    their data ended, and not if they never did what the others do there.
+    """
+    where, loop = whereabouts(facts, actors.members[0], others.members[0])
+    instead, before = parting.right_next, parting.before
+    was_in = instead is not None and made_by(facts, instead, actors)
+    if where is Whereabouts.OUTSIDE and not was_in:
+        return Whereabouts.UNKNOWN, None
+    if where is Whereabouts.RETURNED:
+        ended = before is not None and before.kind is EventKind.STOP_ITERATION
+        return (Whereabouts.OUTSIDE, loop) if was_in and not ended else (Whereabouts.UNKNOWN, None)
+    return where, loop
+
+
+def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:
+    """Where the user's code made a call: the site itself, or, if that is in a library, the line that led there."""
+    if frames.is_library(site.file):
+        for rank in ranks:
+            own = facts.stack(rank)
+            if own and any(frames.same_place(frame, site) for frame in outside_torch(facts, rank)):
+                return own[0]
+    return site
+
+
+def outside_torch(facts: Facts, rank: Rank) -> tuple[Site, ...]:
+    """The main thread's frames without torch's, libraries included, innermost first."""
+    seen = facts.evidence.rank(rank)
+    main = frames.main_thread(seen) if seen else None
+    return tuple(frame for frame in main.frames if not frames.is_internal(frame.file)) if main else ()
+
+
+def shares_loop(facts: Facts, left: Rank, right: Rank) -> bool:
+    """Both stacks pass through the same line of the same loop and part below it: one loop calls this and that."""
+    ours, theirs = facts.stack(left)[::-1], facts.stack(right)[::-1]
+    common = [a for a, b in zip(ours, theirs, strict=False) if a == b]
+    length = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), len(common))
+    if not 0 < length < min(len(ours), len(theirs)):
+        return False
+    fork = ours[length - 1]
+    loop = source.enclosing_loop(facts.evidence.code, fork)
+    return loop is not None and ours[length].function != theirs[length].function
+
+
+def whereabouts(facts: Facts, actor: Rank, other: Rank) -> tuple[Whereabouts, Loop | None]:
+    """Whether the actor is still inside the loops that the other rank is in, and which one it has left.
+
+    Both stacks are followed from the outside to the innermost function that they share; there the lines are compared.
+    Loops of functions that only the other is in were left by returning from them.
+    """
+    ours, theirs = facts.stack(actor)[::-1], facts.stack(other)[::-1]
+    shared = 0
+    for mine, its in zip(ours, theirs, strict=False):
+        if (mine.file, mine.function) != (its.file, its.function):
+            break
+        shared += 1
+        if mine.line != its.line:
+            break
+    if shared == 0:
+        return Whereabouts.UNKNOWN, None
+    mine, its = ours[shared - 1], theirs[shared - 1]
+    code = facts.evidence.code
+    loops = source.enclosing_loops(code, its)
+    for span in reversed(loops):
+        if mine.line not in span:
+            behind = mine.line > span.last
+            return (Whereabouts.OUTSIDE if behind else Whereabouts.UNKNOWN), Loop(its.file, span)
+    for frame in theirs[shared:]:
+        inner = source.enclosing_loops(code, frame)
+        if inner:
+            return Whereabouts.RETURNED, Loop(frame.file, inner[0])
+    return (Whereabouts.INSIDE if loops else Whereabouts.UNKNOWN), None
+
+
+def ran_module(before: Step | None, act: Step, instead: Step) -> bool:
+    """The actors' call is made by a module while it runs; the others are past the forward that should have run it."""
+    runs = [step is not None and step.site is not None and _is_forward(step.site) for step in (before, act, instead)]
+    return runs == [False, True, False] and instead.kind is EventKind.BACKWARD
+
+
+def _is_forward(site: Site) -> bool:
+    return site.function.rpartition(".")[2] == "forward"

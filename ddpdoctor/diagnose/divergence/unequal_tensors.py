@@ -1,0 +1,113 @@
+"""The last collective of every rank, compared: the same call at the same place with tensors that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ddpdoctor.diagnose.digest import frames, operations
+from ddpdoctor.diagnose.digest.failure import ABORTED, failure_site
+from ddpdoctor.diagnose.divergence import relative_position
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.collectives import Call
+from ddpdoctor.model.diagnosis import Confidence, Outcome
+from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+#: Operations whose tensors must be the same on every rank. Of all_to_all, gather, scatter and the object collectives
+#: unequal sizes say nothing.
+_EQUAL = frozenset({"all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter"})
+
+
+@dataclass(frozen=True, slots=True)
+class Unequal:
+    """One call that all ranks made as their last, by what they gave to it."""
+
+    call: Call
+    #: elements and dtype of each rank's tensor
+    given: Mapping[Rank, tuple[int, str]]
+    #: the ranks that differ from most; empty where there is no majority
+    odd: RankSet
+    #: how sure it can be that this is what went wrong
+    cap: Confidence
+
+    @property
+    def sizes(self) -> frozenset[int]:
+        return frozenset(numel for numel, _ in self.given.values())
+
+    @property
+    def dtypes(self) -> frozenset[str]:
+        return frozenset(dtype for _, dtype in self.given.values())
+
+
+def last_call(facts: Facts) -> Unequal | None:
+    """The call that every rank made as its last, if what they gave to it differs and that is what holds them up.
+
+    gloo ends the process where sizes in bytes differ; NCCL hangs, or goes on with garbage.
+    """
+    cap = _cap(facts)
+    calls = {rank.rank: call for rank in facts.evidence.ranks if (call := _last(rank))}
+    if cap is None or len(calls) < 2 or len(calls) < facts.evidence.world_size:
+        return None
+    places = {(c.site, c.op, c.group.name if c.group else "", c.root) for c in calls.values()}
+    first = next(iter(calls.values()))
+    if len(places) != 1 or operations.family(first.op) not in _EQUAL or "object" in first.op or facts.divergences:
+        return None
+    given = {rank: (c.numel, c.dtype) for rank, c in calls.items() if c.numel is not None and c.dtype}
+    if len(given) != len(calls) or len(set(given.values())) == 1:
+        return None
+    if not _as_often(facts, first):
+        cap = Confidence.POSSIBLE
+    return Unequal(first, given, _odd(given), cap)
+
+
+def called_from(facts: Facts, found: Unequal) -> Site | None:
+    """The user's line that led to the call: the stacks or the dying words of a rank tell it where a library made it."""
+    site = found.call.site
+    if site is None or not frames.is_library(site.file):
+        return site
+    for failure in facts.failures:
+        place = failure_site(facts.rank(failure.rank), failure)
+        if place is not None and not frames.is_library(place.file):
+            return place
+    return relative_position.users_line(facts, facts.waiting, site)
+
+
+def _cap(facts: Facts) -> Confidence | None:
+    """A crash by gloo's own abort, or ranks that wait for one another with nobody absent."""
+    if facts.outcome is Outcome.CRASH:
+        own = [failure for failure in facts.failures if not failure.victim]
+        return Confidence.LIKELY if not own or (own[0].status == ABORTED and own[0].raised is None) else None
+    if facts.outcome is Outcome.HANG and len(facts.waiting) == facts.evidence.world_size and not facts.graph.stuck:
+        return Confidence.LIKELY
+    return None
+
+
+def _last(rank: RankEvidence) -> Call | None:
+    """The newest collective of the history, if nothing else came after it."""
+    events = rank.page.events if rank.page else ()
+    return events[-1].call if events and events[-1].kind is EventKind.CALL else None
+
+
+def _as_often(facts: Facts, call: Call) -> bool:
+    """All ranks made this call equally often: it is the same round on each, and nobody is one behind."""
+    counts = set()
+    for rank in facts.evidence.ranks:
+        if rank.page is None or rank.page.events_lost:
+            return False
+        calls = [event.call for event in rank.page.events if event.call and not event.call.asynchronous]
+        counts.add(sum(1 for one in calls if one.op == call.op and one.site == call.site))
+    return len(counts) == 1
+
+
+def _odd(given: Mapping[Rank, tuple[int, str]]) -> RankSet:
+    by_what: dict[tuple[int, str], list[Rank]] = {}
+    for rank, what in given.items():
+        by_what.setdefault(what, []).append(rank)
+    largest = max(map(len, by_what.values()))
+    usual = [what for what, ranks in by_what.items() if len(ranks) == largest]
+    if len(usual) != 1:
+        return RankSet()
+    return RankSet.of(rank for rank, what in given.items() if what != usual[0])

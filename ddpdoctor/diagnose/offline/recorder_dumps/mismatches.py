@@ -1,0 +1,66 @@
+"""All ranks have come to one number of a group, with operations or tensors that do not fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ddpdoctor.diagnose import codes
+from ddpdoctor.diagnose.digest import operations
+from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import Field, Meeting
+from ddpdoctor.diagnose.offline.recorder_dumps.wording import a_few, full, label, locations, numel, ranks, verb
+from ddpdoctor.model.crowd import Step
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.stacks import Site
+
+_PARTED = (
+    " That does not say why they parted: a loop that was left earlier (DD201, DD206), a branch that only some took "
+    "(DD203), a step that one left out (DD207, DD208) look the same from here."
+)
+#: lines between two calls of which one can be meant for the other
+_NEAR = 3
+
+
+def mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Step]]) -> Diagnosis:
+    """All came to the same number of the group, with operations or tensors that do not fit together."""
+    usual, odd = sides[0], sides[1:]
+    tie = len(odd[0][0]) == len(usual[0])
+    culprits = RankSet() if tie else RankSet.of(rank for members, _ in odd for rank in members)
+    families = {operations.family(step.op) for _, step in sides}
+    numels = {numel(step) for _, step in sides}
+    rule = (
+        codes.COLLECTIVE_ORDER_MISMATCH
+        if len(families) > 1
+        else codes.SHAPE_MISMATCH
+        if len(numels) > 1
+        else codes.DTYPE_MISMATCH
+    )
+    told = [f"{ranks(members)} {verb(members, 'issues', 'issue')} {full(step)}" for members, step in sides[::-1]]
+    where = f"number {meeting.step.seq} of {label(field, meeting)}"
+    near = _side_by_side([step.site for _, step in sides])
+    return Diagnosis(
+        rule.code,
+        rule.name,
+        Confidence.LIKELY if near else Confidence.POSSIBLE,
+        Confidence.POSSIBLE if tie else Confidence.LIKELY,
+        culprits,
+        field.waiting - culprits,
+        f"at {where} {', '.join(a_few(told))}",
+        "Collectives of a group pair by their number alone, and nothing checks that they fit: operations that differ, "
+        f"in kind or in size, wait for partners and data that do not come.{'' if near else _PARTED}",
+        "Issue the same operations in one order on every rank, with tensors of one size and type.",
+        locations(((members, step.site) for members, step in (*odd, usual)), field, RankSet()),
+        tuple(a_few(told)),
+    )
+
+
+def _side_by_side(sites: Sequence[Site | None]) -> bool:
+    """All calls stand close together: what differs is done there, and no rank is in another part of the program.
+
+    A rank that left a loop early meets the others' next operation with one from behind the loop; so do ranks whose
+    data end apart, and a mismatch is only how that shows.
+    """
+    known = [site for site in sites if site is not None]
+    if len(known) < len(sites) or len({(site.file, site.function) for site in known}) > 1:
+        return False
+    return max(site.line for site in known) - min(site.line for site in known) <= _NEAR

@@ -1,0 +1,188 @@
+"""Ranks that wait for one another in a circle: through several groups, or in sends and receives."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from ddpdoctor.diagnose import codes
+from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import DEFAULT, Field, Meeting
+from ddpdoctor.diagnose.offline.recorder_dumps.shifts import mark
+from ddpdoctor.diagnose.offline.recorder_dumps.wording import a_few, issued, label, locations, ranks, verb
+from ddpdoctor.model.crowd import Ring, Step
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.ranks import RankSet
+
+
+def circle(field: Field, sink: Sequence[Meeting]) -> Diagnosis:
+    """The diagnosis of a set of meetings that wait for each other and for nobody else."""
+    found = _shortest(field, sink)
+    if all(meeting.step.p2p for meeting in found):
+        return _pairs(field, found)
+    return _groups(field, found)
+
+
+def _shortest(field: Field, sink: Sequence[Meeting]) -> tuple[Meeting, ...]:
+    """A shortest circle among the meetings; breadth first from each of the first ones."""
+    inside = set(sink)
+    best: tuple[Meeting, ...] = ()
+    for start in sorted(sink, key=lambda m: m.waiting.members)[:32]:
+        before: dict[Meeting, Meeting] = {}
+        queue = [start]
+        for meeting in queue:
+            for target in _targets(field, meeting):
+                if target is start:
+                    path = [meeting]
+                    while path[-1] is not start:
+                        path.append(before[path[-1]])
+                    if not best or len(path) < len(best):
+                        best = tuple(reversed(path))
+                    break
+                if target in inside and target not in before:
+                    before[target] = meeting
+                    queue.append(target)
+    return best or tuple(sink)
+
+
+def _targets(field: Field, meeting: Meeting) -> list[Meeting]:
+    return list(
+        dict.fromkeys(
+            field.place[rank] for rank in meeting.needs if rank in field.place and field.place[rank] is not meeting
+        )
+    )
+
+
+def _links(field: Field, found: Sequence[Meeting]) -> list[str]:
+    lines = []
+    for meeting, following in zip(found, (*found[1:], found[0]), strict=True):
+        needed = RankSet.of(rank for rank in meeting.needs if field.place.get(rank) is following)
+        where = _named(field, meeting)
+        lines.append(
+            f"{ranks(meeting.waiting)} {verb(meeting.waiting, 'is', 'are')} in {where} and "
+            f"{verb(meeting.waiting, 'needs', 'need')} {ranks(needed)}"
+        )
+    return lines
+
+
+def _named(field: Field, meeting: Meeting) -> str:
+    step = meeting.step
+    if step.p2p:
+        members = meeting.group.members
+        peer = members[step.peer] if step.peer is not None and step.peer < len(members) else "?"
+        return f"{step.op} {'to' if step.op == 'send' else 'from'} rank {peer}"
+    return f"{issued(step)}, number {step.seq} of {label(field, meeting)}"
+
+
+def _pairs(field: Field, found: Sequence[Meeting]) -> Diagnosis:
+    rule = codes.P2P_DEADLOCK
+    members = RankSet.of(rank for meeting in found for rank in meeting.waiting)
+    kinds = {meeting.step.op for meeting in found}
+    kind = {frozenset({"recv"}): "receive", frozenset({"send"}): "send"}.get(frozenset(kinds), "send and receive")
+    links = _links(field, found)
+    return Diagnosis(
+        rule.code,
+        rule.name,
+        Confidence.LIKELY,
+        Confidence.POSSIBLE,
+        RankSet(),
+        field.waiting,
+        f"{ranks(members)} {kind} in a circle: {'; '.join(links[:2])}{' ...' if len(links) > 2 else ''}",
+        "Each waits for the next one's send or recv, which comes only after its own returns.",
+        "Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
+        locations(((m.waiting, m.step.site) for m in found), field, RankSet()),
+        tuple(a_few(links)),
+    )
+
+
+def _groups(field: Field, found: Sequence[Meeting]) -> Diagnosis:
+    rule = codes.GROUP_ORDER_CYCLE
+    odd = _odd(field, found)
+    links = _links(field, found)
+    members = RankSet.of(rank for meeting in found for rank in meeting.waiting)
+    groups = len({id(meeting.group) for meeting in found})
+    summary = (
+        f"{ranks(odd)} {verb(odd, 'is', 'are')} in {_named(field, field.place[odd.members[0]])}, out of the order "
+        f"that the others keep: {ranks(members - odd)} wait for {verb(odd, 'it', 'them')} elsewhere"
+        if odd
+        else f"{ranks(members)} wait for each other in a circle through {groups} process groups"
+    )
+    return Diagnosis(
+        rule.code,
+        rule.name,
+        Confidence.LIKELY,
+        Confidence.LIKELY if odd else Confidence.POSSIBLE,
+        odd,
+        field.waiting - odd,
+        summary,
+        f"{'; '.join(a_few(links))}. Each would come to the operation that the others wait in only afterwards.",
+        "Use the groups in the same order on every rank, also where communication is overlapped with something else.",
+        locations(((RankSet.of([r]), m.steps[r].site) for m in found for r in m.waiting.members[:1]), field, odd),
+        tuple(a_few(links)),
+    )
+
+
+def may_lack_others(field: Field, meeting: Meeting) -> bool:
+    """All that are known to be in the group have come; but others wait elsewhere, and may be in it too."""
+    # in the default group all ranks are: who waits elsewhere has come to fewer of its operations, or to more
+    named = meeting.group.name not in field.crowd.inferred or meeting.group.name == DEFAULT
+    return not named and meeting.met and not meeting.step.p2p and len(field.waiting - meeting.waiting) > 0
+
+
+def circle_of_unnamed(field: Field, found: Sequence[Meeting]) -> Diagnosis:
+    """Operations of groups whose members no dump names, while other ranks wait elsewhere: these may be the members.
+
+    In two groups of all ranks that is the circle through both; the transport has failed in neither.
+    """
+    rule = codes.GROUP_ORDER_CYCLE if len(found) > 1 else codes.UNDECIDED
+    inside = RankSet.of(rank for meeting in found for rank in meeting.waiting)
+    places = [f"{ranks(m.waiting)} {verb(m.waiting, 'is', 'are')} in {_named(field, m)}" for m in found]
+    rest = field.waiting - inside
+    if rest:
+        places.append(f"{ranks(rest)} {verb(rest, 'waits', 'wait')} elsewhere")
+    return Diagnosis(
+        rule.code,
+        rule.name,
+        Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        RankSet(),
+        field.waiting,
+        "; ".join(a_few(places)),
+        "The dumps do not name the members of these groups. If ranks that wait elsewhere belong to them, they wait for "
+        "each other: each would come to the other operation only afterwards.",
+        "Use the groups in the same order on every rank; see who is in each of them where they are made.",
+        locations(((m.waiting, m.step.site) for m in found), field, RankSet()),
+        tuple(a_few(places)),
+    )
+
+
+def _odd(field: Field, found: Sequence[Meeting]) -> RankSet:
+    """The ranks of a circle that left the order that they kept until then, if these are few.
+
+    Where habit does not tell, and two groups are used by the same ranks, those in the one that fewer of them stand in.
+    """
+    everyone = [rank for meeting in found for rank in meeting.waiting]
+    unusual: dict[Ring, bool] = {}
+    for rank in everyone:
+        ring = field.crowd.members[rank].ring
+        if ring not in unusual:
+            unusual[ring] = _leaves_habit(ring, field.outlook(rank).open)
+    odd = [rank for rank in everyone if unusual[field.crowd.members[rank].ring]]
+    if odd:
+        return RankSet.of(odd) if 2 * len(odd) < len(everyone) or len(everyone) == 2 > len(odd) else RankSet()
+    if len(found) != 2 or any(meeting.step.p2p for meeting in found):
+        return RankSet()
+    common = set(found[0].group.members) & set(found[1].group.members)
+    first, second = ([rank for rank in meeting.waiting if rank in common] for meeting in found)
+    if not first or not second or len(first) == len(second):
+        return RankSet()
+    return RankSet.of(first if len(first) < len(second) else second)
+
+
+def _leaves_habit(ring: Ring, head: Step | None) -> bool:
+    """What the rank stands in never followed what it did just before, of which it has done more than one before."""
+    place = next((n for n, step in enumerate(ring.steps) if step is head), 0)
+    if head is None or place == 0:
+        return False
+    marks = [(step.role, *mark(step)) for step in ring.steps[: place + 1]]
+    followed = [after for before, after in itertools.pairwise(marks[:-1]) if before == marks[-2]]
+    return len(followed) > 1 and marks[-1] not in followed

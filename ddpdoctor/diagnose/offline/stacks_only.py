@@ -1,0 +1,97 @@
+"""What single stacks and the source tell alone, where no history says what the ranks did before.
+
+Most mistakes leave the same stacks behind. One does not: ranks that stand in a collective of the whole job which is
+reached only past a condition on the rank, while the others stand elsewhere, past no such condition.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from ddpdoctor.diagnose.digest import frames, operations
+from ddpdoctor.diagnose.divergence import call_conditions
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading import source
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+_COLLECTIVES = frozenset(
+    {"all_reduce", "all_gather", "all_to_all", "barrier", "broadcast", "gather", "reduce", "reduce_scatter", "scatter"}
+)
+#: arguments that name a group: ranks outside of it rightly stay away
+_GROUPS = frozenset({"group", "process_group", "pg"})
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A collective that only some ranks can come to."""
+
+    op: str
+    site: Site
+    actors: RankSet
+    others: RankSet
+    #: the condition: where it applies, and its lines
+    where: Site
+    condition: source.Span
+
+    @property
+    def culprits(self) -> RankSet:
+        """The smaller side; where both are equal, the one under the condition."""
+        return self.others if len(self.others) < len(self.actors) else self.actors
+
+
+def extra_call(facts: Facts) -> Extra | None:
+    """Such a collective, if it is the only one, and every rank of the job was seen."""
+    if facts.histories or facts.failures or facts.evidence.unseen():
+        return None
+    places: dict[tuple[Site, str], list[Rank]] = {}
+    for rank in facts.waiting:
+        wait, stack = facts.wait(rank), facts.stack(rank)
+        if wait and stack and operations.family(wait.op) in _COLLECTIVES and _is_explicit(facts, rank):
+            places.setdefault((stack[0], wait.op), []).append(rank)
+    every = RankSet.of(facts.standings)
+    found = [
+        extra
+        for (site, op), ranks in places.items()
+        if (extra := _extra(facts, op, site, RankSet.of(ranks), every - RankSet.of(ranks)))
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _extra(facts: Facts, op: str, site: Site, actors: RankSet, others: RankSet) -> Extra | None:
+    if not others or not all(facts.stack(rank) for rank in others) or _names_a_group(facts, site):
+        return None
+    reference = RankSet.of([others.members[0]])
+    condition = call_conditions.condition_of(facts, site, actors, reference)
+    if condition is None or _on_the_other_side(facts, site, op):
+        return None
+    for rank in others:
+        theirs = facts.stack(rank)
+        if any(frames.same_place(frame, condition[0]) for frame in theirs):
+            return None
+        if call_conditions.condition_of(facts, theirs[0], RankSet.of([rank]), actors):
+            return None  # each side has a way of its own: which of the two is wrong is not told
+    return Extra(op, site, actors, others, *condition)
+
+
+def _is_explicit(facts: Facts, rank: Rank) -> bool:
+    """The user's line calls the collective itself; what a backward or a wrapped model issues has other causes."""
+    main = frames.main_thread(facts.rank(rank))
+    return main is not None and not frames.waits_implicitly(main)
+
+
+def _on_the_other_side(facts: Facts, site: Site, op: str) -> bool:
+    """The `else` calls the same operation: every rank comes to one of the two."""
+    sides = source.branches(facts.evidence.code, site)
+    called = source.called_names(facts.evidence.code, site.file, sides[1]) if sides else frozenset()
+    return any(operations.family(name) == operations.family(op) for name in called)
+
+
+def _names_a_group(facts: Facts, site: Site) -> bool:
+    """The call is of a group that may leave the other ranks out."""
+    tree = source.parsed(facts.evidence.code, site.file)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree else []
+    here = [node for node in calls if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
+    of_barrier = any(source.last_name(node.func) == "barrier" and node.args for node in here)
+    return of_barrier or any(keyword.arg in _GROUPS for node in here for keyword in node.keywords)

@@ -1,0 +1,45 @@
+"""Pure. Ranks that all receive, or all send, where stacks and logs alone are left: nobody is on the other side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.diagnose import codes, wording
+from ddpdoctor.diagnose.digest.rank_state import Activity
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.ranks import RankSet
+
+_OPERATIONS = {"recv": ("receive", "sends"), "send": ("send", "receives")}
+_MOST_PLACES = 3
+
+
+def unanswered(facts: Facts) -> Iterator[Diagnosis]:
+    """One diagnosis where every rank that is seen waits, and of those in a send or a recv all are on the same side.
+
+    A stack does not show the other end. But who receives waits for one that sends, and no rank that is seen does.
+    """
+    ops = {rank: wait.op for rank in facts.waiting if (wait := facts.wait(rank))}
+    inside = RankSet.of(rank for rank, op in ops.items() if op in _OPERATIONS)
+    kinds = {ops[rank] for rank in inside}
+    if len(inside) < 2 or len(kinds) != 1 or facts.blockers - facts.doing(Activity.UNSEEN):
+        return
+    whole = facts.evidence.size_told and not facts.evidence.unseen() and len(inside) == len(facts.standings)
+    kind, other = _OPERATIONS[next(iter(kinds))]
+    places = dict.fromkeys(wording.place(site) for rank in inside if (site := facts.standing(rank).site))
+    where = f" at {' and '.join(list(places)[:_MOST_PLACES])}" if places else ""
+    rest = facts.waiting - inside
+    yield Diagnosis(
+        codes.P2P_DEADLOCK.code,
+        codes.P2P_DEADLOCK.name,
+        Confidence.LIKELY if whole else Confidence.POSSIBLE,
+        Confidence.POSSIBLE,
+        RankSet(),
+        facts.waiting,
+        f"{wording.ranks(inside)} {kind}{where}, and no rank that is seen {other}",
+        f"A {next(iter(kinds))} returns when the rank on its other side comes, and every rank that is seen waits itself"
+        f"{': ' + wording.ranks(rest) + ' elsewhere' if rest else ''}. Whom each waits for, a stack does not show.",
+        "Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
+        (*facts.standing_locations(inside), *facts.standing_locations(rest)),
+        tuple(f"rank {rank}: {facts.standing(rank).label}" for rank in list(inside)[:8]),
+    )

@@ -1,0 +1,277 @@
+"""The ways that a program can take, from its source: statements as nodes, and what may follow each as edges.
+
+Functions of the given files that call one another by a name that only one of them has are joined at the calls, and so
+is `self.name()` with the method of the same class, and a method of an object whose class is plain to see; a `for` over
+a generator of theirs goes through its `yield`.
+Whatever else is called is one step. Every statement may raise.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ddpdoctor.diagnose.source_reading import syntax
+from ddpdoctor.diagnose.source_reading.cfg_model import Edge, Function, Known, Node, Way, of_class, told_apart
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+#: a file and a number
+Line = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Where the jumps of a statement lead."""
+
+    file: str
+    function: str
+    owner: str
+    exit: int
+    #: handlers around it, innermost first, then the function's own way out
+    raised: tuple[int, ...]
+    home: int
+    again: int = -1
+    out: int = -1
+
+
+class FlowGraph:
+    """All ways through a few files."""
+
+    def __init__(
+        self,
+        trees: Mapping[str, ast.Module],
+        ran: frozenset[tuple[str, int]] = frozenset(),
+        calls: frozenset[tuple[Line, Line]] = frozenset(),
+    ) -> None:
+        """`ran`: lines that were seen to run; of several functions of one name they tell which is meant.
+
+        `calls`: lines that were seen to call, directly or through a library, and lines of what they called.
+        """
+        self.files = frozenset(trees)
+        self.nodes: list[Node] = []
+        self.functions: list[Function] = []
+        #: the number of the function that each node is in
+        self.home: list[int] = []
+        #: a statement that calls one of the functions -> what it does afterwards
+        self.after: dict[int, int] = {}
+        named: dict[str, list[Function]] = {}
+        methods: dict[tuple[str, str, str], Function] = {}
+        seen: list[Function] = []
+        for file, tree in trees.items():
+            self._function(file, "<module>", "", tree.body)
+            for owner, node in syntax.functions(tree):
+                made = self._function(file, node.name, owner, node.body)
+                named.setdefault(node.name, []).append(made)
+                methods[file, owner, node.name] = made
+                if any((file, line) in ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)):
+                    seen.append(made)
+        imported = self.imported = {file: syntax.imported(tree) for file, tree in trees.items()}
+        objects = syntax.objects(trees.values())
+        known = Known(told_apart(named, seen), methods, imported, objects, of_class(methods))
+        for index in range(len(self.nodes)):
+            self._join(index, known)
+        for caller, called in sorted(calls):
+            self._join_seen(caller, called)
+
+    def at(self, file: str, line: int) -> frozenset[int]:
+        """The statement on a line; of several the first: a head rather than what stands behind it."""
+        found = [n for n, node in enumerate(self.nodes) if node.file == file and node.first <= line <= node.last]
+
+        def order(index: int) -> tuple[int, int]:
+            node = self.nodes[index]
+            return node.last - node.first, int(getattr(node.stmt, "col_offset", 0))
+
+        best = min(map(order, found), default=(0, 0))
+        return frozenset(n for n in found if order(n) == best)
+
+    def done(self, nodes: frozenset[int]) -> frozenset[int]:
+        """The same statements after the functions that they call: what else they do comes then."""
+        return frozenset(self.after.get(node, node) for node in nodes)
+
+    def collectives(self) -> frozenset[int]:
+        """Statements that issue a collective of the default group by torch's own name: nobody passes them unseen."""
+        return frozenset(n for n, node in enumerate(self.nodes) if syntax.issues(node.stmt, self.imported[node.file]))
+
+    def goes_round(self, index: int, target: int) -> bool:
+        """From inside a loop back to its head."""
+        node, head = self.nodes[index], self.nodes[target]
+        if not isinstance(head.stmt, LOOPS) or node.stmt is head.stmt or node.file != head.file:
+            return False
+        return head.stmt.lineno <= node.first <= (head.stmt.end_lineno or head.stmt.lineno)
+
+    def _function(self, file: str, name: str, owner: str, body: list[ast.stmt]) -> Function:
+        scope = _Scope(file, name, owner, -1, (), len(self.functions))
+        end, fell, raised = (self._node(scope, None) for _ in range(3))
+        self.nodes[fell].edges.append(Edge(end, Way.ON))
+        made = Function(file, -1, end, raised, bool(owner))
+        self.functions.append(made)
+        first = len(self.nodes)
+        made.entry = self._block(body, fell, replace(scope, exit=end, raised=(raised,)))
+        inside = range(first, len(self.nodes))
+        made.yields = [n for n in inside if syntax.yields(self.nodes[n].stmt)]
+        made.constant = {n: value for n in inside if (value := syntax.returned(self.nodes[n].stmt)) is not None}
+        made.constant[fell] = False
+        return made
+
+    def _node(self, scope: _Scope, stmt: ast.AST | None) -> int:
+        first, last = syntax.lines_of(stmt)
+        self.nodes.append(Node(scope.file, scope.function, stmt, first, last, scope.owner))
+        self.home.append(scope.home)
+        return len(self.nodes) - 1
+
+    def _aside(self, index: int, follow: int) -> int:
+        """A second node of a statement, which is not found by its line."""
+        node = self.nodes[index]
+        edges = [Edge(follow, Way.ON)]
+        self.nodes.append(Node(node.file, node.function, node.stmt, node.first, -1, node.owner, edges))
+        self.home.append(self.home[index])
+        return len(self.nodes) - 1
+
+    def _block(self, body: list[ast.stmt], follow: int, scope: _Scope) -> int:
+        """The node that the block begins with; `follow` comes after it."""
+        for stmt in reversed(body):
+            follow = self._statement(stmt, follow, scope)
+        return follow
+
+    def _statement(self, stmt: ast.stmt, follow: int, scope: _Scope) -> int:
+        if isinstance(stmt, ast.Try):
+            return self._try(stmt, follow, scope)
+        index = self._node(scope, stmt)
+        self.nodes[index].edges.extend(self._ways(stmt, index, follow, scope))
+        if not isinstance(stmt, (ast.Break, ast.Continue, ast.Pass, *FUNCTIONS, ast.ClassDef)):
+            self.nodes[index].edges.extend(Edge(target, Way.RAISED) for target in scope.raised)
+        return index
+
+    def _ways(self, stmt: ast.stmt, index: int, follow: int, scope: _Scope) -> list[Edge]:
+        match stmt:
+            case ast.Return():
+                return [Edge(scope.exit, Way.ON)]
+            case ast.Break():
+                return [Edge(scope.out, Way.ON)]
+            case ast.Continue():
+                return [Edge(scope.again, Way.ON)]
+            case ast.Raise():
+                return []
+            case ast.If():
+                held, failed = self._block(stmt.body, follow, scope), self._block(stmt.orelse, follow, scope)
+                return [Edge(held, Way.YES), Edge(failed, Way.NO)]
+            case ast.For() | ast.AsyncFor() | ast.While():
+                return self._loop(stmt, index, follow, scope)
+            case ast.With() | ast.AsyncWith():
+                silent = any("suppress" in syntax.names_called(item.context_expr) for item in stmt.items)
+                inner = replace(scope, raised=(self._aside(index, follow), *scope.raised)) if silent else scope
+                return [Edge(self._block(stmt.body, follow, inner), Way.ON)]
+            case ast.Match():
+                cases = [Edge(self._block(case.body, follow, scope), Way.YES) for case in stmt.cases]
+                return cases if syntax.takes_all(stmt.cases[-1]) else [*cases, Edge(follow, Way.NO)]
+        return [Edge(follow, Way.ON)]
+
+    def _loop(self, stmt: ast.For | ast.AsyncFor | ast.While, index: int, follow: int, scope: _Scope) -> list[Edge]:
+        inner = replace(scope, again=index, out=follow)
+        again = Edge(self._block(stmt.body, index, inner), Way.ROUND)
+        if isinstance(stmt, ast.While) and isinstance(stmt.test, ast.Constant) and stmt.test.value:
+            return [again]
+        return [again, Edge(self._block(stmt.orelse, follow, scope), Way.END)]
+
+    def _try(self, stmt: ast.Try, follow: int, scope: _Scope) -> int:
+        last = self._block(stmt.finalbody, follow, scope)
+        handlers = []
+        for handler in stmt.handlers:
+            index = self._node(scope, handler)
+            self.nodes[index].edges.append(Edge(self._block(handler.body, last, scope), Way.ON))
+            handlers.append(index)
+        catches_all = any(handler.type is None for handler in stmt.handlers)
+        raised = tuple(handlers) if catches_all else (*handlers, *scope.raised)
+        return self._block(stmt.body, self._block(stmt.orelse, last, scope), replace(scope, raised=raised))
+
+    def _join(self, index: int, known: Known) -> None:
+        """Lead the way through the function that a statement calls."""
+        node = self.nodes[index]
+        called = known.called_by(node)
+        if called is None:
+            return
+        ways, raised = _split(node.edges)
+        if called.yields and isinstance(node.stmt, (ast.For, ast.AsyncFor)):
+            self._through_generator(node, called, ways, raised)
+            return
+        if called.yields or isinstance(node.stmt, (ast.For, ast.AsyncFor)):
+            return  # a generator does not run when it is called; an iterator is made before the loop's rounds
+        after = self._aside(index, -1)
+        self.nodes[after].edges = [*ways, *raised]
+        self.after[index] = after
+        self._return_to(after, called)
+        self.nodes[called.raised].edges.extend(raised)
+        node.edges = [Edge(called.entry, Way.ON), *raised]
+
+    def _join_seen(self, caller: Line, line: Line) -> None:
+        """A call that no name tells, of an overriding method or through a library's hook: a stack has shown it."""
+        inside = {self.home[n] for n in self.at(*line) if self.nodes[n].function != "<module>"}
+        for index in self.at(*caller):
+            node = self.nodes[index]
+            for called in (self.functions[number] for number in inside):
+                joined = any(edge.target == called.entry for edge in node.edges)
+                if joined or called.yields or isinstance(node.stmt, LOOPS):
+                    continue
+                ways, raised = _split(node.edges)
+                after = self.after.get(index, self._aside(index, -1))
+                if index not in self.after:
+                    self.nodes[after].edges = [*ways, *raised]
+                    ways = [Edge(after, Way.ON)]
+                node.edges = [Edge(called.entry, Way.ON), *ways, *raised]
+                self._return_to(after, called)
+                self.nodes[called.raised].edges.extend(raised)
+
+    def _return_to(self, after: int, called: Function) -> None:
+        """A known value that the caller's condition asks for leads to that branch only."""
+        self.nodes[called.exit].edges.append(Edge(after, Way.ON))
+        branches = self._branches(after)
+        for index, value in called.constant.items():
+            edges = [edge for edge in self.nodes[index].edges if edge.target != called.exit]
+            self.nodes[index].edges = [*edges, Edge(branches.get(value, after), Way.ON)]
+
+    def _branches(self, after: int) -> dict[bool, int]:
+        """Where the caller goes on for a true and for a false value of its call; empty where it asks for neither."""
+        node = self.nodes[after]
+        name = ""
+        if isinstance(node.stmt, ast.Assign) and isinstance(node.stmt.targets[0], ast.Name) and node.edges:
+            name, node = node.stmt.targets[0].id, self.nodes[node.edges[0].target]
+        if not isinstance(node.stmt, ast.If):
+            return {}
+        test, wanted = node.stmt.test, True
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, wanted = test.operand, False
+        if not (isinstance(test, ast.Name) and test.id == name) and not (isinstance(test, ast.Call) and not name):
+            return {}
+        targets = {edge.way: edge.target for edge in node.edges}
+        return {wanted: targets[Way.YES], not wanted: targets[Way.NO]}
+
+    def _through_generator(self, node: Node, called: Function, ways: list[Edge], raised: list[Edge]) -> None:
+        """Each round runs the generator up to a `yield`; the loop ends where the generator does."""
+        if not called.resumed:
+            for index in called.yields:
+                self._suspend(index, called)
+        node.edges = [Edge(called.entry, Way.ON), *called.resumed, *raised]
+        rounds = [edge for edge in ways if edge.way is Way.ROUND]
+        for index in called.yields:
+            self.nodes[index].edges.extend(rounds)
+        ends = [Edge(edge.target, Way.ON) for edge in ways if edge.way is Way.END]
+        self.nodes[called.exit].edges.extend(ends)
+        self.nodes[called.raised].edges.extend(raised)
+
+    def _suspend(self, index: int, generator: Function) -> None:
+        """What follows a `yield` follows only when the consumer asks for more; `yield from` also goes on by itself."""
+        yielding = self.nodes[index]
+        ways, failed = _split(yielding.edges)
+        if syntax.yields_all(yielding.stmt):
+            generator.resumed.append(Edge(index, Way.ON))
+            yielding.edges = [*(Edge(edge.target, Way.END) for edge in ways), *failed]
+        else:
+            generator.resumed.extend(ways)
+            yielding.edges = failed
+
+
+def _split(edges: Iterable[Edge]) -> tuple[list[Edge], list[Edge]]:
+    every = list(edges)
+    return [e for e in every if e.way is not Way.RAISED], [e for e in every if e.way is Way.RAISED]

@@ -1,0 +1,117 @@
+"""What a graph of the ways through a program is made of: statements, how each is left, functions by name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import PurePath
+
+from ddpdoctor.diagnose.source_reading import syntax
+
+
+class Way(Enum):
+    """How a statement is left."""
+
+    ON = "on"
+    #: the condition holds
+    YES = "yes"
+    NO = "no"
+    #: a loop's next round, and its end
+    ROUND = "round"
+    END = "end"
+    RAISED = "raised"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    target: int
+    way: Way
+
+
+@dataclass(slots=True)
+class Node:
+    """One statement; of a compound one its head."""
+
+    file: str
+    function: str
+    stmt: ast.AST | None
+    #: lines of the statement or its head, both included
+    first: int
+    last: int
+    #: the class whose method it is in, "" outside of classes
+    owner: str = ""
+    edges: list[Edge] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Function:
+    file: str
+    entry: int
+    exit: int
+    raised: int
+    #: it is called on an object
+    method: bool = False
+    #: nodes of `yield` statements, and what follows them when the consumer asks for more
+    yields: list[int] = field(default_factory=list)
+    resumed: list[Edge] = field(default_factory=list)
+    #: nodes that return something known, and whether that is true
+    constant: dict[int, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The functions that calls can be joined with."""
+
+    #: by a name that only one of them has
+    named: Mapping[str, Function]
+    #: by file, class and name
+    methods: Mapping[tuple[str, str, str], Function]
+    #: what each file imports: name -> the words of the module's path, and of the name there
+    imported: Mapping[str, Mapping[str, frozenset[str]]]
+    #: name of a variable or attribute -> the only class of the files that it holds objects of
+    objects: Mapping[str, str]
+    #: methods by class and name, of classes whose name only one of them has
+    of_class: Mapping[tuple[str, str], Function]
+
+    def called_by(self, node: Node) -> Function | None:
+        """The first of the statement's calls that is known; of the object's own methods whatever they are called."""
+        if node.owner:
+            for name in syntax.called_on_self(node.stmt):
+                if method := self.methods.get((node.file, node.owner, name)):
+                    return method
+        for holder, name in syntax.called_on(node.stmt):
+            if method := self.of_class.get((self.objects.get(holder, ""), name)):
+                return method
+        for name, root in syntax.called_by(node.stmt):
+            origin = self.imported.get(node.file, {}).get(root)
+            found = self.named.get(name)
+            if found and origin is None and root != name and not found.method:
+                continue  # `loss.mean()` is not the program's own function `mean`
+            # `torch.save()` is not the program's own `save`
+            if found and (origin is None or origin & _words(found.file)):
+                return found
+        return None
+
+
+def _words(file: str) -> frozenset[str]:
+    path = PurePath(file)
+    return frozenset({path.stem, *path.parent.parts})
+
+
+def told_apart(named: Mapping[str, list[Function]], seen: list[Function]) -> dict[str, Function]:
+    """The functions that a name means: the only one of that name, or the only one that was seen to run."""
+    found = {}
+    for name, functions in named.items():
+        candidates = functions if len(functions) == 1 else [one for one in functions if one in seen]
+        if len(candidates) == 1:
+            found[name] = candidates[0]
+    return found
+
+
+def of_class(methods: Mapping[tuple[str, str, str], Function]) -> dict[tuple[str, str], Function]:
+    files: dict[str, set[str]] = {}
+    for file, owner, _ in methods:
+        files.setdefault(owner, set()).add(file)
+    return {(owner, name): made for (_, owner, name), made in methods.items() if owner and len(files[owner]) == 1}

@@ -1,0 +1,48 @@
+"""Collections in a program, read from its source: which names hold one, and which condition asks if one is empty."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from ddpdoctor.diagnose.source_reading.source import last_name, parsed
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.stacks import Site
+
+_MAKING = frozenset({"list", "dict", "set", "deque", "defaultdict", "OrderedDict"})
+_FILLING = frozenset({"append", "extend", "add", "insert", "setdefault", "appendleft"})
+_DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+
+
+def asks_empty(code: Mapping[str, SourceFile], site: Site) -> bool:
+    """The `if` on this line asks nothing but whether there is anything: `not found`, `len(found) == 0`, `x.numel()`."""
+    tree = parsed(code, site.file)
+    nodes = ast.walk(tree) if tree else ()
+    test = next((n.test for n in nodes if isinstance(n, ast.If) and n.lineno == site.line), None)
+    return tree is not None and test is not None and _asks(test, _held(tree))
+
+
+def _asks(test: ast.expr, held: frozenset[str]) -> bool:
+    match test:
+        case ast.UnaryOp(op=ast.Not()):
+            return _asks(test.operand, held)
+        case ast.Compare(left=left, comparators=[ast.Constant(value=0 | 1)]):
+            return _counts(left)
+    return _counts(test) or last_name(test) in held
+
+
+def _counts(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Call) and last_name(expression.func) in ("len", "numel")
+
+
+def _held(tree: ast.Module) -> frozenset[str]:
+    """Names and attributes that the file makes a collection, or fills like one."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            made = isinstance(node.value, ast.Call) and last_name(node.value.func) in _MAKING
+            if made or isinstance(node.value, _DISPLAYS):
+                found |= {last_name(target) for target in node.targets}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLING:
+            found.add(last_name(node.func.value))
+    return frozenset(found - {""})

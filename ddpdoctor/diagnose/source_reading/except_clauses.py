@@ -1,0 +1,50 @@
+"""Where a program catches exceptions, read from its source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from ddpdoctor.diagnose.source_reading.source import LOOPS, enclosing, function_around, last_name, parsed
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.stacks import Site
+
+
+def handler_of_next(code: Mapping[str, SourceFile], loader: Site) -> Site | None:
+    """The only `except` around the place where an iterator is asked for more, in the function that made it."""
+    around = function_around(code, loader) or parsed(code, loader.file)
+    tries = [node for node in ast.walk(around) if isinstance(node, ast.Try)] if around else []
+    asking = [
+        node
+        for node in tries
+        if any(
+            (isinstance(inner, ast.Call) and last_name(inner.func) in ("next", "__next__"))
+            or (isinstance(inner, ast.For) and inner.lineno == loader.line)
+            for statement in node.body
+            for inner in ast.walk(statement)
+        )
+    ]
+    handlers = [handler for node in asking for handler in node.handlers if not _ends_data(handler)]
+    if len(handlers) != 1:
+        return None
+    return Site(loader.file, handlers[0].lineno, loader.function)
+
+
+def tries_again(code: Mapping[str, SourceFile], stands: Site, raised: int) -> bool:
+    """The line stands in an `except` of a loop that leads to another try; `raised` is a line in the `try` itself."""
+    chain = enclosing(code, stands)
+    for index, node in enumerate(chain):
+        handler = node if isinstance(node, ast.ExceptHandler) else None
+        owner = chain[index - 1] if handler and index else None
+        looped = any(isinstance(outer, LOOPS) for outer in chain[:index])
+        if not looped or not isinstance(owner, ast.Try) or handler is None:
+            continue
+        tried = any(part.lineno <= raised <= (part.end_lineno or part.lineno) for part in owner.body)
+        ends = (ast.Raise, ast.Return, ast.Break)
+        if tried and not any(isinstance(inner, ends) for part in handler.body for inner in ast.walk(part)):
+            return True
+    return False
+
+
+def _ends_data(handler: ast.ExceptHandler) -> bool:
+    return handler.type is not None and last_name(handler.type) == "StopIteration"

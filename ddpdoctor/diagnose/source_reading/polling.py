@@ -1,0 +1,135 @@
+"""Waits that the source shows: a loop that sleeps until a file is gone or there, and locks that a line takes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ddpdoctor.diagnose.source_reading import source
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.stacks import Site
+
+#: functions and methods that say whether a file is there
+_CHECKS = frozenset({"exists", "lexists", "isfile", "is_file", "isdir", "is_dir", "islink", "is_symlink", "access"})
+#: calls that make a file and fail where it is there; `open` counts with mode "x" or O_EXCL only
+_CLAIMS = frozenset({"mkdir", "makedirs", "symlink", "symlink_to", "link", "hardlink_to", "rename"})
+_SLEEPS = frozenset({"sleep"})
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """A loop that sleeps until a file is not there any more (`gone`) or until it is there."""
+
+    #: as in `os.path.exists(lock)`
+    check: str
+    gone: bool
+
+
+def polled_file(code: Mapping[str, SourceFile], site: Site) -> Poll | None:
+    """The file that a loop around a sleeping line waits for; None for any other loop."""
+    loop = next((n for n in source.around(code, site) if isinstance(n, (ast.While, ast.For))), None)
+    tree = source.parsed(code, site.file)
+    if loop is None or tree is None or not _sleeps(loop, site.line):
+        return None
+    if isinstance(loop, ast.While):
+        found = _check(loop.test, negated=False)
+        if found:
+            return Poll(ast.unparse(found[0]), found[1])
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Try) and any(_catches_presence(handler) for handler in node.handlers):
+            claim = next((c for statement in node.body for c in ast.walk(statement) if _is_claim(c)), None)
+            if claim is not None:
+                return Poll(ast.unparse(claim), True)
+        if isinstance(node, ast.If) and _leaves(node):
+            found = _check(node.test, negated=True)
+            if found:
+                return Poll(ast.unparse(found[0]), found[1])
+    return None
+
+
+def _sleeps(loop: ast.AST, line: int) -> bool:
+    calls = (n for n in ast.walk(loop) if isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or n.lineno))
+    return any(source.last_name(call.func) in _SLEEPS for call in calls)
+
+
+def _check(test: ast.expr, *, negated: bool) -> tuple[ast.expr, bool] | None:
+    """The question whether a file is there, and whether the loop goes on for as long as it is."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return _check(inner, negated=not negated)
+        case ast.BoolOp(values=values):
+            found = [pair for value in values if (pair := _check(value, negated=negated))]
+            return found[0] if len(found) == 1 else None
+        case ast.Call(func=function) if source.last_name(function) in _CHECKS:
+            return test, not negated
+    return None
+
+
+def _leaves(node: ast.If) -> bool:
+    return bool(node.body) and isinstance(node.body[-1], (ast.Break, ast.Return))
+
+
+def _catches_presence(handler: ast.ExceptHandler) -> bool:
+    names = {source.last_name(node) for node in ast.walk(handler.type)} if handler.type else set()
+    return bool(names & {"FileExistsError", "OSError", "IOError"})
+
+
+def _is_claim(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = source.last_name(node.func)
+    parts = list(ast.walk(node))
+    if name == "open":
+        exclusive = any(source.last_name(part) == "O_EXCL" for part in parts)
+        modes = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        return exclusive or any(mode.startswith("x") and set(mode) <= set("xbt+") for mode in modes)
+    if name == "touch":
+        return any(keyword.arg == "exist_ok" and _is_false(keyword.value) for keyword in node.keywords)
+    return name in _CLAIMS
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+def lock_taken(code: Mapping[str, SourceFile], site: Site) -> str:
+    """The lock that the line itself takes, as `self.lock`; "" for none. Whether it is a lock, only a stack says."""
+    for node in source.around(code, site):
+        if isinstance(node, (ast.With, ast.AsyncWith)) and _in_head(node, site.line):
+            named = [item.context_expr for item in node.items if source.last_name(item.context_expr)]
+            return ast.unparse(named[0]) if len(named) == 1 else ""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "acquire":
+            return ast.unparse(node.func.value)
+    return ""
+
+
+def _in_head(node: ast.With | ast.AsyncWith, line: int) -> bool:
+    return node.lineno <= line < max(node.body[0].lineno, node.lineno + 1)
+
+
+def taken_by(code: Mapping[str, SourceFile], frames: Iterable[Site], lock: str) -> Site | None:
+    """Where the functions of these frames take the same lock, if they do: told by its last name."""
+    wanted = lock.rpartition(".")[2]
+    for frame in frames:
+        function = source.function_around(code, frame)
+        for node in ast.walk(function) if function else ():
+            items = node.items if isinstance(node, (ast.With, ast.AsyncWith)) else []
+            if any(source.last_name(item.context_expr) == wanted for item in items):
+                return Site(frame.file, getattr(node, "lineno", frame.line), frame.function)
+    return None
+
+
+def inside_of(code: Mapping[str, SourceFile], frames: Iterable[Site], lock: str) -> Site | None:
+    """The innermost of these frames that stands inside a `with` of the same lock: told by its last name.
+
+    A frame that is itself about to take the lock is not inside.
+    """
+    wanted = lock.rpartition(".")[2]
+    for frame in frames:
+        for node in source.around(code, frame):
+            if not isinstance(node, (ast.With, ast.AsyncWith)) or _in_head(node, frame.line):
+                continue
+            if any(source.last_name(item.context_expr) == wanted for item in node.items):
+                return frame
+    return None
