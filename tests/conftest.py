@@ -9,8 +9,12 @@ import signal
 # other. Tests that compare what jobs print need whole lines.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
-# A test run in the background (`make test &` in a script) is started with these ignored, and so would be every job of
-# the tests that signals one.
-for _number in (signal.SIGINT, signal.SIGQUIT):
+# Where it is set, each of the thousand processes that the tests start compiles the sources of ddpdoctor anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A test run in the background (`make test &` in a script) is started with the first two ignored, one under nohup(1)
+# with the last, and so would be every job of the tests that signals one. A handler is not inherited, so a test run
+# under nohup outlives its terminal as before.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
-        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda *_: None)

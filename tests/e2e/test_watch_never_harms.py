@@ -85,6 +85,17 @@ def test_signals_are_forwarded_once(number: signal.Signals) -> None:
         assert process.returncode == 7
 
 
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    """Under nohup(1) a hang-up is for nobody."""
+    with started(["nohup", *WATCH, "--", sys.executable, str(PROGRAMS / "signal_counter.py")]) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=60)
+        assert out == "[('SIGTERM', 1)]\n"
+
+
 def test_interrupting_a_distributed_job_ends_all_of_it(tmp_path: Path) -> None:
     command = torchrun(PROGRAMS / "small_job.py", 2, "--steps", "1000000")
     with started([*WATCH, "--", *command]) as process:
