@@ -1,25 +1,22 @@
 """Many recorder dumps read at once, by processes that may fail without harm.
 
-Each process reads its share of the files, one after the other, and keeps each distinct operation once; what it sends
-back grows with distinct behaviours. It has a limit on memory, and on the time for one file: a file that was made to
-break a reader ends that process alone, is named, and the rest of the share is read again without it.
+Each process keeps each distinct operation once and sends every operation back once, so what it sends grows with
+distinct behaviours. It has a limit on its memory, and on the processor time for one file: a file that was made to break
+a reader ends that process alone and is named in a gap; the other files are read by another process.
 """
 
 from __future__ import annotations
 
-import gc
 import itertools
-import multiprocessing
 import os
-import pickle
 import signal
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from typing import Any
 
+from ddpdoctor import workers
 from ddpdoctor.archive import resource_limits
 from ddpdoctor.archive.flight_recorder import Dump, GroupRow, Reader, StepRow, step_of
 from ddpdoctor.archive.input_files import File, content
@@ -30,7 +27,7 @@ from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 
-#: files that may end a reading process before the rest of its share is given up
+#: files that may end a reading process before the remaining ones are given up
 MOST_DEATHS = 16
 #: nanoseconds between newest operations of ranks that cannot be of one run
 OTHER_RUN_NS = 3_600_000_000_000
@@ -56,93 +53,73 @@ class Dumps:
 
 
 @dataclass(frozen=True, slots=True)
-class _Share:
-    """What one process read: its tables, and a dump or a reason for each file."""
+class _Result:
+    """What one file gave: a dump or the reason why there is none, and the operations and groups that were new in it."""
 
+    dump: Dump | str
     rows: list[StepRow]
     groups: list[GroupRow]
-    found: list[Dump | str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What all processes read. A dump's operations and groups are numbers into the rows of the process that read it."""
+
+    #: for every file the number of its process, and its dump or the reason why there is none
+    dumps: list[tuple[int, Dump | str]]
+    rows: defaultdict[int, list[StepRow]]
+    groups: defaultdict[int, list[GroupRow]]
 
 
 def read_all(files: Sequence[File], rank_of: Callable[[str], int | None], *, processes: int | None = None) -> Dumps:
-    """Read all dumps. `rank_of` tells the rank from a file's name where the dump itself does not; never raises."""
+    """Read all dumps. `rank_of` takes the rank from a file's name where the dump does not hold it; never raises."""
     if not files:
         return Dumps({}, {}, (), RankSet(), RankSet())
-    count = max(1, min(processes or _processors(), len(files) // _SHARE))
-    bounds = [len(files) * n // count for n in range(count + 1)]
-    return _joined(files, _shares([files[a:b] for a, b in itertools.pairwise(bounds)]), rank_of)
+    count = max(1, min(processes or workers.processors(), len(files) // _SHARE))
+    reading, table, job = _read(files, count), _Table(), _Job(rank_of)
+    numbers = {process: table.numbers(rows) for process, rows in reading.rows.items()}
+    groups = {process: table.groups(rows) for process, rows in reading.groups.items()}
+    for file, (process, dump) in zip(files, reading.dumps, strict=True):
+        if isinstance(dump, str):
+            job.refuse(file, dump)
+        elif (rank := job.rank_for(file, dump)) is not None:
+            job.put(file, dump, table.member(rank, dump, numbers[process], groups[process]))
+    return job.dumps()
 
 
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _read(files: Sequence[File], processes: int) -> _Reading:
+    """Read all files by that many processes, until too many of them have ended over a file."""
+    bounds = [len(files) * n // processes for n in range(processes + 1)]
+    shares = [range(first, last) for first, last in itertools.pairwise(bounds)]
+    given_up = "not read: too many files of this set ended the process that read them"
+    reading = _Reading([(0, given_up)] * len(files), defaultdict(list), defaultdict(list))
+    deaths = 0
+    results = workers.each(lambda: _begin(files), shares, processes, smallest=_SHARE)
+    for number, result, process in results:
+        if isinstance(result, workers.Lost):
+            reading.dumps[number] = (process, resource_limits.why_ended(result, files[number]))
+            deaths += 1
+            if deaths > MOST_DEATHS:
+                results.close()
+        else:
+            reading.dumps[number] = (process, result.dump)
+            reading.rows[process] += result.rows
+            reading.groups[process] += result.groups
+    return reading
 
 
-def _shares(shares: Sequence[Sequence[File]]) -> Iterator[_Share]:
-    """Every share's outcome, in order; a process that ends early is replaced, without the file that ended it."""
-    workers = [_Worker(share) for share in shares]
-    done: dict[int, _Share] = {}
-    while len(done) < len(workers):
-        waiting = {worker.pipe: n for n, worker in enumerate(workers) if n not in done}
-        for pipe in wait(list(waiting)):
-            number = waiting[pipe]  # type: ignore[index]
-            share = workers[number].take()
-            if share is not None:
-                done[number] = share
-    return (done[number] for number in range(len(workers)))
-
-
-class _Worker:
-    """One reading process and what it has to read."""
-
-    def __init__(self, files: Sequence[File]) -> None:
-        self._files = files
-        self._refused: dict[int, str] = {}
-        self._start()
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("fork")
-        self._current = context.RawValue("q", -1)
-        self.pipe, sending = context.Pipe(duplex=False)
-        self._process = context.Process(
-            target=_read_share, args=(self._files, dict(self._refused), self._current, sending), daemon=True
-        )
-        self._process.start()
-        sending.close()
-
-    def take(self) -> _Share | None:
-        """Its outcome; None if it ended over a file and another process was started."""
-        try:
-            received = self.pipe.recv_bytes()
-        except (EOFError, OSError):
-            received = b""
-        self.pipe.close()
-        self._process.join()
-        if received:
-            share: _Share = pickle.loads(received)  # our own process wrote it
-            return share
-        number = self._current.value
-        self._refused[number] = resource_limits.why_ended(
-            self._process.exitcode, resource_limits.seconds_for(self._files[number]) if number >= 0 else 0.0
-        )
-        if number < 0 or len(self._refused) > MOST_DEATHS:
-            reason = "not read: too many files of this set ended the process that read them"
-            return _Share([], [], [self._refused.get(n, reason) for n in range(len(self._files))])
-        self._start()
-        return None
-
-
-def _read_share(files: Sequence[File], refused: dict[int, str], current: Any, sending: Connection) -> None:
-    """In the reading process: read, then send everything at once."""
-    gc.disable()  # nothing here makes cycles, and looking for them costs a third of the time
+def _begin(files: Sequence[File]) -> Callable[[int], _Result]:
+    """In the reading process: what reads one file."""
     resource_limits.impose()
-    reader, found = Reader(), list[Dump | str]()
-    for number, file in enumerate(files):
-        current.value = number
-        signal.setitimer(signal.ITIMER_PROF, resource_limits.seconds_for(file))
-        found.append(refused[number] if number in refused else _read_one(reader, file))
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    sending.send_bytes(pickle.dumps(_Share(reader.rows, reader.groups, found), pickle.HIGHEST_PROTOCOL))
-    sending.close()
+    reader = Reader()
+
+    def read(number: int) -> _Result:
+        rows, groups = len(reader.rows), len(reader.groups)
+        signal.setitimer(signal.ITIMER_PROF, resource_limits.seconds_for(files[number]))
+        dump = _read_one(reader, files[number])
+        return _Result(dump, reader.rows[rows:], reader.groups[groups:])
+
+    return read
 
 
 def _read_one(reader: Reader, file: File) -> Dump | str:
@@ -152,49 +129,61 @@ def _read_one(reader: Reader, file: File) -> Dump | str:
     except DumpError as error:
         return str(error)
     except MemoryError:
-        os._exit(
-            resource_limits.OUT_OF_MEMORY
-        )  # the unpickler does not give back what it held: begin anew without this file
+        # the unpickler does not return what it held: another process goes on, without this file
+        os._exit(resource_limits.OUT_OF_MEMORY)
     except (OSError, EOFError, zlib.error) as error:
         return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def _joined(files: Sequence[File], shares: Iterable[_Share], rank_of: Callable[[str], int | None]) -> Dumps:
-    """One crowd of all shares: equal operations, rings and groups become one object each."""
-    table = _Table()
-    members: dict[Rank, Member] = {}
-    names: dict[Rank, str] = {}
-    gaps: list[Gap] = []
-    sources: tuple[list[Rank], list[Rank]] = ([], [])
-    remaining = iter(files)
-    for share in shares:
-        numbers, groups = table.numbers(share.rows), table.groups(share.groups)
-        for found, file in zip(share.found, remaining, strict=False):
-            name = plain(file.name)
-            told = rank_of(name)
-            if isinstance(found, str):
-                gaps.append(_gap(told, f"{name}: {found}"))
-                continue
-            rank = found.rank if found.rank is not None else told
-            if rank is None:
-                gaps.append(_gap(None, f"{name}: neither the dump nor its name says which rank wrote it"))
-            elif not found.steps:
-                gaps.append(_empty(rank, name))
-            elif rank in members and members[Rank(rank)].newest_ns >= found.newest_ns:
-                gaps.append(_gap(rank, f"{name}: an older dump of rank {rank}, not used"))
-            else:
-                if Rank(rank) in members:
-                    gaps.append(_gap(rank, f"another dump of rank {rank} is older than {name}, and is not used"))
-                members[Rank(rank)] = table.member(Rank(rank), found, numbers, groups)
-                names[Rank(rank)] = file.name
-                sources[found.rank is None].append(Rank(rank))
-    for rank in _stale(members):
-        gaps.append(
-            _gap(rank, f"{plain(names[rank])}: over an hour older than the others, of an earlier run: not used")
-        )
-        del members[rank], names[rank]
-    by_content, by_name = (RankSet.of(rank for rank in ranks if rank in members) for ranks in sources)
-    return Dumps(members, names, tuple(gaps), by_content, by_name)
+class _Job:
+    """The dumps of one job as they are read: one for each rank, and a gap for each file that is not used."""
+
+    def __init__(self, rank_of: Callable[[str], int | None]) -> None:
+        self._rank_of = rank_of
+        self._members: dict[Rank, Member] = {}
+        self._names: dict[Rank, str] = {}
+        self._by_content: dict[Rank, bool] = {}
+        self._gaps: list[Gap] = []
+
+    def refuse(self, file: File, reason: str) -> None:
+        """A file that gave no dump."""
+        name = plain(file.name)
+        self._gaps.append(_gap(self._rank_of(name), f"{name}: {reason}"))
+
+    def rank_for(self, file: File, dump: Dump) -> Rank | None:
+        """The rank that a dump is of; None where it is not used, which a gap then says."""
+        name = plain(file.name)
+        number = dump.rank if dump.rank is not None else self._rank_of(name)
+        if number is None:
+            self._gaps.append(_gap(None, f"{name}: neither the dump nor its name says which rank wrote it"))
+            return None
+        rank = Rank(number)
+        known = self._members.get(rank)
+        if not dump.steps:
+            self._gaps.append(_empty(rank, name))
+            return None
+        if known is not None and known.newest_ns >= dump.newest_ns:
+            self._gaps.append(_gap(rank, f"{name}: an older dump of rank {rank}, not used"))
+            return None
+        if known is not None:
+            self._gaps.append(_gap(rank, f"another dump of rank {rank} is older than {name}, and is not used"))
+        return rank
+
+    def put(self, file: File, dump: Dump, member: Member) -> None:
+        """The dump of a rank, in place of an older one."""
+        self._members[member.rank] = member
+        self._names[member.rank] = file.name
+        self._by_content[member.rank] = dump.rank is not None
+
+    def dumps(self) -> Dumps:
+        """All of them, without those of an earlier run."""
+        for rank in _stale(self._members):
+            name = plain(self._names.pop(rank))
+            self._gaps.append(_gap(rank, f"{name}: over an hour older than the others, of an earlier run: not used"))
+            del self._members[rank], self._by_content[rank]
+        by_content = RankSet.of(rank for rank, known in self._by_content.items() if known)
+        by_name = RankSet.of(self._members) - by_content
+        return Dumps(self._members, self._names, tuple(self._gaps), by_content, by_name)
 
 
 def _stale(members: Mapping[Rank, Member]) -> list[Rank]:

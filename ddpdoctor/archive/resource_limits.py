@@ -12,6 +12,7 @@ import signal
 from pathlib import Path
 
 from ddpdoctor.archive.input_files import MOST_BYTES, File
+from ddpdoctor.workers import Lost
 
 #: bytes of memory that a reading process may add to its own
 MOST_MEMORY = 3 << 29
@@ -33,12 +34,14 @@ def seconds_for(file: File) -> float:
     return MOST_SECONDS + SECONDS_PER_MB * min(size * (_INFLATION if file.compressed else 1), MOST_BYTES) / (1 << 20)
 
 
-def why_ended(status: int | None, seconds: float) -> str:
-    if status == -signal.SIGPROF:
-        return f"refused: reading it takes more than {seconds:.0f} s of processor time"
-    if status == OUT_OF_MEMORY:
+def why_ended(lost: Lost, file: File) -> str:
+    """Why the process that read this file ended, as a report says it."""
+    if lost.signal == signal.SIGPROF:
+        return f"refused: reading it takes more than {seconds_for(file):.0f} s of processor time"
+    if lost.status == OUT_OF_MEMORY:
         return "refused: reading it needs more memory than a recorder's dump can"
-    return f"refused: reading it ended the reading process (status {status})"
+    how = f"killed by signal {lost.signal}" if lost.signal else f"exit status {lost.status}"
+    return f"refused: reading it ended the reading process ({how})"
 
 
 def impose() -> None:

@@ -38,15 +38,16 @@ IMPURE_NAMES = frozenset({"open", "print", "input", "exec", "eval", "Path", "dat
 ALLOWED = {
     "model": frozenset[str](),
     "errors": frozenset[str](),
+    "workers": frozenset[str](),
     "probe": frozenset[str](),
     "merge": frozenset({"model"}),
-    "lint": frozenset({"model", "errors"}),
+    "lint": frozenset({"model", "errors", "workers"}),
     "report": frozenset({"model"}),
     "diagnose": frozenset({"model", "merge"}),
     "collect": frozenset({"model", "probe", "errors"}),
     "launch": frozenset({"model", "collect", "probe", "errors"}),
     # what a dead job left behind, judged by the same engine
-    "archive": frozenset({"model", "collect", "probe", "merge", "diagnose", "errors"}),
+    "archive": frozenset({"model", "collect", "probe", "merge", "diagnose", "errors", "workers"}),
     # the loop of `watch`: find, sample, judge
     "observe": frozenset({"model", "collect", "probe", "launch", "diagnose"}),
 }
