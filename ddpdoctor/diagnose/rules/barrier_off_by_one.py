@@ -1,11 +1,11 @@
 """# DD212 barrier-off-by-one
 
 ## What
-One rank runs a barrier more or less than the others, and its next barrier, elsewhere, took the missing one's place.
+One rank runs one barrier more or fewer than the others, so its next barrier, elsewhere, is paired with the missing one.
 
 ## Why it hangs
-Barriers have no name: they pair by their order. So a barrier that is left out is not noticed there. All later ones are
-off by one, and the hang shows up at another line, often on a rank that did nothing wrong.
+Barriers have no name; they are paired by order. A skipped barrier is therefore not noticed where it is skipped. All
+later barriers are off by one, and the hang appears at another line, often on a rank that did nothing wrong.
 
 ## Example
     if not cache.exists():
@@ -14,11 +14,11 @@ off by one, and the hang shows up at another line, often on a rank that did noth
     dist.barrier()             # that rank's pairs with the one above
 
 ## Fix
-Take the barrier out of the condition, so that every rank comes to each of them.
+Move the barrier out of the condition, so that every rank reaches each barrier.
 
 ## When it is wrong
-It rests on the order of calls at each place, so it is at most `likely`. A barrier that only one rank calls under a
-condition on its rank is DD203.
+The diagnosis rests on the order of calls at each call site, so it is at most `likely`. A barrier that only one rank
+calls under a condition on its rank is DD203.
 
 ## References
 https://github.com/pytorch/pytorch/issues/138322 https://github.com/lucidrains/audiolm-pytorch/issues/210

@@ -1,21 +1,22 @@
 """# DD213 collective-order-mismatch
 
 ## What
-The ranks issue the same collectives in another order, or another operation (or another `src`) at the same place.
+The ranks issue the same collectives in a different order, or different operations (or another `src`) at the same line.
 
 ## Why it hangs
-Collectives of a group are paired by order alone. The first rank's all_gather meets the others' all_reduce; neither is
-complete, and each rank waits for partners that wait in the other operation.
+The collectives of a group are paired by order alone. One rank's all_gather is paired with another rank's all_reduce;
+neither can complete, and each rank waits for partners that wait in the other operation.
 
 ## Example
     for name, value in metrics.items():      # insertion order differs between ranks
         agree[name](value)                   # all_reduce here, all_gather there
 
 ## Fix
-Use one order on every rank: iterate over `sorted(...)`, never over sets or dicts filled by data; the same `src`.
+Use the same order on every rank: iterate over `sorted(...)`, never over sets or dicts that are filled from data. Use
+the same `src`.
 
 ## When it is wrong
-A metric that is missing on one rank (DD211) looks the same at the moment of the hang, so this is `likely`.
+A metric that is missing on one rank (DD211) looks the same at the moment of the hang, so this is at most `likely`.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/19680 https://github.com/NVIDIA/nccl/issues/296

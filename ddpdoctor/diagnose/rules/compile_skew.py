@@ -1,12 +1,12 @@
 """# DD240 compile-skew
 
 ## What
-A rank compiles (torch.compile, Triton, an extension that is built when it is first used) while the others wait for it.
+A rank is compiling (torch.compile, Triton, an extension that is built at first use) while the others wait for it.
 
 ## Why it hangs
-It does not: the others wait in a collective until it is done. It compiles alone because it alone met something new: a
-shape that the others did not have, a cache that only they had. If it takes longer than the process group's timeout,
-the job ends with an error that blames the collective.
+It does not hang: the others wait in a collective until compilation finishes. The rank compiles alone because it alone
+met something new, such as a shape that the others did not have, or because only the others had a cache. If compilation
+takes longer than the process group's timeout, the job ends with an error that blames the collective.
 
 ## Example
     model = DistributedDataParallel(torch.compile(network))
@@ -14,12 +14,13 @@ the job ends with an error that blames the collective.
         model(texts).mean().backward()
 
 ## Fix
-Give all ranks the same shapes (pad, or cut into pieces of one length), or say which size varies
-(`torch._dynamo.mark_dynamic`, `dynamic=True`); warm up before training, with the cache folder on every node; a longer
-timeout for the first steps.
+Give all ranks the same shapes (pad, or split into pieces of one length), or declare which size varies
+(`torch._dynamo.mark_dynamic`, `dynamic=True`). Warm up before training, with the cache folder on every node. Use a
+longer timeout for the first steps.
 
 ## When it is wrong
-Why the rank compiles and the others do not is not seen: the shapes, a cache, a code path that only it takes.
+The evidence does not show why this rank compiles and the others do not: a shape, a cache, or a code path that only this
+rank takes.
 
 ## References
 https://github.com/karpathy/nanochat/issues/722 https://github.com/pytorch/pytorch/issues/155558

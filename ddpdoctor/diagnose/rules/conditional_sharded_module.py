@@ -1,12 +1,12 @@
 """# DD210 conditional-sharded-module
 
 ## What
-A module that communicates in its forward (an FSDP or ZeRO-3 shard, a layer like SyncBatchNorm) ran on some ranks only:
-an expert without rows, a batch without pictures, a generation that ended earlier.
+A module that communicates in its forward (an FSDP or ZeRO-3 shard, a layer such as SyncBatchNorm) ran on some ranks
+only: an expert without rows, a batch without images, a generation that ended earlier.
 
 ## Why it hangs
-To run a sharded module all ranks gather its parameters. A rank that leaves the module out gathers the next one's
-instead, and from then on the ranks are in collectives of different modules.
+To run a sharded module, all ranks gather its parameters. A rank that skips the module gathers the next module's
+parameters instead, and from then on the ranks are in collectives of different modules.
 
 ## Example
     for number, expert in enumerate(self.experts):       # each one sharded
@@ -14,12 +14,12 @@ instead, and from then on the ranks are in collectives of different modules.
             mixed[chosen == number] = expert(rows[chosen == number])
 
 ## Fix
-Run the module on every rank: with a dummy row whose result is multiplied by zero, `synced_gpus=True` for generate,
-`set_z3_leaf_modules` for experts under ZeRO-3.
+Run the module on every rank: with a dummy row whose result is multiplied by zero, with `synced_gpus=True` for
+generation, or with `set_z3_leaf_modules` for experts under ZeRO-3.
 
 ## When it is wrong
-A forward that only one rank begins at all is DD205; a collective under a condition on the rank is DD203. Without the
-source and stacks it cannot be seen that a module issued the call, and this is not said. It is at most `likely`.
+A forward that only one rank begins at all is DD205; a collective under a condition on the rank is DD203. Without source
+and stacks, nothing shows that a module issued the call, and this diagnosis is not made. It is at most `likely`.
 
 ## References
 https://github.com/deepspeedai/DeepSpeed/issues/5066 https://github.com/pytorch/pytorch/issues/44957

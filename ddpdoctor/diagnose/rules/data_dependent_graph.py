@@ -1,23 +1,23 @@
 """# DD209 data-dependent-graph
 
 ## What
-On one rank a part of the model was not used in a step (a branch, an expert, a modality without samples).
+On one rank, a part of the model was not used in a step: a branch, an expert, a modality without samples.
 
 ## Why it hangs
-DDP waits for the gradients of every parameter of a bucket. Where some never come, that rank's bucket is not reduced and
-its backward returns, while the others wait for its reduction.
+DDP waits for the gradients of all parameters in a bucket. If some gradients never arrive, that rank's bucket is not
+reduced and its backward returns, while the others wait for the reduction.
 
 ## Example
     if batch.images is not None:                 # one rank's last batch has none
         features = features + self.vision(batch.images)
 
 ## Fix
-Keep every parameter in the graph (`loss + 0 * sum(p.sum() for p in unused)`), or wrap with
-`find_unused_parameters=True`; better, give every rank every kind of sample.
+Keep every parameter in the graph (`loss + 0 * sum(p.sum() for p in unused)`), or wrap the model with
+`find_unused_parameters=True`. Better: give every rank samples of every kind.
 
 ## When it is wrong
-Said only where counts of batches, forwards, backwards and no_sync agree on all ranks, and one rank's backward returned
-with fewer reductions than the one in which the others wait.
+It is only reported if the counts of batches, forwards, backwards and no_sync agree on all ranks, and one rank's
+backward returned with fewer reductions than the backward in which the others wait.
 
 ## References
 https://github.com/open-mmlab/mmdetection/issues/2193 https://github.com/pytorch/pytorch/issues/40566

@@ -1,23 +1,23 @@
 """# DD237 data-loader-shutdown
 
 ## What
-A rank waits for the end of its DataLoader's worker processes, between two epochs or at the end.
+A rank waits for the worker processes of its DataLoader to exit, between two epochs or at the end.
 
 ## Why it hangs
-An iterator that is given up tells its workers to end and joins them. One that is stuck in the dataset's code, that
-ignores SIGTERM, or whose queue is full does not come to its end, and the other ranks wait for the next epoch.
+When an iterator is discarded, it tells its workers to stop and joins them. A worker that is stuck in the dataset's
+code, ignores SIGTERM, or has a full queue does not exit, and the other ranks wait in the next epoch.
 
 ## Example
     def worker_init(worker):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 ## Fix
-Give what the dataset waits for a time limit; leave SIGTERM alone in workers; `persistent_workers=True` keeps the
-workers over the epochs.
+Set a timeout on everything that the dataset waits for. Do not handle SIGTERM in workers. `persistent_workers=True`
+keeps the workers between epochs.
 
 ## When it is wrong
-torch gives up after some seconds for each worker, so this may pass by itself; it is at most `likely`. A rank that waits
-for a batch, not for an end, is DD234.
+torch stops waiting after a few seconds per worker, so the wait may end by itself; the diagnosis is at most `likely`. A
+rank that waits for a batch, not for a worker's exit, is DD234.
 
 ## References
 https://github.com/pytorch/pytorch/issues/39570 https://github.com/pytorch/pytorch/issues/43455

@@ -1,21 +1,21 @@
 """# DD236 data-worker-killed
 
 ## What
-A worker process of a DataLoader was killed: by the out-of-memory killer, or by SIGBUS where /dev/shm is full.
+A worker process of a DataLoader was killed, by the out-of-memory killer or by SIGBUS because /dev/shm is full.
 
 ## Why it hangs
-The rank raises when it asks for the next batch, and the others lose their peer. On old versions of torch the rank waits
-for ever for a batch that nobody makes.
+The rank raises an exception when it requests the next batch, and the other ranks lose their peer. On old versions of
+torch, the rank waits for ever for a batch that no worker will deliver.
 
 ## Example
     docker run --shm-size 64m ...        # the default, and each batch goes through /dev/shm
 
 ## Fix
-More memory for the container or fewer workers; `--shm-size` or `--ipc=host` for SIGBUS.
+Use more memory for the container or fewer workers. For SIGBUS, use `--shm-size` or `--ipc=host`.
 
 ## When it is wrong
-Who killed the worker is not seen. Where the rank's error is torch's own word the code is `certain`; where only the
-connection to the worker broke, it may also have ended by itself.
+The evidence does not show who killed the worker. If the rank's error is torch's own message about it, the diagnosis is
+`certain`; if only the connection to the worker broke, the worker may also have exited by itself.
 
 ## References
 https://github.com/pytorch/pytorch/issues/1355 https://pytorch.org/docs/stable/data.html

@@ -1,11 +1,11 @@
 """# DD234 data-worker-stuck
 
 ## What
-A rank waits for its DataLoader, and one of its worker processes does not come back from the dataset's code.
+A rank waits for its DataLoader, and one of the worker processes does not return from the dataset's code.
 
 ## Why it hangs
-The rank waits for its worker's next batch, the other ranks for that rank's gradients. The line that matters stands in
-the worker, a process that no rank's own stack shows.
+The rank waits for the next batch from its worker, and the other ranks wait for that rank's gradients. The line that
+matters is in the worker, a process that the stack of no rank shows.
 
 ## Example
     def __getitem__(self, index):
@@ -13,10 +13,10 @@ the worker, a process that no rank's own stack shows.
             return parse(file)
 
 ## Fix
-Give the read a timeout; `DataLoader(timeout=...)` turns the hang into an error that names the worker.
+Set a timeout on the read. `DataLoader(timeout=...)` turns the hang into an error that names the worker.
 
 ## When it is wrong
-A sample that is merely slow looks the same while it lasts.
+A sample that is merely slow looks the same while it is being loaded.
 
 ## References
 https://github.com/pytorch/pytorch/issues/87995 https://github.com/pytorch/pytorch/issues/24927

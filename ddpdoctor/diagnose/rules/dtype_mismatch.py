@@ -1,22 +1,22 @@
 """# DD215 dtype-mismatch
 
 ## What
-All ranks are in the same collective with as many elements, but of different types.
+All ranks are in the same collective with the same number of elements, but with different data types.
 
 ## Why it hangs
-Only bytes are sent. Where the types have different widths, gloo ends a process and NCCL hangs or goes on with garbage;
-where they have the same, the result is garbage without a word.
+Only bytes are sent. If the types have different widths, gloo terminates a process, and NCCL hangs or continues with
+corrupted data; if they have the same width, the result is silently wrong.
 
 ## Example
     scale = torch.from_numpy(values.std(axis=0))     # float64 where the file is old
     dist.all_reduce(scale)
 
 ## Fix
-Name the type where the tensor is made: `torch.tensor(x, dtype=torch.float32)`, `.float()`.
+Set the type where the tensor is created: `torch.tensor(x, dtype=torch.float32)`, `.float()`.
 
 ## When it is wrong
-If the sizes differ as well, it is DD214. A rank that is in another round of the same line also brings another tensor;
-so the ranks must have made this call equally often.
+If the sizes differ as well, it is DD214. A rank that is in another iteration at the same line also passes another
+tensor, so all ranks must have made this call equally often.
 
 ## References
 https://github.com/pytorch/pytorch/issues/150433 https://github.com/pytorch/pytorch/issues/150248

@@ -1,11 +1,11 @@
 """# DD253 exception-masked
 
 ## What
-A rank raised an exception, but its process does not end: a `finally:` or `except:` calls a collective, or a thread that
-is no daemon, an atexit hook or a destructor keeps it alive. No traceback is printed.
+A rank raised an exception, but its process does not end: a `finally:` or `except:` calls a collective, or a non-daemon
+thread, an atexit hook or a destructor keeps the process alive. No traceback is printed.
 
 ## Why it hangs
-The rank will never come to the collective that the others are in, and the launcher sees no failure.
+The rank will never reach the collective that the others are in, and the launcher sees no failure.
 
 ## Example
     try:
@@ -14,12 +14,12 @@ The rank will never come to the collective that the others are in, and the launc
         dist.barrier()                       # the others are in train()'s all_reduce
 
 ## Fix
-Mend what the traceback says. Call no collectives in `finally:` or `except:`; make helper threads daemons.
+Fix the error in the traceback. Do not call collectives in `finally:` or `except:`. Make helper threads daemons.
 
 ## When it is wrong
-An exception that is being handled on purpose, in an `except:` that legitimately communicates on all ranks, looks the
-same. Only where this rank alone parted from the others, and there, it is `certain`; where the histories blame another
-rank, or the exception says that a peer has gone, it is no more than `possible`.
+An exception that is handled on purpose, in an `except:` that communicates on all ranks, looks the same. The diagnosis
+is `certain` only if this rank alone diverged from the others, at this place. If the histories blame another rank, or
+the exception reports that a peer is gone, it is at most `possible`.
 
 ## References
 https://github.com/pytorch/torchtitan/issues/1342 https://github.com/pytorch/pytorch/issues/196968

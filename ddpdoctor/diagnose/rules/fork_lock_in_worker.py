@@ -1,12 +1,13 @@
 """# DD235 fork-lock-in-worker
 
 ## What
-A DataLoader worker waits for a lock that was held when the worker was forked. Whoever held it does not exist in the
-worker.
+A DataLoader worker waits for a lock that was held when the worker was forked. The thread that held it does not exist in
+the worker.
 
 ## Why it hangs
-A fork copies locks as they are but only the forking thread. A lock that another thread held (a logger, a cache, a
-native library) stays locked in the child for ever; the rank waits for the worker, the others for the rank.
+A fork copies locks in their current state, but only the forking thread. A lock held by another thread (in a logger, a
+cache, a native library) stays locked in the child for ever. The rank waits for the worker, and the other ranks wait for
+the rank.
 
 ## Example
     lock = threading.Lock()                          # a background thread of the rank takes it now and then
@@ -14,11 +15,11 @@ native library) stays locked in the child for ever; the rank waits for the worke
         with lock:                                   # in the worker: held by a thread that was not copied
 
 ## Fix
-`DataLoader(multiprocessing_context="spawn")` or `"forkserver"`; start threads after the workers;
+Use `DataLoader(multiprocessing_context="spawn")` or `"forkserver"`. Start threads after the workers. Call
 `cv2.setNumThreads(0)`.
 
 ## When it is wrong
-A lock that the workers share on purpose and one of them holds looks the same from outside.
+A lock that the workers share on purpose, held by one of them, looks the same from outside.
 
 ## References
 https://github.com/pytorch/pytorch/issues/75147 https://github.com/pytorch/pytorch/issues/130610

@@ -4,7 +4,8 @@
 A rank's process is inside a native call that holds Python's global interpreter lock and does not return.
 
 ## Why it hangs
-No other thread of that process can run Python, not even to report; the other ranks wait in a collective for it.
+No other thread of that process can run Python code, not even to report an error. The other ranks wait for it in a
+collective.
 
 ## Example
     ctypes.PyDLL("libdriver.so").wait_for_device()      # PyDLL keeps the lock, CDLL releases it
@@ -13,7 +14,7 @@ No other thread of that process can run Python, not even to report; the other ra
 Release the lock around blocking native calls (ctypes.CDLL, Py_BEGIN_ALLOW_THREADS, pybind11's gil_scoped_release).
 
 ## When it is wrong
-The heartbeat of the probe needs the lock, too. A machine so busy that a thread gets no turn for seconds looks alike.
+The heartbeat of the probe also needs the lock. A machine so busy that a thread does not run for seconds looks the same.
 
 ## References
 https://github.com/pytorch/pytorch/issues/117312 https://github.com/hiyouga/LlamaFactory/issues/6964

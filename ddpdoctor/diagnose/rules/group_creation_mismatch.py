@@ -1,11 +1,12 @@
 """# DD219 group-creation-mismatch
 
 ## What
-`new_group` was called by some ranks only, most often by its members alone.
+Only some ranks called `new_group`, most often only the members of the new group.
 
 ## Why it hangs
-Creating a group is a collective of all ranks, also of those that will not be members, and groups are told apart by how
-many were made before. The one that only some made is not missed; the next one is another group on either side.
+Creating a group is a collective of all ranks, including those that will not be members, and groups are identified by
+how many were created before. A group that only some ranks create goes unnoticed; the next group is then a different one
+on each side.
 
 ## Example
     for members in layout:
@@ -13,10 +14,11 @@ many were made before. The one that only some made is not missed; the next one i
             group = dist.new_group(members)
 
 ## Fix
-Call `new_group` on every rank for every group in the same order, or give `use_local_synchronization=True` to each.
+Call `new_group` on every rank, for every group, in the same order, or pass `use_local_synchronization=True` to each
+call.
 
 ## When it is wrong
-Why a rank did not come is not asked: it may have left a loop before. So it is at most `likely`.
+The diagnosis does not say why a rank did not reach the call; it may have left a loop earlier. It is at most `likely`.
 
 ## References
 https://github.com/pytorch/pytorch/issues/81291 https://github.com/pytorch/pytorch/issues/130102

@@ -1,11 +1,11 @@
 """# DD220 group-order-cycle
 
 ## What
-Ranks use two process groups (or two threads share one) in a different order: one is in group A and will come to B, the
-other is in B and will come to A.
+Ranks use two process groups in a different order (or two threads share one): one rank is in group A and will reach B
+next, the other is in B and will reach A next.
 
 ## Why it hangs
-Each waits for the other inside a group that the other will only enter afterwards: a cycle, as with two locks.
+Each rank waits for the other in a group that the other will enter only afterwards: a cycle, as with two locks.
 
 ## Example
     first, second = (dp, tp) if busy else (tp, dp)       # data decide the order
@@ -13,11 +13,11 @@ Each waits for the other inside a group that the other will only enter afterward
     dist.all_reduce(b, group=second)
 
 ## Fix
-Use the groups in one order on every rank. Give a background thread a group of its own and let nothing else use it.
+Use the groups in the same order on every rank. Give a background thread a group of its own that no other thread uses.
 
 ## When it is wrong
-If one rank calls a collective of a second group that the others never call, the waits look alike at first; the
-histories of both groups decide, and without them this is `likely`.
+If one rank calls a collective of a second group that the others never call, the waits look the same at first. The
+histories of both groups decide; without them this is `likely`.
 
 ## References
 https://github.com/NVIDIA/nccl/issues/522 https://github.com/pytorch/pytorch/issues/147039

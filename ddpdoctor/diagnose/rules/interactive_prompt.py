@@ -1,21 +1,21 @@
 """# DD241 interactive-prompt
 
 ## What
-A rank waits for a person: a debugger (`breakpoint()`, pdb, debugpy), or `input()`.
+A rank waits for user input: in a debugger (`breakpoint()`, pdb, debugpy) or in `input()`.
 
 ## Why it hangs
-The other ranks wait in a collective for a rank that waits for its keyboard. Launchers show no prompt, or that of one
-rank only, so nobody sees the question.
+The other ranks wait in a collective for a rank that waits for its keyboard. Launchers show no prompt, or only that of
+one rank, so the user does not see the question.
 
 ## Example
     if loss > 1e4:
         breakpoint()
 
 ## Fix
-Take the call out, or use `torch.distributed.breakpoint(rank)`, which holds the others back meanwhile.
+Remove the call, or use `torch.distributed.breakpoint(rank)`, which holds the other ranks meanwhile.
 
 ## When it is wrong
-The rank would go on if somebody answered, so this is no proof of a deadlock and at most `likely`.
+The rank would continue after an answer, so this is not a proven deadlock and is at most `likely`.
 
 ## References
 https://github.com/pytorch/torchtitan/issues/652 https://github.com/pytorch/pytorch/issues/154563

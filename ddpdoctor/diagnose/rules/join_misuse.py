@@ -1,11 +1,11 @@
 """# DD221 join-misuse
 
 ## What
-The training loop runs under torch's `Join`, and in it is a collective that Join does not know: a barrier, a metric.
+The training loop runs under torch's `Join` and contains a collective that Join does not know: a barrier, a metric.
 
 ## Why it hangs
-Join lets ranks without data replay the collectives of the modules given to it, and only these. A rank with data left
-waits in the other collective for ranks that are replaying something else.
+With Join, ranks without data replay the collectives of the modules passed to it, and only these. A rank that still has
+data waits in the other collective for ranks that are replaying something else.
 
 ## Example
     with Join([model]):
@@ -14,10 +14,10 @@ waits in the other collective for ranks that are replaying something else.
             dist.barrier()                # not replayed
 
 ## Fix
-Take other collectives out of the loop, or use `throw_on_early_termination=True` and stop all ranks together.
+Move other collectives out of the loop, or use `throw_on_early_termination=True` and stop all ranks together.
 
 ## When it is wrong
-If the collective that waits is not in the block under Join, the ranks parted otherwise: then it is only `possible`.
+If the waiting collective is not in the block under Join, the ranks diverged in another way; then it is only `possible`.
 
 ## References
 https://github.com/pytorch/pytorch/issues/38174 https://pytorch.org/docs/stable/distributed.algorithms.join.html

@@ -1,12 +1,12 @@
 """# DD206 local-stop-decision
 
 ## What
-One rank decided by itself to leave a loop, or to do something that all must do together: early stopping, a time limit,
-saving the best model, a file that it alone saw.
+One rank decided on its own to leave a loop, or to do something that all ranks must do together: early stopping, a time
+limit, saving the best model, a file that it alone found.
 
 ## Why it hangs
-It goes on to what comes behind the loop while the others start another round, whose collectives need it; or it stands
-in a call that the others' own values did not lead them to.
+The rank continues after the loop while the others start another iteration, whose collectives need it; or it is in a
+call that the values of the other ranks did not lead them to.
 
 ## Example
     for epoch in range(epochs):
@@ -19,9 +19,9 @@ in a call that the others' own values did not lead them to.
 Decide together: all_reduce the flag or the metric, and let every rank act on the result.
 
 ## When it is wrong
-A loop over a generator can also simply have ended (DD201); then this is not said. `certain` needs a single condition
-in the source that can have parted the ranks, and not one that asks for the end of the data (`is None`). A condition
-whose value comes from the rank is DD203.
+A loop over a generator may also simply have ended (DD201); then this is not reported. `certain` requires that a single
+condition in the source can have separated the ranks, and that it does not test for the end of the data (`is None`). A
+condition whose value comes from the rank is DD203.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/379 https://github.com/pytorch/pytorch/issues/22834

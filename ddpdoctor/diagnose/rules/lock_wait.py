@@ -1,24 +1,24 @@
 """# DD238 lock-wait
 
 ## What
-A rank waits for a lock that nobody lets go: the lock file of a build, a download or a cache, a lock that the kernel
-keeps for a file (flock, fcntl), or a lock between the threads of the rank itself.
+A rank waits for a lock that is not released: the lock file of a build, a download or a cache, a lock that the kernel
+holds on a file (flock, fcntl), or a lock between threads of the rank itself.
 
 ## Why it hangs
-A process that was killed leaves its lock file behind, and whoever comes next polls for its end for ever. Other ranks
-that need no lock go on to a collective.
+A process that was killed leaves its lock file behind, and the next process polls for ever until the file is removed.
+Other ranks that do not need the lock continue to a collective.
 
 ## Example
     torch.utils.cpp_extension.load(...)      # ~/.cache/torch_extensions/*/lock is left from a run that was killed
 
 ## Fix
-Make sure that nobody builds, then remove the lock file (`rm -rf ~/.cache/torch_extensions/*/lock`). Build on one rank
-before the job, or into a folder that each job has to itself. Give back a lock before the next collective.
+Make sure that no process is building, then remove the lock file (`rm -rf ~/.cache/torch_extensions/*/lock`). Build on
+one rank before the job, or into a folder of its own for each job. Release locks before the next collective.
 
 ## When it is wrong
-The owner of the lock may be alive and busy, here or on another machine that shares the folder: then this is slow and
-no hang. Of a lock between threads the owner is told by the source (who stands inside a `with` of the same name), or by
-the kernel where it is a mutex of the C library; Python's own locks do not know who holds them.
+The owner of the lock may be alive and busy, here or on another machine that shares the folder: then the job is slow and
+does not hang. The owner of a lock between threads is identified from the source (a thread inside a `with` of the same
+name), or by the kernel if it is a mutex of the C library; Python's own locks do not record their owner.
 
 ## References
 https://github.com/pytorch/pytorch/issues/189245 https://github.com/PASSIONLab/OpenEquivariance/issues/207

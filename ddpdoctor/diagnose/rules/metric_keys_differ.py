@@ -5,19 +5,20 @@ Metrics are reduced one by one in a loop over their names, and one rank has fewe
 has collected nothing returns before the results are gathered.
 
 ## Why it hangs
-Each name costs one collective. The rank with fewer leaves the loop earlier and stands in the next operation of the
-program, while the others wait for it in the reduction of the name that it does not have.
+Each name takes one collective. The rank with fewer names leaves the loop earlier and enters the program's next
+operation, while the others wait for it in the reduction of the name that it does not have.
 
 ## Example
     for name in sorted(logs):                # logs["topic_loss"] only where the batch had labels
         dist.all_reduce(logs[name])
 
 ## Fix
-Put a value for every name on every rank (zero, and count it apart), or reduce one tensor over an agreed list of names.
+Provide a value for every name on every rank (zero, and count it separately), or reduce one tensor over an agreed list
+of names.
 
 ## When it is wrong
-The same names in another order are DD213. A loop over data that ends earlier is DD201; this is said only of loops over
-a mapping or its keys, and is at most `likely`.
+The same names in another order are DD213. A loop over data that ends earlier is DD201. This is reported only for loops
+over a mapping or its keys, and is at most `likely`.
 
 ## References
 https://github.com/open-mmlab/mmsegmentation/issues/1034 https://github.com/Lightning-AI/pytorch-lightning/issues/19106

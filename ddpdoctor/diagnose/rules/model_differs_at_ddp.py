@@ -1,11 +1,11 @@
 """# DD264 model-differs-at-ddp
 
 ## What
-The model given to DistributedDataParallel is not the same on every rank: other layers, or other sizes.
+The model passed to DistributedDataParallel is not the same on every rank: it has other layers or other sizes.
 
 ## Why it hangs
-DDP compares the parameters when it is built, and the ranks that differ raise. The others lose their peers, or wait for
-ranks that are gone.
+DDP compares the parameters when it is constructed, and the ranks that differ raise an exception. The others lose their
+peers, or wait for ranks that have exited.
 
 ## Example
     model = build(labels=int(targets.max()) + 1)      # of this rank's own data
@@ -15,7 +15,8 @@ ranks that are gone.
 Build the model from values that all ranks share: the configuration, or numbers that were all-reduced.
 
 ## When it is wrong
-torch compares with rank 0: if most ranks raise, rank 0 is the odd one. `0 params` on a rank can also mean that it died.
+torch compares with rank 0: if most ranks raise, rank 0 is the one that differs. `0 params` on a rank can also mean that
+the rank died.
 
 ## References
 https://github.com/huggingface/accelerate/issues/1481 https://github.com/pytorch/pytorch/issues/102438

@@ -1,11 +1,11 @@
 """# DD233 network-wait
 
 ## What
-A rank waits for an answer from the network (a tracking server, a model hub, object storage, a name server) in the
-middle of the training, and the answer does not come.
+A rank waits for a network response (from a tracking server, a model hub, object storage, a name server) during
+training, and the response does not arrive.
 
 ## Why it hangs
-A client without a time limit waits for ever. The other ranks are in a collective that this rank has not come to.
+A client without a timeout waits for ever. The other ranks are in a collective that this rank has not reached.
 
 ## Example
     if rank == 0:
@@ -13,12 +13,13 @@ A client without a time limit waits for ever. The other ranks are in a collectiv
     dist.barrier()
 
 ## Fix
-Give every request a timeout, use the client's offline mode, or talk to the network before the process group exists.
+Set a timeout on every request, use the client's offline mode, or access the network before the process group exists.
 
 ## When it is wrong
-A slow answer looks the same while it lasts. A socket whose other end is a rank of the same job is left to other
-diagnoses; one to a rank on a machine that was not looked at cannot be told from one to a server. Where the kernel does
-not tell system calls (no permission, gVisor), only the stack's frames speak, and the connection is not named.
+A slow response looks the same while the rank waits for it. A socket whose other end is a rank of the same job is left
+to other diagnoses; a connection to a rank on a machine that was not inspected cannot be distinguished from one to a
+server. Where the kernel does not show system calls (no permission, gVisor), the stack's frames are the only evidence,
+and the connection is not named.
 
 ## References
 https://github.com/EleutherAI/bergson/issues/249 https://github.com/pytorch/torchtitan/issues/3338

@@ -1,11 +1,11 @@
 """# DD217 no-sync-mismatch
 
 ## What
-One rank ran a step under `no_sync()` that the others ran with it off: the boundary of gradient accumulation differs.
+One rank ran a step under `no_sync()` that the others ran without it: the boundary of gradient accumulation differs.
 
 ## Why it hangs
-That rank reduced no gradients in a backward in which the others did. The reductions that follow pair with the wrong
-step, and the weights of the ranks drift apart; the hang comes when the last one finds no partner.
+That rank reduced no gradients in a backward in which the others did. The following reductions are paired with the wrong
+step, and the weights of the ranks drift apart; the hang occurs when the last reduction finds no partner.
 
 ## Example
     complete = tokens_so_far >= budget           # each rank's own count
@@ -16,7 +16,8 @@ step, and the weights of the ranks drift apart; the hang comes when the last one
 Derive the boundary from the step number, which is the same on all ranks, or agree on it with an all_reduce.
 
 ## When it is wrong
-It needs the forward's own mark (`require_backward_grad_sync`) to differ at the same place of the ranks' histories.
+It requires that the forward's own flag (`require_backward_grad_sync`) differs at the same place in the ranks'
+histories.
 
 ## References
 https://github.com/modelscope/FunASR/issues/3472 https://github.com/mosaicml/composer/pull/1690

@@ -4,8 +4,9 @@
 One rank runs a forward through the DDP or FSDP wrapper that the others do not run, usually to evaluate on rank 0.
 
 ## Why it hangs
-DDP's forward broadcasts the module's buffers (BatchNorm statistics) to all ranks first, FSDP's gathers the parameters
-from them. The others are not in a forward but in the next collective of their own path, and both wait.
+DDP's forward first broadcasts the module's buffers (BatchNorm statistics) to all ranks; FSDP's forward gathers the
+parameters from them. The other ranks are not in a forward but in the next collective of their own path, and both sides
+wait.
 
 ## Example
     if rank == 0:
@@ -14,10 +15,10 @@ from them. The others are not in a forward but in the next collective of their o
     dist.barrier()
 
 ## Fix
-Evaluate through the module inside (`model.module(x)`, DDP only), or evaluate on all ranks and reduce the result.
+Evaluate through the wrapped module (`model.module(x)`, DDP only), or evaluate on all ranks and reduce the result.
 
 ## When it is wrong
-Without buffers such a forward communicates nothing and is harmless; then nothing is said.
+Without buffers, such a forward communicates nothing and is harmless; then nothing is reported.
 
 ## References
 https://github.com/pytorch/pytorch/issues/54059 https://github.com/pytorch/pytorch/issues/72897

@@ -1,22 +1,22 @@
 """# DD239 output-pipe-full
 
 ## What
-A rank is inside a write to a pipe that is full because nobody reads it.
+A rank is inside a write to a pipe that is full because its reader does not read.
 
 ## Why it hangs
-A pipe holds 64 KiB (pipe(7)). Whoever started the rank with `stdout=PIPE` and reads it only at the end lets it fill up;
-then `print` waits for ever, and the other ranks wait for this one. So does a rank that waits for the end of a child of
-its own before it reads what that writes.
+A pipe holds 64 KiB (pipe(7)). If the parent starts the rank with `stdout=PIPE` and reads the pipe only at the end, it
+fills up; then `print` blocks for ever, and the other ranks wait for this one. The same happens to a rank that waits for
+the exit of its own child before it reads the child's output.
 
 ## Example
     process = subprocess.Popen(["torchrun", "train.py"], stdout=subprocess.PIPE)
     process.wait()                               # instead of communicate()
 
 ## Fix
-Read the pipe while the job runs (`communicate()`, a thread), or let the output go to a file.
+Read the pipe while the job runs (`communicate()`, a thread), or redirect the output to a file.
 
 ## When it is wrong
-A reader that is slow, such as a terminal or a pager that was stopped, looks the same while it lasts.
+A slow reader, such as a terminal or a pager that was stopped, looks the same while it lasts.
 
 ## References
 https://github.com/hiyouga/LlamaFactory/issues/10584 https://github.com/pytorch/xla/issues/2308

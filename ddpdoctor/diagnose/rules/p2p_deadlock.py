@@ -1,23 +1,23 @@
 """# DD218 p2p-deadlock
 
 ## What
-Ranks wait for each other in send and recv: all receive first, or all send first; or one receives once more than its
-peer sends.
+Ranks wait for each other in send and recv: all receive first, or all send first; or one rank receives once more than
+its peer sends.
 
 ## Why it hangs
-A recv returns when its sender sends, and the sender is itself in a recv. So around the circle nobody ever sends. With
-send first it goes well as long as the messages fit into buffers.
+A recv returns when its sender sends, but the sender is itself in a recv. No rank of the cycle ever sends. If all ranks
+send first, it works as long as the messages fit into buffers.
 
 ## Example
     dist.recv(halo, src=left)
-    dist.send(edge, dst=right)         # nobody comes here
+    dist.send(edge, dst=right)         # never reached
 
 ## Fix
-Let even ranks send first and odd ones receive first, or use `isend`, or `batch_isend_irecv` for the whole exchange.
+Let even ranks send first and odd ranks receive first, or use `isend`, or `batch_isend_irecv` for the whole exchange.
 
 ## When it is wrong
-A receive whose sender waits in a collective can have any reason. It is told only where the two have issued different
-numbers of messages, and nothing else shows that the ranks' ways parted; then it is `likely`.
+A receive whose sender waits in a collective can have any cause. It is reported only if the two ranks have issued
+different numbers of messages and nothing else shows that the ranks diverged; then it is `likely`.
 
 ## References
 https://github.com/NVIDIA/nccl/issues/479 https://github.com/pytorch/pytorch/issues/172668

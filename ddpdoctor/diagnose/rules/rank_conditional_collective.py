@@ -1,23 +1,23 @@
 """# DD203 rank-conditional-collective
 
 ## What
-A collective is called on some ranks only, most often under `if rank == 0:` or inside a helper that only rank 0 calls.
+Only some ranks call a collective, most often under `if rank == 0:` or inside a helper that only rank 0 calls.
 
 ## Why it hangs
-A collective returns when every rank of its group has entered it. The others do not come: they are already in the next
-collective of the normal path, which in turn needs the rank that waits here.
+A collective returns when every rank of its group has entered it. The other ranks do not reach it: they are already in
+the next collective of the normal path, which in turn needs the rank that waits here.
 
 ## Example
     if step % save_every == 0 and rank == 0:
         torch.save(model.state_dict(), path)
-        dist.barrier()                       # only rank 0 comes here
+        dist.barrier()                       # only rank 0 gets here
 
 ## Fix
 Move the collective out of the condition so that every rank calls it; compute on all ranks and write on one.
 
 ## When it is wrong
-A rank that left its loop early (DD206) also stands in a call that the others have not reached. The two are told apart
-by the source and the stacks; without them this is not called `certain`.
+A rank that left its loop early (DD206) is also in a call that the others have not reached. Source and stacks
+distinguish the two; without them this is not called `certain`.
 
 ## References
 https://github.com/huggingface/accelerate/issues/2690 https://github.com/Lightning-AI/pytorch-lightning/issues/18148

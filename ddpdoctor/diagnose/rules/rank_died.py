@@ -1,21 +1,21 @@
 """# DD251 rank-died
 
 ## What
-A rank raised an exception or was killed; the others lost it, or wait for it.
+A rank raised an exception or was killed; the other ranks lost it or wait for it.
 
 ## Why it hangs
-On NCCL nothing tells the others, and they wait until a timeout. On gloo their connections break, and they raise errors
-of their own ("Connection closed by peer"), so that several tracebacks hide the one that matters.
+On NCCL nothing notifies the other ranks, and they wait until a timeout. On gloo their connections break and they raise
+errors of their own ("Connection closed by peer"), so that several tracebacks hide the one that matters.
 
 ## Example
     stars = float(event["stars"])            # KeyError in one rank's part of the data
 
 ## Fix
-Mend what the first traceback says. A rank that was killed by SIGKILL has often used more memory than the machine or the
+Fix the error in the first traceback. A rank killed by SIGKILL has often used more memory than the machine or the
 container allows: look for the out-of-memory killer in `dmesg`.
 
 ## When it is wrong
-Times are compared on one machine's clock. If the first rank's death was not recorded, a victim may be named.
+Times are compared on one machine's clock. If the death of the first rank was not recorded, a victim may be named.
 
 ## References
 https://github.com/facebookresearch/fairseq/issues/810 https://github.com/pytorch/pytorch/issues/150916

@@ -1,22 +1,22 @@
 """# DD252 rank-finished-early
 
 ## What
-A rank left the program with status 0 while other ranks still wait for it.
+A rank exited with status 0 while other ranks still wait for it.
 
 ## Why it hangs
-A collective, or the creation of a group, needs every rank; one that has ended will not come. An exit with status 0 is
-no failure to the launcher, so nothing ends the others.
+A collective, or the creation of a group, needs every rank, and a rank that has exited will not take part. The launcher
+does not treat an exit with status 0 as a failure, so nothing ends the other ranks.
 
 ## Example
     if not chunks:                           # more ranks than chunks
         return                               # the others go on to all_gather_object
 
 ## Fix
-Let every rank run to the end: contribute an empty list or a zero-sized tensor rather than return early.
+Let every rank run to the end: contribute an empty list or a zero-sized tensor instead of returning early.
 
 ## When it is wrong
-Why the rank had nothing left to do may have a name of its own (DD201 uneven-inputs, DD206 local-stop-decision); where
-that can be told, it stands before this one.
+The reason why the rank had nothing left to do may have its own diagnosis (DD201 uneven-inputs, DD206
+local-stop-decision); if it can be determined, it is listed before this one.
 
 ## References
 https://github.com/pytorch/pytorch/issues/141069

@@ -1,21 +1,21 @@
 """# DD261 rank-missing-at-init
 
 ## What
-Some ranks wait in `init_process_group` for one that has not called it.
+Some ranks wait in `init_process_group` for a rank that has not called it.
 
 ## Why it hangs
-The group is made when all ranks of the job have arrived. One that was never started, that failed before, or that waits
-for something else on its way keeps the others there until the timeout (thirty minutes by default).
+The group is created when all ranks of the job have arrived. A rank that was never started, that failed earlier, or that
+waits for something else before the call keeps the others there until the timeout (thirty minutes by default).
 
 ## Example
     lock.acquire()                           # one rank waits for a lock that another holds until the end
     dist.init_process_group("gloo")
 
 ## Fix
-Look at what the missing rank does before `init_process_group`; start all ranks; call it once on each of them.
+Check what the missing rank does before `init_process_group`. Start all ranks, and call it once on each of them.
 
 ## When it is wrong
-A rank that is merely late looks the same; if it works, the report says `slow` (DD231) instead.
+A rank that is merely late looks the same; if it is busy, the report says `slow` (DD231) instead.
 
 ## References
 https://github.com/ultralytics/yolov5/issues/4574 https://github.com/mosaicml/streaming/issues/307

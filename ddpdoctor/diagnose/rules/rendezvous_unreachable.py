@@ -1,23 +1,24 @@
 """# DD262 rendezvous-unreachable
 
 ## What
-No process gets through the rendezvous: each waits at its own meeting point, or cannot reach the common one.
+No process completes the rendezvous: each waits at its own address, or cannot reach the common one.
 
 ## Why it hangs
-The ranks meet at one store, at MASTER_ADDR and MASTER_PORT. If address or port differ between ranks, or a firewall or
-the wrong network interface lies between them, rank 0 waits for clients and the clients try again and again.
+The ranks meet at one store, at MASTER_ADDR and MASTER_PORT. If the address or port differs between ranks, or a firewall
+or the wrong network interface lies between them, rank 0 waits for clients and the clients retry again and again.
 
 ## Example
     port = find_free_port()                    # another one in every process
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
 
 ## Fix
-Let the launcher name the meeting point (`init_method` left out, `--rdzv-endpoint`); open the port between the nodes;
-set GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME to the interface that the nodes share.
+Let the launcher set the address (omit `init_method`, use `--rdzv-endpoint`). Open the port between the nodes. Set
+GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME to the interface that the nodes share.
 
 ## When it is wrong
-A rank that has not come to the rendezvous yet is DD261, and then this is not said. Which of address, port and network
-it is cannot be seen from one machine; so it is at most `likely`, and on a single rank's word `possible`.
+A rank that has not reached the rendezvous yet is DD261, and then this is not reported. One machine cannot show whether
+the address, the port or the network is wrong, so it is at most `likely`, and `possible` if only a single rank reports
+it.
 
 ## References
 https://github.com/pytorch/pytorch/issues/52848 https://github.com/pytorch/pytorch/issues/100167

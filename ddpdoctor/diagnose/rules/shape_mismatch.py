@@ -4,8 +4,8 @@
 All ranks are in the same collective at the same line, but their tensors have different sizes.
 
 ## Why it hangs
-The backend trusts that sizes agree. gloo ends the process that gets more than it has room for; NCCL waits for data that
-nobody sends, or goes on with garbage.
+The backend assumes that the sizes agree. gloo terminates a process that receives more than it has room for; NCCL waits
+for data that no rank sends, or continues with corrupted data.
 
 ## Example
     classes = int(labels.max()) + 1              # of this rank's own data
@@ -16,8 +16,8 @@ nobody sends, or goes on with garbage.
 Agree on the size first (all_reduce(MAX) of it), and pad. For batches: `drop_last=True`.
 
 ## When it is wrong
-Sizes may differ legally in all_to_all, gather, scatter and object collectives: of these nothing is said. A rank that
-is one round behind also brings another size; so the ranks must have made this call equally often.
+Sizes may legally differ in all_to_all, gather, scatter and object collectives; for these nothing is reported. A rank
+that is one iteration behind also passes another size, so all ranks must have made this call equally often.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/7773 https://github.com/NVIDIA/nccl/issues/1417

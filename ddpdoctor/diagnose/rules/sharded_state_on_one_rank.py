@@ -1,11 +1,11 @@
 """# DD204 sharded-state-on-one-rank
 
 ## What
-One rank alone asks for the state of a sharded model (FSDP, ZeRO-3): a state dict, full parameters, a checkpoint.
+Only one rank requests the state of a sharded model (FSDP, ZeRO-3): a state dict, full parameters, a checkpoint.
 
 ## Why it hangs
-No rank has the whole parameters. Asking for them is an all_gather of every shard, and the other ranks do not join it:
-they are already in a barrier or in the next step.
+No rank holds the complete parameters. Requesting them is an all_gather of every shard, and the other ranks do not join
+it: they are already in a barrier or in the next step.
 
 ## Example
     if rank == 0:
@@ -13,11 +13,11 @@ they are already in a barrier or in the next step.
         torch.save(state, path)
 
 ## Fix
-Ask for the state on every rank, and write the file on one.
+Request the state on every rank, and write the file on one.
 
 ## When it is wrong
-If rank 0 is busy writing a file that it already has in memory, no collective is under way, and this is not said
-(DD232). A rank that left its loop earlier and saves behind it is DD206; the histories tell the two apart.
+If rank 0 is busy writing a state that it already has in memory, no collective is in progress, and this is not reported
+(DD232). A rank that left its loop earlier and saves after it is DD206; the histories distinguish the two.
 
 ## References
 https://github.com/pytorch/pytorch/issues/77562 https://github.com/huggingface/accelerate/issues/2000

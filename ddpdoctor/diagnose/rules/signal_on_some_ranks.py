@@ -1,11 +1,11 @@
 """# DD216 signal-on-some-ranks
 
 ## What
-A signal (a notice of preemption, SIGTERM, SIGUSR1) reached some ranks only, and they act on it at once.
+A signal (a preemption notice, SIGTERM, SIGUSR1) reached only some ranks, and they act on it at once.
 
 ## Why it hangs
-The handler sets a flag, and the rank leaves its loop to save. The others know nothing of the signal and wait for the
-rank in their next step.
+The handler sets a flag, and the rank leaves its loop to save. The other ranks do not know about the signal and wait for
+the rank in their next step.
 
 ## Example
     signal.signal(signal.SIGUSR1, self.note)      # note() sets self.requested
@@ -15,11 +15,11 @@ rank in their next step.
             break
 
 ## Fix
-Let the ranks agree once a step: all_reduce(MAX) of the flag, and act on the result.
+Let the ranks agree once per step: all_reduce(MAX) of the flag, and act on the result.
 
 ## When it is wrong
-That the handler ran is not seen; it is read from the source that the flag is set by a handler. So it is at most
-`likely`, and a flag that something else sets as well may be DD206.
+There is no evidence that the handler ran; the source only shows that a handler sets the flag. The diagnosis is at most
+`likely`, and a flag that other code sets as well may be DD206.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/20825

@@ -1,11 +1,11 @@
 """# DD207 skipped-batch
 
 ## What
-One rank skipped a batch that the others trained on: a `continue` for a NaN loss, an empty or broken sample.
+One rank skipped a batch that the others trained on: a `continue` after a NaN loss, an empty or broken sample.
 
 ## Why it hangs
-The rank issued one gradient all-reduce fewer. From then on its collectives pair silently with the others' previous
-ones, until the last step of the epoch leaves the others without a partner.
+The rank issued one gradient all-reduce fewer. From then on its collectives are silently paired with earlier ones of the
+other ranks, until the last step of the epoch leaves the others without a partner.
 
 ## Example
     loss = model(batch).sum()
@@ -18,8 +18,8 @@ Never skip on one rank: multiply the bad loss by zero so that the same graph run
 or agree on the skip with an all_reduce(MAX) of a flag and skip on every rank.
 
 ## When it is wrong
-A caught exception (DD208) skips in the same way. Where the source shows both a condition and a `try` that lead past the
-step, nothing is said (DD299 tells both stories); with several conditions it is only `likely`.
+A caught exception (DD208) also skips a batch. If the source shows both a condition and a `try` that lead past the step,
+this is not reported (DD299 gives both explanations); with several conditions it is only `likely`.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/5243 https://github.com/NVIDIA-NeMo/Automodel/issues/2468

@@ -4,8 +4,8 @@
 A rank writes a checkpoint, exports or uploads something, and the others wait for it in a collective.
 
 ## Why it hangs
-It does not: as soon as the file is written, all go on. But the others' wait counts against the process group's timeout,
-and when that is over, the error names the collective, not the file system.
+It does not hang: as soon as the file is written, all ranks continue. But the others' wait counts towards the process
+group's timeout, and when that expires, the error names the collective, not the file system.
 
 ## Example
     if rank == 0:
@@ -13,11 +13,12 @@ and when that is over, the error names the collective, not the file system.
     dist.barrier()
 
 ## Fix
-Write asynchronously or from all ranks (torch.distributed.checkpoint), to a local disk first; give the barrier a group
+Write asynchronously or from all ranks (torch.distributed.checkpoint), first to a local disk. Give the barrier a group
 with a longer timeout.
 
 ## When it is wrong
-That the rank writes is read from the names of the functions it is in. Other slow work under such a name looks alike.
+That the rank is writing is inferred from the names of the functions it is in. Other slow work under such a name looks
+the same.
 
 ## References
 https://github.com/meta-pytorch/torchtune/issues/2093 https://github.com/deepspeedai/DeepSpeed/issues/7533

@@ -1,11 +1,11 @@
 """# DD231 slow-host-work
 
 ## What
-One rank works in Python (tokenizing, scanning files, a regular expression, a reward function) while the others wait.
+One rank is busy in Python (tokenizing, scanning files, a regular expression, a reward function) while the others wait.
 
 ## Why it hangs
-It does not: the others wait in a collective until this rank comes. Only if it takes longer than the group's timeout
-does the job end, with an error that blames the collective.
+It does not hang: the others wait in a collective until this rank arrives. Only if that takes longer than the group's
+timeout does the job end, with an error that blames the collective.
 
 ## Example
     if dist.get_rank() == 0:
@@ -13,8 +13,8 @@ does the job end, with an error that blames the collective.
     dist.barrier()
 
 ## Fix
-Do the work before the job, or once and store it; split it over the ranks; raise `init_process_group(timeout=...)` if it
-must stay. Give a limit of time to work whose length depends on the data.
+Do the work before the job, or once and store the result; split it over the ranks; raise
+`init_process_group(timeout=...)` if it must stay. Set a time limit on work whose length depends on the data.
 
 ## When it is wrong
 A busy loop that waits for something looks like work.

@@ -1,10 +1,10 @@
 """# DD244 stopped-process
 
 ## What
-A rank's process is stopped (state T): by SIGSTOP or SIGTSTP, a debugger, a container freezer.
+A rank's process is stopped (state T) by SIGSTOP or SIGTSTP, a debugger, or a container freezer.
 
 ## Why it hangs
-The others wait in a collective for a process that does not run. SIGCONT would set it going again, so this is no proven
+The others wait in a collective for a process that does not run. SIGCONT would resume it, so this is not a proven
 deadlock.
 
 ## Example
@@ -14,7 +14,7 @@ deadlock.
 `kill -CONT <pid>`, and find out who sent the signal.
 
 ## When it is wrong
-The state is what the kernel says. Whether the rank would have arrived without the stop is not known.
+The state comes from the kernel. Whether the rank would have arrived without the stop is not known.
 
 ## References
 https://man7.org/linux/man-pages/man7/signal.7.html

@@ -1,12 +1,12 @@
 """# DD208 swallowed-exception
 
 ## What
-An exception on one rank (out of memory, a bad sample, a full disk) was caught, and the rank went on with its next batch
-without what the `try` had still to do.
+An exception on one rank (out of memory, a bad sample, a full disk) was caught, and the rank continued with its next
+batch without the remaining work of the `try`.
 
 ## Why it hangs
-The rank issued one gradient all-reduce, or one barrier, fewer; from then on its collectives pair with the others'
-previous ones, or with none, until the others are left without a partner.
+The rank issued one gradient all-reduce, or one barrier, fewer. From then on its collectives are paired with earlier
+ones of the other ranks, or with none, until the others are left without a partner.
 
 ## Example
     try:
@@ -16,13 +16,13 @@ previous ones, or with none, until the others are left without a partner.
         continue                             # on this rank only
 
 ## Fix
-Let the exception end the job, or let all ranks agree on the retry through a collective, outside the `try`.
+Let the exception end the job, or let all ranks agree on the retry through a collective outside the `try`.
 
 ## When it is wrong
-An exception of a DataLoader is seen, and where the rank went on without that batch it is `certain`. Any other left no
-trace: that the work stands in a `try` and nothing else leads past it is why this is said.
-A generator that drops batches silently (DD207) cannot be excluded, so it is `likely`; only where a collective of the
-program's own is left out, and one `except` is the only way past it, is it `certain`.
+An exception of a DataLoader is recorded, and if the rank continued without that batch, the diagnosis is `certain`. Any
+other caught exception leaves no trace: the diagnosis then rests on the work being in a `try` and nothing else leading
+past it. A generator that silently drops batches (DD207) cannot be excluded, so it is `likely`. It is `certain` only if
+one of the program's own collectives is skipped and one `except` is the only path past it.
 
 ## References
 https://github.com/pytorch/pytorch/issues/18853 https://github.com/pytorch/pytorch/issues/44353

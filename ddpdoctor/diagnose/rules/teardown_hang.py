@@ -1,24 +1,24 @@
 """# DD254 teardown-hang
 
 ## What
-All work is done, but a process does not end: a thread that is no daemon, an atexit hook, a destructor, or
+All work is done, but a process does not exit: a non-daemon thread, an atexit hook, a destructor, or
 `destroy_process_group()` waits for something.
 
 ## Why it hangs
-The interpreter joins every thread that is no daemon and runs every exit hook before it goes. The launcher waits for the
-process, the scheduler for the launcher.
+Before it exits, the interpreter joins every non-daemon thread and runs every exit hook. The launcher waits for the
+process, and the scheduler waits for the launcher.
 
 ## Example
     uploader = threading.Thread(target=send_all)     # waits in queue.get() for ever
     uploader.start()
-    train()                                          # nobody tells the uploader that this was all
+    train()                                          # the uploader is never told to stop
 
 ## Fix
-Tell helper threads to stop and join them, or make them daemons; give exit hooks a time limit; destroy process groups on
-all ranks, in the same order.
+Stop and join helper threads, or make them daemons. Give exit hooks a time limit. Destroy process groups on all ranks,
+in the same order.
 
 ## When it is wrong
-A thread that still uploads or writes keeps its process on purpose; if it works, nothing is said.
+A thread that is still uploading or writing keeps its process alive on purpose; if it is busy, nothing is reported.
 
 ## References
 https://github.com/pytorch/pytorch/issues/75097 https://github.com/pytorch/pytorch/issues/119215

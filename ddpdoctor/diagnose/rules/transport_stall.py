@@ -1,11 +1,11 @@
 """# DD271 transport-stall
 
 ## What
-All ranks are in the same operation, with nobody missing, and it does not come to an end.
+All ranks are in the same operation, no rank is missing, and the operation does not finish.
 
 ## Why it hangs
-The program agrees with itself; what carries the data does not: a network path, peer-to-peer access between devices, a
-driver, a device that fell out, a bug of the library.
+The ranks agree; the transport of the data fails: a network path, peer-to-peer access between devices, a driver, a
+device that dropped out, a bug in the library.
 
 ## Example
     all ranks: all_reduce seq 1, same size; works with NCCL_P2P_DISABLE=1
@@ -13,13 +13,14 @@ driver, a device that fell out, a bug of the library.
 ## Fix
 Test the transport without the program (nccl-tests, ib_write_bw, iperf), and switch parts of it off one at a time. In
 the first operation of a group: the interface (NCCL_SOCKET_IFNAME), InfiniBand or RoCE (NCCL_IB_DISABLE=1), access
-between GPUs, which ACS, the IOMMU or virtualisation break (NCCL_P2P_DISABLE=1), shared memory (NCCL_SHM_DISABLE=1),
-NCCL's own switches (NCCL_NVLS_ENABLE=0, NCCL_CUMEM_ENABLE=0). In a later one: first `dmesg` for an Xid. The report
-leaves out what the evidence excludes: one machine has no InfiniBand in the way, gloo no GPU.
+between GPUs, which ACS, the IOMMU or virtualisation can break (NCCL_P2P_DISABLE=1), shared memory (NCCL_SHM_DISABLE=1),
+NCCL's own features (NCCL_NVLS_ENABLE=0, NCCL_CUMEM_ENABLE=0). In a later operation: first check `dmesg` for an Xid. The
+report omits what the evidence excludes: on one machine InfiniBand is not involved, and gloo uses no GPU.
 
 ## When it is wrong
-An operation that is merely very large or a very slow network looks the same for a while; it names no rank to blame. On
-GPUs a computation that never ends on one of them looks the same too, and only they can tell: there it is `possible`.
+A very large operation or a very slow network looks the same for a while; no rank is blamed. On GPUs, a computation on
+one of them that never ends looks the same too, and only the GPUs themselves could show it; there the diagnosis is
+`possible`.
 
 ## References
 https://github.com/pytorch/pytorch/issues/1637 https://github.com/NVIDIA/nccl/issues/426

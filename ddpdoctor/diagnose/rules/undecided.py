@@ -1,21 +1,21 @@
 """# DD299 undecided
 
 ## What
-The job hangs, and the evidence does not say which of several causes it is, or which rank is to blame.
+The job hangs, and the evidence does not decide which of several causes it is, or which rank is to blame.
 
 ## Why it hangs
-Ranks wait for each other, or for one that stands still for a reason that no rule knows. Two ranks alone have no
-majority: either may have forgotten the other's call.
+Ranks wait for each other, or for a rank that is blocked for a reason that no rule knows. Two ranks have no majority:
+either may have missed the other's call.
 
 ## Example
     learner: dist.barrier(); dist.broadcast(weights, src=0)
     actor:   dist.broadcast(weights, src=0)            # which of the two is wrong?
 
 ## Fix
-Read both stories below; each names the line to look at.
+Read both explanations below; each names the line to check.
 
 ## When it is wrong
-It claims nothing. With the sources that the report lists as blind, it might say more.
+It makes no claim. With the sources that the report lists under `blind`, a diagnosis might be possible.
 
 ## References
 https://pytorch.org/docs/stable/distributed.html

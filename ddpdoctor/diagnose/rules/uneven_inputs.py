@@ -4,8 +4,8 @@
 One rank's data iterator ended earlier than the others': it delivered fewer batches in this epoch.
 
 ## Why it hangs
-The ranks with another batch start another step. Its gradient all-reduce needs every rank, but the rank without data has
-gone on behind its loop and waits there in another collective, or has ended. Neither wait can end.
+The ranks that have another batch start another step. Its gradient all-reduce needs every rank, but the rank without
+data has continued after its loop and waits there in another collective, or has exited. Neither wait can end.
 
 ## Example
     part = records[rank * per_rank : (rank + 1) * per_rank]      # the last rank's part is shorter
@@ -14,13 +14,14 @@ gone on behind its loop and waits there in another collective, or has ended. Nei
     dist.barrier()
 
 ## Fix
-Give every rank the same number of batches: `DistributedSampler(..., drop_last=True)`, filter before the data are split
-and not after, or `itertools.islice` to the minimum over the ranks (one all_reduce(MIN) before the epoch). Where that is
-not possible, wrap the loop in `torch.distributed.algorithms.join.Join`, which covers DDP's own collectives only.
+Give every rank the same number of batches: use `DistributedSampler(..., drop_last=True)`, filter before the data are
+split and not after, or use `itertools.islice` up to the minimum over the ranks (one all_reduce(MIN) before the epoch).
+If that is not possible, wrap the loop in `torch.distributed.algorithms.join.Join`, which covers only DDP's own
+collectives.
 
 ## When it is wrong
-Never on a guess: it needs the rank's own StopIteration where the others got another batch. A loop over a generator has
-no such sign; then the answer is DD299.
+It is never a guess: it requires the rank's own StopIteration where the other ranks received another batch. A loop over
+a generator leaves no such record; then the diagnosis is DD299.
 
 ## References
 https://github.com/pytorch/pytorch/issues/33148 https://github.com/pytorch/pytorch/issues/38174

@@ -1,11 +1,11 @@
 """# DD202 uneven-microbatches
 
 ## What
-A batch is cut into micro-batches by a rule that looks at the rank's own data, and one rank has more of them.
+A batch is split into micro-batches depending on the rank's own data, and one rank has more of them.
 
 ## Why it hangs
-Each micro-batch runs a forward and a backward, and they communicate. The rank with more begins another one, and the
-others are already in the optimizer step or in what comes behind it.
+Each micro-batch runs a forward and a backward, and these communicate. The rank with more micro-batches begins another
+one while the others are already in the optimizer step or after it.
 
 ## Example
     for tokens in pack(batch, budget=4096):      # 2 packs here, 3 there
@@ -13,11 +13,11 @@ others are already in the optimizer step or in what comes behind it.
     optimizer.step()
 
 ## Fix
-Agree on the number (all_reduce(MAX)) and fill up with micro-batches whose loss is multiplied by zero.
+Agree on the number (all_reduce(MAX)), and fill up with micro-batches whose loss is multiplied by zero.
 
 ## When it is wrong
-As many batches must have come from the data loaders on either side, else it is DD201. A break out of the inner loop by
-a condition is DD206. Which of the two it was only the source says, so this is at most `likely`.
+The data loaders must have delivered equally many batches on both sides, otherwise it is DD201. A break out of the inner
+loop by a condition is DD206. Only the source shows which of the two it was, so this is at most `likely`.
 
 ## References
 https://github.com/verl-project/verl/issues/6176 https://github.com/modelscope/ms-swift/issues/8102

@@ -2,21 +2,21 @@
 
 ## What
 A rank is in a system call that the kernel does not interrupt (state D): a read or stat on NFS, Lustre or FUSE whose
-server does not answer.
+server does not respond.
 
 ## Why it hangs
-The others wait in a collective for a rank that waits for storage. Neither a signal nor a debugger gets through to it.
+The others wait in a collective for a rank that waits for storage. Neither a signal nor a debugger can reach it.
 
 ## Example
     shard = torch.load("/mnt/nfs/shards/0007.pt")     # the file server is away
 
 ## Fix
-Look at the storage: `dmesg`, the server, the mount. Copy data to local disks before the training; mount with `soft` or
-`timeo` where losing the mount is better than waiting for it.
+Check the storage: `dmesg`, the server, the mount. Copy data to local disks before training. Mount with `soft` or
+`timeo` if losing the mount is better than waiting for it.
 
 ## When it is wrong
-A large read may be in state D for a while and go on, so this is `likely` only where the kernel function belongs to a
-network file system and nothing moved between two samples, and `possible` otherwise.
+A large read may be in state D for a while and then continue. The diagnosis is `likely` only if the kernel function
+belongs to a network file system and nothing changed between two samples, and `possible` otherwise.
 
 ## References
 https://github.com/open-mmlab/mmdetection3d/issues/952 https://man7.org/linux/man-pages/man5/nfs.5.html

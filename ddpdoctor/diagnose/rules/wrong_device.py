@@ -1,22 +1,22 @@
 """# DD263 wrong-device
 
 ## What
-Ranks did not choose their GPU before the first collective, so several of them may use the same one.
+The ranks did not select their GPU before the first collective, so several of them may use the same one.
 
 ## Why it hangs
-NCCL guesses the device from the rank, or takes cuda:0. Two ranks of one communicator on one GPU wait for each other in
-kernels that cannot run at the same time, or NCCL refuses ("Duplicate GPU detected").
+NCCL guesses the device from the rank, or uses cuda:0. Two ranks of one communicator on one GPU wait for each other in
+kernels that cannot run at the same time, or NCCL rejects this ("Duplicate GPU detected").
 
 ## Example
     dist.init_process_group("nccl")
     dist.barrier()                       # on which device?
 
 ## Fix
-`torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before `init_process_group`, and `device_id=` in it.
+Call `torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))` before `init_process_group`, and pass `device_id=` to it.
 
 ## When it is wrong
-The devices themselves are not seen, only that the source chooses none and the first NCCL collective does not return.
-So this is never more than `possible`.
+The evidence does not show the devices themselves, only that the source selects none and the first NCCL collective does
+not return. The diagnosis is never more than `possible`.
 
 ## References
 https://github.com/pytorch/pytorch/issues/53934 https://github.com/pytorch/pytorch/issues/68973
