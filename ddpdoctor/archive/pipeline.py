@@ -17,7 +17,7 @@ from ddpdoctor.collect import assemble as capture
 from ddpdoctor.collect import bundle, source_files
 from ddpdoctor.diagnose import engine, wording
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.offline.recorder_dumps import report as desync
+from ddpdoctor.diagnose.offline.recorder_dumps.report import examine_dumps
 from ddpdoctor.errors import InputError
 from ddpdoctor.merge.crowd import fold
 from ddpdoctor.model.collectives import Recorder
@@ -90,12 +90,12 @@ def _judged(evidence: Evidence) -> Report:
     held = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder}
     if any(seen.stacks or seen.page for seen in evidence.ranks) or not held:
         return engine.examine(thinned(evidence))
-    return desync.examine(fold(held, evidence.world_size, told=evidence.size_told), evidence.gaps, evidence.notes)
+    return examine_dumps(fold(held, evidence.world_size, told=evidence.size_told), evidence.gaps, evidence.notes)
 
 
 def _of_dumps(found: Found, dumps: Dumps) -> Report:
     """The verdict where recorders are all that is left, with the lines that it names if their source lies here."""
-    report = desync.examine(dumps.crowd(), (*dumps.gaps, *_not_read(found)), tuple(recorder_fragments.notes(dumps)))
+    report = examine_dumps(dumps.crowd(), (*dumps.gaps, *_not_read(found)), tuple(recorder_fragments.notes(dumps)))
     named = [location for diagnosis in report.diagnoses for location in diagnosis.locations]
     sites = [Site(location.file, location.line, location.function) for location in named]
     return replace(report, code=local_source.read(sites, written=_written(found)))

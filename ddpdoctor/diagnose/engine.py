@@ -9,7 +9,7 @@ from ddpdoctor.diagnose.digest.outcome import deadlock
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts, digest
 from ddpdoctor.diagnose.offline import unanswered_pairs
-from ddpdoctor.diagnose.offline.recorder_dumps import report as desync
+from ddpdoctor.diagnose.offline.recorder_dumps.report import recorded_beside
 from ddpdoctor.diagnose.registry import FALLBACK, RULES
 from ddpdoctor.diagnose.rule import RegisteredRule
 from ddpdoctor.merge.frontiers import merge_frontiers
@@ -63,7 +63,7 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
         found.extend((diagnosis, registered) for diagnosis in registered.diagnose(facts))
     recorded: tuple[Diagnosis, ...] = ()
     if facts.outcome is Outcome.HANG and Source.PAGES in missing and Source.RECORDER not in missing:
-        recorded = desync.beside(facts.evidence)
+        recorded = recorded_beside(facts.evidence)
     if facts.outcome is Outcome.HANG and Source.PAGES in missing and not recorded:
         recorded = tuple(unanswered_pairs.unanswered(facts))
     found.extend(
@@ -101,10 +101,10 @@ def _missing_sources(evidence: Evidence) -> frozenset[Source]:
 def _rank_statuses(facts: Facts, ends: Mapping[Rank, int]) -> tuple[RankStatus, ...]:
     names = {Activity.STILL: "waiting", Activity.UNKNOWN: "unclear"}
     statuses = []
-    for rank, standing in sorted(facts.standings.items()):
-        location = facts.location([rank], standing.site) if standing.site else None
-        state = names.get(standing.activity, standing.activity.value)
-        statuses.append(RankStatus(rank, state, standing.label, location, ends.get(rank, -1)))
+    for rank, state in sorted(facts.states.items()):
+        location = facts.location([rank], state.site) if state.site else None
+        word = names.get(state.activity, state.activity.value)
+        statuses.append(RankStatus(rank, word, state.label, location, ends.get(rank, -1)))
     return tuple(statuses)
 
 

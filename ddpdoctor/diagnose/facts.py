@@ -9,8 +9,8 @@ from ddpdoctor.diagnose.digest import frames, wait_graph
 from ddpdoctor.diagnose.digest.failure import Failure, find_failures, find_masked
 from ddpdoctor.diagnose.digest.histories import History, read_history
 from ddpdoctor.diagnose.digest.outcome import judge
-from ddpdoctor.diagnose.digest.rank_state import Activity, Standing, stand
-from ddpdoctor.diagnose.digest.sides import Divergence, divide
+from ddpdoctor.diagnose.digest.rank_state import Activity, RankState, judge_rank
+from ddpdoctor.diagnose.digest.sides import HistorySplit, divide
 from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.source_reading import source
@@ -29,23 +29,23 @@ class Facts:
 
     evidence: Evidence
     graph: WaitGraph
-    standings: Mapping[Rank, Standing]
+    states: Mapping[Rank, RankState]
     #: live ranks inside blocking waits
     waiting: RankSet
     #: ranks that somebody waits for and that wait for nobody themselves
     blockers: RankSet
     histories: Mapping[Rank, History]
-    divergences: tuple[Divergence, ...]
+    splits: tuple[HistorySplit, ...]
     failures: tuple[Failure, ...]
     #: exceptions of ranks that live on, earliest first
     masked: tuple[Failure, ...]
     outcome: Outcome
 
-    def standing(self, rank: Rank) -> Standing:
-        return self.standings[rank]
+    def state(self, rank: Rank) -> RankState:
+        return self.states[rank]
 
     def doing(self, *activities: Activity) -> RankSet:
-        return RankSet.of(rank for rank, standing in self.standings.items() if standing.activity in activities)
+        return RankSet.of(rank for rank, state in self.states.items() if state.activity in activities)
 
     def wait(self, rank: Rank) -> Wait | None:
         return self.graph.main_wait(rank)
@@ -72,11 +72,11 @@ class Facts:
     def location(self, ranks: Iterable[Rank], site: Site) -> Location:
         return Location(RankSet.of(ranks), site.file, site.line, site.function, self.line(site))
 
-    def standing_locations(self, ranks: Iterable[Rank]) -> tuple[Location, ...]:
+    def locations_of(self, ranks: Iterable[Rank]) -> tuple[Location, ...]:
         """Where ranks stand, one location for each place, most ranks first."""
         by_site: dict[Site, list[Rank]] = {}
         for rank in ranks:
-            site = self.standings[rank].site if rank in self.standings else None
+            site = self.states[rank].site if rank in self.states else None
             if site:
                 by_site.setdefault(site, []).append(rank)
         ordered = sorted(by_site.items(), key=lambda item: (-len(item[1]), item[1]))
@@ -89,36 +89,34 @@ def digest(evidence: Evidence) -> Facts:
     ranks = [Rank(number) for number in range(evidence.world_size)]
     ranks += [seen.rank for seen in evidence.ranks if seen.rank not in ranks]
     now = evidence.timing.collected
-    standings = {
-        rank: stand(evidence.rank(rank), graph.main_wait(rank), now, alleged=evidence.alleged) for rank in ranks
+    states = {
+        rank: judge_rank(evidence.rank(rank), graph.main_wait(rank), now, alleged=evidence.alleged) for rank in ranks
     }
-    waiting = RankSet.of(rank for rank, standing in standings.items() if standing.activity is Activity.WAITING)
-    blockers = _blockers(graph, standings, waiting)
+    waiting = RankSet.of(rank for rank, state in states.items() if state.activity is Activity.WAITING)
+    blockers = _blockers(graph, states, waiting)
     failures = find_failures(evidence)
     histories = {seen.rank: history for seen in evidence.ranks if (history := read_history(seen))}
     return Facts(
         evidence,
         graph,
-        standings,
+        states,
         waiting,
         blockers,
         histories,
         divide(histories),
         failures,
         find_masked(evidence),
-        judge(evidence, graph, standings, blockers, failures),
+        judge(evidence, graph, states, blockers, failures),
     )
 
 
-def _blockers(graph: WaitGraph, standings: Mapping[Rank, Standing], waiting: RankSet) -> RankSet:
+def _blockers(graph: WaitGraph, states: Mapping[Rank, RankState], waiting: RankSet) -> RankSet:
     """Ranks that are waited for and do not wait. Where waits do not say for whom, all that do not wait.
 
     Where nobody waits, those that stand still for a reason that we do not know.
     """
     if not waiting:
-        return RankSet.of(rank for rank, standing in standings.items() if standing.activity is Activity.STILL)
+        return RankSet.of(rank for rank, state in states.items() if state.activity is Activity.STILL)
     targets = graph.targets(waiting)
     vague = any(not wait.targets for rank in waiting for wait in graph.waits[rank])
-    return RankSet.of(
-        rank for rank, standing in standings.items() if standing.activity in _FREE and (vague or rank in targets)
-    )
+    return RankSet.of(rank for rank, state in states.items() if state.activity in _FREE and (vague or rank in targets))

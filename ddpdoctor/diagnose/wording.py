@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.rank_state import Activity, wait_label
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind
@@ -30,7 +30,7 @@ def place(site: Site | None) -> str:
     return f"{name}:{site.line}"
 
 
-def step(event: Step | None) -> str:
+def step(event: HistoryStep | None) -> str:
     """What an event of a history was, for people."""
     if event is None:
         return "nothing more"
@@ -46,23 +46,33 @@ def step(event: Step | None) -> str:
     return f"{words.get(event.kind, event.op)} at {place(event.site)}"
 
 
+def parted(odd_next: HistoryStep | None, reference_next: HistoryStep | None) -> str:
+    """What either side of a divergence did next."""
+    return f"the histories part: {step(odd_next)} against {step(reference_next)}"
+
+
 def waiting(facts: Facts, members: RankSet) -> str:
     """`all_reduce seq 8 at train.py:88`: where the first of these waits."""
     wait = next((w for rank in members if (w := facts.wait(rank))), None)
     if wait is None:
         return "no wait that we know"
-    site = facts.standing(wait.rank).site or wait.site
+    site = facts.state(wait.rank).site or wait.site
     return f"{wait_label(wait)} at {place(site)}" if site else wait_label(wait)
+
+
+def inside(facts: Facts, members: RankSet) -> str:
+    """`is in all_reduce seq 8 at train.py:88`: where these wait."""
+    return f"{verb(members, 'is', 'are')} in {waiting(facts, members)}"
 
 
 def now(facts: Facts, members: RankSet) -> str:
     """`is in all_reduce seq 8 at train.py:88`, or `ended at train.py:88`: what the first of these is at."""
     if any(facts.wait(rank) for rank in members):
-        return f"{verb(members, 'is', 'are')} in {waiting(facts, members)}"
-    standing = facts.standing(members.members[0])
-    if standing.activity is Activity.EXITED:
-        return f"ended at {place(standing.site)}"
-    return f"{verb(members, 'is', 'are')} at {place(standing.site)}"
+        return inside(facts, members)
+    state = facts.state(members.members[0])
+    if state.activity is Activity.EXITED:
+        return f"ended at {place(state.site)}"
+    return f"{verb(members, 'is', 'are')} at {place(state.site)}"
 
 
 def held_up(facts: Facts, members: RankSet, whom: str = "it") -> str:

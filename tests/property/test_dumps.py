@@ -18,7 +18,7 @@ from ddpdoctor.archive.fragment import Format
 from ddpdoctor.archive.input_files import File
 from ddpdoctor.archive.rank_from_filename import rank_of
 from ddpdoctor.archive.recorder_values import DumpError
-from ddpdoctor.diagnose.offline.recorder_dumps.report import examine
+from ddpdoctor.diagnose.offline.recorder_dumps.report import examine_dumps
 from ddpdoctor.merge.crowd import complete, fold
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.crowd import Member, Ring
@@ -61,7 +61,7 @@ def mutated(chance: random.Random) -> bytes:
 def judged(members: dict[Rank, Member]) -> Report:
     """The report on these, drawn in every way; it is never sure."""
     crowd = complete(members)
-    report = examine(crowd)
+    report = examine_dumps(crowd)
     assert all(d.confidence is not Confidence.CERTAIN for d in report.diagnoses)
     assert terminal.render(report, width=80, color=False, unicode=True, bundle="", directory="/")
     assert json_report.render(report)

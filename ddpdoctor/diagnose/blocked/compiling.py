@@ -38,7 +38,7 @@ class Compiling:
 
 def compiling(facts: Facts, rank: Rank) -> Compiling | None:
     """None where the rank does something else, or it cannot be told."""
-    if facts.standing(rank).activity is not Activity.WORKING:
+    if facts.state(rank).activity is not Activity.WORKING:
         return None
     seen = facts.rank(rank)
     main = frames.main_thread(seen)

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from ddpdoctor.diagnose.blocked.syscall import Sleep, sleep_of_child
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall_of_child
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.waits import IDLE_CORES
 from ddpdoctor.diagnose.facts import Facts
@@ -28,7 +28,7 @@ class StuckWorker:
     wchan: str
     #: asleep in a lock
     in_lock: bool
-    sleep: Sleep
+    blocked: BlockedSyscall
 
     def site_text(self) -> str:
         return f"{PurePath(self.site.file).name}:{self.site.line}"
@@ -58,8 +58,8 @@ def _stuck(child: Child) -> StuckWorker | None:
         return None  # idle: waiting for its next index
     wchan = _wchan(child, thread)
     locks = wchan.startswith("futex") and not any("sleep" in frame.function for frame in inside)
-    sleep = sleep_of_child(child, own[0], tuple(itertools.takewhile(lambda frame: frame != own[0], inside)))
-    return StuckWorker(child.worker.pid, own[0], wchan, locks, sleep)
+    blocked = blocked_syscall_of_child(child, own[0], tuple(itertools.takewhile(lambda frame: frame != own[0], inside)))
+    return StuckWorker(child.worker.pid, own[0], wchan, locks, blocked)
 
 
 def _main(child: Child) -> Thread | None:

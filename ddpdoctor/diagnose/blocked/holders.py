@@ -37,8 +37,8 @@ def listed(facts: Facts, holders: Iterable[Holder]) -> str:
 
 def doing(facts: Facts, rank: Rank) -> str:
     """`in all_reduce seq 8`, `standing still in load`: to be put behind "which is"."""
-    standing = facts.standing(rank)
-    return f"in {standing.label}" if standing.activity is Activity.WAITING else standing.label
+    state = facts.state(rank)
+    return f"in {state.label}" if state.activity is Activity.WAITING else state.label
 
 
 def rank_of(facts: Facts, holder: Holder) -> Rank | None:

@@ -31,7 +31,7 @@ def _names(facts: Facts, rank: Rank) -> list[str]:
     """Functions that the main thread stands still in, innermost first."""
     seen = facts.evidence.rank(rank)
     main = frames.main_thread(seen) if seen and seen.exit is None else None
-    if main is None or facts.standing(rank).activity not in (Activity.STILL, Activity.WAITING):
+    if main is None or facts.state(rank).activity not in (Activity.STILL, Activity.WAITING):
         return []
     return [frame.function.rpartition(".")[2] for frame in main.frames]
 

@@ -7,7 +7,7 @@ from enum import Enum
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders
-from ddpdoctor.diagnose.blocked.syscall import Sleep, sleep_of
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import polling
@@ -35,7 +35,7 @@ class LockWait:
 
     rank: Rank
     kind: LockKind
-    sleep: Sleep
+    blocked: BlockedSyscall
     #: the lock file, "" where its name was not seen
     path: str = ""
     #: the lock as the source names it, "" where it was not seen
@@ -66,47 +66,47 @@ class LockWait:
 
 def lock_wait(facts: Facts, rank: Rank) -> LockWait | None:
     """None for a rank that waits for no lock that can be told."""
-    sleep = sleep_of(facts, rank)
-    if sleep is None:
+    blocked = blocked_syscall(facts, rank)
+    if blocked is None:
         return None
-    if sleep.calls("flock", "fcntl") and sleep.target is not None:
-        path = sleep.target.target
-        return LockWait(rank, LockKind.KERNEL, sleep, path, owners=sleep.holders, unseen=sleep.unseen)
-    if sleep.within(*_LIBRARIES):
-        return _polled(rank, sleep, "")
-    poll = polling.polled_file(facts.evidence.code, sleep.site) if _naps(sleep) else None
+    if blocked.calls("flock", "fcntl") and blocked.target is not None:
+        path = blocked.target.target
+        return LockWait(rank, LockKind.KERNEL, blocked, path, owners=blocked.holders, unseen=blocked.unseen)
+    if blocked.within(*_LIBRARIES):
+        return _polled(rank, blocked, "")
+    poll = polling.polled_file(facts.evidence.code, blocked.site) if _naps(blocked) else None
     if poll is not None:
-        return _polled(rank, sleep, poll.check) if poll.gone else None
-    return _of_threads(facts, rank, sleep)
+        return _polled(rank, blocked, poll.check) if poll.gone else None
+    return _of_threads(facts, rank, blocked)
 
 
-def _polled(rank: Rank, sleep: Sleep, expression: str) -> LockWait:
-    if not sleep.lock_files:
-        return LockWait(rank, LockKind.POLLED, sleep, expression=expression)
-    file = sleep.lock_files[0]
+def _polled(rank: Rank, blocked: BlockedSyscall, expression: str) -> LockWait:
+    if not blocked.lock_files:
+        return LockWait(rank, LockKind.POLLED, blocked, expression=expression)
+    file = blocked.lock_files[0]
     about = file.holders, file.unseen, file.exists, file.modified
-    return LockWait(rank, LockKind.POLLED, sleep, file.path, expression, *about)
+    return LockWait(rank, LockKind.POLLED, blocked, file.path, expression, *about)
 
 
-def _naps(sleep: Sleep) -> bool:
+def _naps(blocked: BlockedSyscall) -> bool:
     """Asleep for a while of its own choice rather than in a lock or a call."""
-    return not sleep.inside and not sleep.call and not sleep.wchan.startswith("futex")
+    return not blocked.inside and not blocked.call and not blocked.wchan.startswith("futex")
 
 
-def _of_threads(facts: Facts, rank: Rank, sleep: Sleep) -> LockWait | None:
+def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait | None:
     """A lock of Python's or of a library's, which the line of the user's own takes."""
     seen = facts.rank(rank)
-    waits = sleep.calls("futex") or sleep.wchan.startswith("futex")
-    taken = polling.lock_taken(facts.evidence.code, sleep.site) if waits and not sleep.inside else ""
-    if not waits or not (taken or sleep.holders):
+    waits = blocked.calls("futex") or blocked.wchan.startswith("futex")
+    taken = polling.lock_taken(facts.evidence.code, blocked.site) if waits and not blocked.inside else ""
+    if not waits or not (taken or blocked.holders):
         return None
     inside = holder_inside(facts, seen, taken) if taken else None
-    owner = next((h for h in sleep.holders if h.pid == seen.worker.pid and h.thread), None)
+    owner = next((h for h in blocked.holders if h.pid == seen.worker.pid and h.thread), None)
     thread = frames.thread_of(seen, owner.thread) if owner and owner.thread else (inside[0] if inside else None)
     site = frames.innermost_user_frame(thread.frames) if thread else None
     where = inside[1] if inside and thread is inside[0] else site
     name = _name(thread) if thread else ""
-    return LockWait(rank, LockKind.THREAD, sleep, "", taken, sleep.holders, thread=name, inside=where)
+    return LockWait(rank, LockKind.THREAD, blocked, "", taken, blocked.holders, thread=name, inside=where)
 
 
 def holder_inside(facts: Facts, seen: RankEvidence, lock: str) -> tuple[Thread, Site] | None:

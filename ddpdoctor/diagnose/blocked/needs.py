@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders, interpreter_exit, store_keys
-from ddpdoctor.diagnose.blocked.syscall import Sleep, sleep_of, waits_on
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, waits_on
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import polling
@@ -29,24 +29,24 @@ def _need(facts: Facts, rank: Rank) -> str:
         kept = interpreter_exit.kept_by(facts, rank)
         by = f" and waits for its thread {kept[0]!r} at {wording.place(kept[1])}" if kept else ""
         return f"It has left the program{by}: the process does not end, and does not come to what the others wait for."
-    sleep = sleep_of(facts, rank)
-    if sleep is None:
+    blocked = blocked_syscall(facts, rank)
+    if blocked is None:
         return ""
-    poll = polling.polled_file(facts.evidence.code, sleep.site)
+    poll = polling.polled_file(facts.evidence.code, blocked.site)
     if poll is not None and not poll.gone:
         return f"It sleeps in a loop until `{poll.check}` says that the file is there; who has to make it is not known."
-    peers = holders.peers(facts, sleep.target, sleep.holders) if sleep.target else RankSet()
+    peers = holders.peers(facts, blocked.target, blocked.holders) if blocked.target else RankSet()
     if peers - RankSet.of([rank]):
         return f"It waits for {wording.ranks(peers)} over a connection of the program's own."
-    if sleep.within(*_BETWEEN_THREADS):
-        return _of_threads(facts, rank, sleep)
-    what = waits_on(facts, sleep)
-    return f"It is inside {what}.{_of_child(facts, rank, sleep)}" if what else ""
+    if blocked.within(*_BETWEEN_THREADS):
+        return _of_threads(facts, rank, blocked)
+    what = waits_on(facts, blocked)
+    return f"It is inside {what}.{_of_child(facts, rank, blocked)}" if what else ""
 
 
-def _of_threads(facts: Facts, rank: Rank, sleep: Sleep) -> str:
+def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
     """Where the threads stand of which one has to wake it, as a sentence."""
-    what = f"It waits for another thread of its own process, in {sleep.inside[-1].function}"
+    what = f"It waits for another thread of its own process, in {blocked.inside[-1].function}"
     seen = facts.rank(rank)
     places = []
     for thread in seen.stacks.threads if seen.stacks else ():
@@ -69,18 +69,18 @@ def _call_of(seen: RankEvidence, os_id: int) -> str:
     return f" in {state.call} on {about}" if about else ""
 
 
-def _of_child(facts: Facts, rank: Rank, sleep: Sleep) -> str:
+def _of_child(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
     """Where the child that it waits for stands, as a sentence."""
-    child = next((one for holder in sleep.holders if (one := holders.child_of(facts, rank, holder))), None)
+    child = next((one for holder in blocked.holders if (one := holders.child_of(facts, rank, holder))), None)
     main = child.stacks.main() if child and child.stacks else None
     site = frames.innermost_user_frame(main.frames) if main else None
     return f" That process stands at {wording.place(site)}." if site else ""
 
 
 def details(facts: Facts, rank: Rank) -> Iterator[str]:
-    yield facts.standing(rank).label
-    sleep = sleep_of(facts, rank)
-    what = waits_on(facts, sleep) if sleep else ""
+    yield facts.state(rank).label
+    blocked = blocked_syscall(facts, rank)
+    what = waits_on(facts, blocked) if blocked else ""
     if what:
         yield f"its system call is {what}"
 

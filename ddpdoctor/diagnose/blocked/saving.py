@@ -18,7 +18,7 @@ def saving_at(facts: Facts, rank: Rank) -> Site | None:
     """The frame that shows a rank at work to be writing; None where it does something else, or it cannot be told."""
     seen = facts.rank(rank)
     main = frames.main_thread(seen)
-    if main is None or facts.standing(rank).activity is not Activity.WORKING:
+    if main is None or facts.state(rank).activity is not Activity.WORKING:
         return None
     for frame in main.frames:
         if any(writer in frame.file for writer in _WRITERS) or _SAVES.search(frame.function):

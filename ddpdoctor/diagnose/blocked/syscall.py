@@ -15,7 +15,7 @@ from ddpdoctor.model.stacks import Site
 
 
 @dataclass(frozen=True, slots=True)
-class Sleep:
+class BlockedSyscall:
     """How one rank's main thread stands still."""
 
     #: innermost frame of the user's own code
@@ -45,46 +45,46 @@ class Sleep:
         return any(path in frame.file for frame in self.inside for path in paths)
 
 
-def sleep_of(facts: Facts, rank: Rank) -> Sleep | None:
+def blocked_syscall(facts: Facts, rank: Rank) -> BlockedSyscall | None:
     """None for a rank that moves, waits for others, holds the interpreter's lock, or shows no line of the user's."""
-    standing = facts.standing(rank)
+    state = facts.state(rank)
     seen = facts.evidence.rank(rank)
     main = frames.main_thread(seen) if seen else None
-    if seen is None or main is None or standing.activity is not Activity.STILL or standing.holds_gil:
+    if seen is None or main is None or state.activity is not Activity.STILL or state.holds_gil:
         return None
     site = frames.innermost_user_frame(main.frames)
     if site is None:
         return None
     inside = tuple(itertools.takewhile(lambda frame: frame != site, main.frames))
-    return _sleep(site, inside, seen.process, seen.worker.pid)
+    return _blocked_syscall(site, inside, seen.process, seen.worker.pid)
 
 
-def sleep_of_child(child: Child, site: Site, inside: tuple[Site, ...]) -> Sleep:
+def blocked_syscall_of_child(child: Child, site: Site, inside: tuple[Site, ...]) -> BlockedSyscall:
     """How the main thread of a rank's child stands still."""
-    return _sleep(site, inside, child.process, child.worker.pid)
+    return _blocked_syscall(site, inside, child.process, child.worker.pid)
 
 
-def _sleep(site: Site, inside: tuple[Site, ...], process: ProcessState | None, pid: int) -> Sleep:
+def _blocked_syscall(site: Site, inside: tuple[Site, ...], process: ProcessState | None, pid: int) -> BlockedSyscall:
     state = next((thread for thread in process.threads if thread.os_id == pid), None) if process else None
     if process is None or state is None:
-        return Sleep(site, inside, "", "", None)
+        return BlockedSyscall(site, inside, "", "", None)
     target = next((d for d in process.descriptors if d.number == state.descriptor), None)
     about = state.path, state.holders, state.unseen, process.lock_files
-    return Sleep(site, inside, state.wchan, state.call, target, *about)
+    return BlockedSyscall(site, inside, state.wchan, state.call, target, *about)
 
 
-def waits_on(facts: Facts, sleep: Sleep) -> str:
+def waits_on(facts: Facts, blocked: BlockedSyscall) -> str:
     """`read on descriptor 5, pipe:[77]; at its other end: process 9 (python serve.py), outside of the job`.
 
     "" where the kernel does not say.
     """
-    if sleep.call == "wait4" and sleep.holders:
-        return f"wait4, for the end of {holders.listed(facts, sleep.holders)}"
-    if not sleep.call or not (sleep.target or sleep.path):
+    if blocked.call == "wait4" and blocked.holders:
+        return f"wait4, for the end of {holders.listed(facts, blocked.holders)}"
+    if not blocked.call or not (blocked.target or blocked.path):
         return ""
-    what = sleep.path or (f"descriptor {sleep.target.number}, {sleep.target.target}" if sleep.target else "")
-    held = holders.listed(facts, sleep.holders)
+    what = blocked.path or (f"descriptor {blocked.target.number}, {blocked.target.target}" if blocked.target else "")
+    held = holders.listed(facts, blocked.holders)
     ends = {"pipe": "at its other end", "socket": "at its other end"}
-    where = ends.get(sleep.target.kind if sleep.target else "", "held by")
-    unseen = f"; who holds it was not seen: {sleep.unseen}" if sleep.unseen and not held else ""
-    return f"{sleep.call} on {what}{f'; {where}: {held}' if held else unseen}"
+    where = ends.get(blocked.target.kind if blocked.target else "", "held by")
+    unseen = f"; who holds it was not seen: {blocked.unseen}" if blocked.unseen and not held else ""
+    return f"{blocked.call} on {what}{f'; {where}: {held}' if held else unseen}"

@@ -3,7 +3,7 @@
 Ranks of a healthy job differ all the time: rank 0 logs, each branch of an `if` broadcasts from its own line. What
 matters is a place from which on one rank has issued more, fewer or other collectives than another. So two histories are
 walked side by side; where they differ, the shortest stretch after which they agree again is looked for, and only a
-stretch that changes the order of collectives counts as a parting.
+stretch that changes the order of collectives counts as a difference.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryStep:
     """One event of a history, without what differs between runs of the same code."""
 
     kind: EventKind
@@ -53,34 +53,34 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class HistoryDiff:
     """A place where the history of one rank (`left`) and that of another (`right`) go apart."""
 
     #: the last event that both have before it
-    before: Step | None
-    left: tuple[Step, ...]
-    right: tuple[Step, ...]
+    before: HistoryStep | None
+    left: tuple[HistoryStep, ...]
+    right: tuple[HistoryStep, ...]
     #: the histories agree again afterwards
     rejoined: bool
     #: what one has issued so far is the beginning of what the other has: it may only be behind
     behind: bool = False
     #: the event at which both agree again
-    after: Step | None = None
+    after: HistoryStep | None = None
 
     @property
-    def left_next(self) -> Step | None:
+    def left_next(self) -> HistoryStep | None:
         return next(iter(self.left), self.after)
 
     @property
-    def right_next(self) -> Step | None:
+    def right_next(self) -> HistoryStep | None:
         return next(iter(self.right), self.after)
 
     def inserted(self) -> bool:
         """The left side issued collectives here, the right none, and both went on as before."""
         return self.rejoined and bool(_issued(self.left)) and not _issued(self.right)
 
-    def mirrored(self) -> Parting:
-        return Parting(self.before, self.right, self.left, self.rejoined, self.behind, self.after)
+    def mirrored(self) -> HistoryDiff:
+        return HistoryDiff(self.before, self.right, self.left, self.rejoined, self.behind, self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class History:
     """What the main thread of one rank did, oldest first."""
 
     rank: Rank
-    steps: tuple[Step, ...]
+    steps: tuple[HistoryStep, ...]
     times: tuple[float, ...]
     #: the ring has overwritten older events
     truncated: bool
@@ -97,7 +97,7 @@ class History:
         """Places where the rank made data iterators."""
         return frozenset(s.site for s in self.steps if s.kind in _DATA)
 
-    def made(self, step: Step) -> bool:
+    def made(self, step: HistoryStep) -> bool:
         """The rank has issued this operation from this place at some time."""
         same = [other for other in self.steps if other.kind is step.kind and other.site == step.site]
         return any(other.op == step.op or step.kind is not EventKind.CALL for other in same)
@@ -108,7 +108,7 @@ def read_history(rank: RankEvidence) -> History | None:
     if rank.page is None:
         return None
     events = [event for event in rank.page.events if event.thread in (rank.page.pid, 0)]
-    steps: list[Step] = []
+    steps: list[HistoryStep] = []
     times: list[float] = []
     synchronises = False
     for event in events:
@@ -126,7 +126,7 @@ def read_history(rank: RankEvidence) -> History | None:
     return History(rank.rank, tuple(steps), tuple(times), rank.page.events_lost > 0)
 
 
-def _with_collective(forward: Step, event: Event) -> Step | None:
+def _with_collective(forward: HistoryStep, event: Event) -> HistoryStep | None:
     """A forward together with the collective that it begins with; None where the event is something else.
 
     DDP broadcasts buffers, FSDP gathers parameters: both from the line that calls the model.
@@ -140,31 +140,31 @@ def _with_collective(forward: Step, event: Event) -> Step | None:
     return replace(forward, op=call.op, group=group, root=call.root, collective=True)
 
 
-def _step(event: Event, *, reduces: bool) -> Step | None:
+def _step(event: Event, *, reduces: bool) -> HistoryStep | None:
     if event.kind is not EventKind.CALL:
-        return Step(event.kind, event.site, collective=event.kind is EventKind.BACKWARD and reduces)
+        return HistoryStep(event.kind, event.site, collective=event.kind is EventKind.BACKWARD and reduces)
     call = event.call
     if call is None or call.kind not in _COLLECTIVE:
         return None
     group = (call.group.name, call.group.members) if call.group else None
     root = call.root if group and call.root in group[1] else None
-    return Step(event.kind, event.site, call.op, group, root, collective=True)
+    return HistoryStep(event.kind, event.site, call.op, group, root, collective=True)
 
 
-def partings(left: History, right: History) -> tuple[Parting, ...]:
+def history_diffs(left: History, right: History) -> tuple[HistoryDiff, ...]:
     """All places where the order of collectives of two ranks goes apart, oldest first."""
     ours, theirs = shared(left, right)
     return tuple(_walk(ours, theirs))
 
 
-def shared(left: History, right: History) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+def shared(left: History, right: History) -> tuple[tuple[HistoryStep, ...], tuple[HistoryStep, ...]]:
     """Both histories from a common moment on, without what only one of the two can have.
 
     That is collectives of groups without the other, and data iterators that the other never made.
     """
     shared = left.loaders() & right.loaders()
 
-    def concerns_both(step: Step) -> bool:
+    def concerns_both(step: HistoryStep) -> bool:
         if step.kind is EventKind.NEXT_RAISED:
             return False  # it may be caught within the loader's wrapper; that it was is asked for apart
         if step.kind in _DATA:
@@ -187,8 +187,8 @@ def shared(left: History, right: History) -> tuple[tuple[Step, ...], tuple[Step,
     return tuple(sides[0]), tuple(sides[1])
 
 
-def _walk(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Parting]:
-    found: list[Parting] = []
+def _walk(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> list[HistoryDiff]:
+    found: list[HistoryDiff] = []
     i = j = differences = 0
     while i < len(ours) and j < len(theirs):
         if ours[i] == theirs[j]:
@@ -201,18 +201,20 @@ def _walk(ours: Sequence[Step], theirs: Sequence[Step]) -> list[Parting]:
             found.extend(_open_end(before, ours[i:], theirs[j:]))
             break
         ends = i + step[0], j + step[1]
-        parting = Parting(before, tuple(ours[i : ends[0]]), tuple(theirs[j : ends[1]]), True, after=ours[ends[0]])
-        if _issued(parting.left) != _issued(parting.right):
-            found.append(parting)
+        diff = HistoryDiff(before, tuple(ours[i : ends[0]]), tuple(theirs[j : ends[1]]), True, after=ours[ends[0]])
+        if _issued(diff.left) != _issued(diff.right):
+            found.append(diff)
         i, j = ends
     return found
 
 
-def _issued(steps: Sequence[Step]) -> list[object]:
+def _issued(steps: Sequence[HistoryStep]) -> list[object]:
     return [step.issued for step in steps if step.collective]
 
 
-def _open_end(before: Step | None, ours: Sequence[Step], theirs: Sequence[Step]) -> list[Parting]:
+def _open_end(
+    before: HistoryStep | None, ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]
+) -> list[HistoryDiff]:
     """The histories never agree again: go on to the first collective in which they differ."""
     left, right = _issued(ours), _issued(theirs)
     shorter = min(len(left), len(right))
@@ -222,17 +224,17 @@ def _open_end(before: Step | None, ours: Sequence[Step], theirs: Sequence[Step])
     if len(left) == len(right) == same:
         return []
     ours, theirs = _after(ours, same), _after(theirs, same)
-    return [Parting(None if same else before, tuple(ours), tuple(theirs), rejoined=False, behind=same == shorter)]
+    return [HistoryDiff(None if same else before, tuple(ours), tuple(theirs), rejoined=False, behind=same == shorter)]
 
 
-def _after(steps: Sequence[Step], count: int) -> Sequence[Step]:
+def _after(steps: Sequence[HistoryStep], count: int) -> Sequence[HistoryStep]:
     """What follows the first `count` collectives."""
     places = [index for index, step in enumerate(steps) if step.collective]
     return steps[places[count - 1] + 1 :] if count else steps
 
 
 def _rejoin(
-    ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int, *, thorough: bool = True
+    ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], i: int, j: int, *, thorough: bool = True
 ) -> tuple[int, int] | None:
     """How much of each to skip so that both agree again: what lets them agree longest, else the least in sum.
 
@@ -261,7 +263,7 @@ def _skips() -> tuple[tuple[int, int], ...]:
     return tuple(sorted(pairs, key=lambda pair: (pair[0] + pair[1], abs(pair[0] - pair[1]), pair)))
 
 
-def _agreement(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> int:
+def _agreement(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], i: int, j: int) -> int:
     """For how many steps both agree; without limit where they do up to an end."""
     length = 0
     while i + length < len(ours) and j + length < len(theirs):
@@ -271,7 +273,7 @@ def _agreement(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> 
     return 1 << 30
 
 
-def _agree(ours: Sequence[Step], theirs: Sequence[Step], i: int, j: int) -> bool:
+def _agree(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], i: int, j: int) -> bool:
     left, right = ours[i : i + RUN], theirs[j : j + RUN]
     shorter = min(len(left), len(right))
     return shorter > 0 and left[:shorter] == right[:shorter]

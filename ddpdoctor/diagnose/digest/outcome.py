@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ddpdoctor.diagnose.digest.failure import ABORTED, Failure
-from ddpdoctor.diagnose.digest.rank_state import Activity, Standing
+from ddpdoctor.diagnose.digest.rank_state import Activity, RankState
 from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence
@@ -15,22 +15,22 @@ from ddpdoctor.model.ranks import Rank, RankSet
 def judge(
     evidence: Evidence,
     graph: WaitGraph,
-    standings: Mapping[Rank, Standing],
+    states: Mapping[Rank, RankState],
     blockers: RankSet,
     failures: tuple[Failure, ...],
 ) -> Outcome:
     """crash: a rank failed; hang: ranks wait and nobody they wait for moves; slow: whom they wait for works."""
-    waiting = [rank for rank, standing in standings.items() if standing.activity is Activity.WAITING]
+    waiting = [rank for rank, state in states.items() if state.activity is Activity.WAITING]
     if failures:
         return Outcome.CRASH
-    if graph.stuck or any(standing.activity is Activity.STOPPED for standing in standings.values()):
+    if graph.stuck or any(state.activity is Activity.STOPPED for state in states.values()):
         return Outcome.HANG
     if not waiting:
-        still = len(blockers) > 0 and not any(s.activity is Activity.WORKING for s in standings.values())
+        still = len(blockers) > 0 and not any(s.activity is Activity.WORKING for s in states.values())
         return Outcome.HANG if still else Outcome.HEALTHY
     if all(_moved(evidence, rank) for rank in waiting):
         return Outcome.HEALTHY
-    working = [rank for rank in blockers if standings[rank].activity is Activity.WORKING]
+    working = [rank for rank in blockers if states[rank].activity is Activity.WORKING]
     return Outcome.SLOW if working and len(working) == len(blockers) else Outcome.HANG
 
 

@@ -44,7 +44,7 @@ class Activity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RankState:
     """One rank's activity, where it is, and a few words for it."""
 
     activity: Activity
@@ -55,32 +55,32 @@ class Standing:
     holds_gil: bool = False
 
 
-def stand(rank: RankEvidence | None, wait: Wait | None, now: float, *, alleged: bool = False) -> Standing:
+def judge_rank(rank: RankEvidence | None, wait: Wait | None, now: float, *, alleged: bool = False) -> RankState:
     """Judge one rank. `now` is when its last sample was taken, CLOCK_MONOTONIC seconds.
 
     `alleged`: somebody says that the job hangs, so an idle rank that was looked at once is taken to stand.
     """
     if rank is None:
-        return Standing(Activity.UNSEEN, None, "not seen")
+        return RankState(Activity.UNSEEN, None, "not seen")
     if rank.exit is not None:
-        return Standing(Activity.EXITED, _last_site(rank), _exit_label(rank.exit.status))
+        return RankState(Activity.EXITED, _last_site(rank), _exit_label(rank.exit.status))
     site = _site(rank, wait)
     state = rank.process.state if rank.process else ""
     if state == "T":
-        return Standing(Activity.STOPPED, site, "stopped by a signal")
+        return RankState(Activity.STOPPED, site, "stopped by a signal")
     if wait is not None:
         inner = wait.site if wait.site and not (site and frames.is_library(wait.site.file)) else site
-        return Standing(Activity.WAITING, inner, wait_label(wait))
+        return RankState(Activity.WAITING, inner, wait_label(wait))
     silent = rank.page is not None and now - rank.page.heartbeat > HEARTBEAT_LOST_SECONDS
     if _moves(rank):
         what = "a call that holds the interpreter's lock" if silent else _activity_words(rank)
-        return Standing(Activity.WORKING, site, f"working in {what}", holds_gil=silent)
+        return RankState(Activity.WORKING, site, f"working in {what}", holds_gil=silent)
     if not (rank.stacks or rank.page or rank.process):
-        return Standing(Activity.UNKNOWN, site, "in code that nothing shows")
+        return RankState(Activity.UNKNOWN, site, "in code that nothing shows")
     if rank.motion is None and not (alleged and _idle(rank)):
-        return Standing(Activity.UNKNOWN, site, "in none of the waits that we know")
+        return RankState(Activity.UNKNOWN, site, "in none of the waits that we know")
     place = f"standing still in {site.function}" if site else "standing still"
-    return Standing(Activity.STILL, site, place, holds_gil=silent)
+    return RankState(Activity.STILL, site, place, holds_gil=silent)
 
 
 def _idle(rank: RankEvidence) -> bool:

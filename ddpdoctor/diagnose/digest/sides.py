@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose.digest.histories import History, Parting, partings
+from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, history_diffs
 from ddpdoctor.model.ranks import Rank, RankSet
 
 #: Classes of ranks compared with each other; jobs with more kinds of behaviour have no majority worth naming.
@@ -13,33 +13,33 @@ MOST_CLASSES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Divergence:
-    """One side of the job parted from the other; `left` of the partings is the odd side, `right` the reference."""
+class HistorySplit:
+    """One side of the job parted from the other; `left` of the diffs is the odd side, `right` the reference."""
 
     odd: RankSet
     reference: RankSet
     #: oldest first
-    partings: tuple[Parting, ...]
+    diffs: tuple[HistoryDiff, ...]
     #: the odd side is a true minority
     minority: bool
 
     @property
-    def cause(self) -> Parting:
+    def cause(self) -> HistoryDiff:
         """The place to explain. Differences that recur are the program's habit, the one that does not is the cause."""
-        shapes = [(p.left_next, p.right_next) for p in self.partings]
-        single = [p for p, shape in zip(self.partings, shapes, strict=True) if shapes.count(shape) == 1]
-        return (single or list(self.partings))[0]
+        shapes = [(p.left_next, p.right_next) for p in self.diffs]
+        single = [p for p, pattern in zip(self.diffs, shapes, strict=True) if shapes.count(pattern) == 1]
+        return (single or list(self.diffs))[0]
 
     @property
     def unique(self) -> bool:
-        return len(self.partings) == 1
+        return len(self.diffs) == 1
 
-    def swapped(self) -> Divergence:
-        return Divergence(self.reference, self.odd, tuple(p.mirrored() for p in self.partings), False)
+    def swapped(self) -> HistorySplit:
+        return HistorySplit(self.reference, self.odd, tuple(p.mirrored() for p in self.diffs), False)
 
 
-def divide(histories: Mapping[Rank, History]) -> tuple[Divergence, ...]:
-    """Compare the ranks' histories: one divergence for every side that is not the largest; empty if all agree."""
+def divide(histories: Mapping[Rank, History]) -> tuple[HistorySplit, ...]:
+    """Compare the ranks' histories: one split for every side that is not the largest; empty if all agree."""
     classes = _classes(list(histories.values()))
     if not 1 < len(classes) <= MOST_CLASSES:
         return ()
@@ -54,18 +54,18 @@ def divide(histories: Mapping[Rank, History]) -> tuple[Divergence, ...]:
             sides[homes[0]].append(members)
     ranked = sorted(([h for c in side for h in c] for side in sides), key=lambda s: (-len(s), min(h.rank for h in s)))
     reference = ranked[0]
-    return tuple(_divergence(side, reference) for side in ranked[1:])
+    return tuple(_split(side, reference) for side in ranked[1:])
 
 
-def _divergence(side: list[History], reference: list[History]) -> Divergence:
-    found = partings(side[0], reference[0])
-    odd, others = RankSet.of(h.rank for h in side), RankSet.of(h.rank for h in reference)
-    return Divergence(odd, others, found, minority=len(odd) < len(others))
+def _split(side: list[History], largest: list[History]) -> HistorySplit:
+    found = history_diffs(side[0], largest[0])
+    odd, reference = RankSet.of(h.rank for h in side), RankSet.of(h.rank for h in largest)
+    return HistorySplit(odd, reference, found, minority=len(odd) < len(reference))
 
 
 def _really_part(left: History, right: History) -> bool:
     """They part, whichever of the two is read against the other: where one reading lets them agree, they do."""
-    return bool(partings(left, right)) and bool(partings(right, left))
+    return bool(history_diffs(left, right)) and bool(history_diffs(right, left))
 
 
 def _classes(histories: Sequence[History]) -> list[list[History]]:

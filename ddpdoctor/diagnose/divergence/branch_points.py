@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.source_reading import syntax
 from ddpdoctor.diagnose.source_reading.cfg import LOOPS, FlowGraph
-from ddpdoctor.diagnose.source_reading.cfg_model import Edge, Node, Way
+from ddpdoctor.diagnose.source_reading.cfg_model import Edge, EdgeKind, Node
 from ddpdoctor.diagnose.source_reading.interprocedural_reachability import Activations
 from ddpdoctor.diagnose.source_reading.uniform_loops import same_everywhere
 from ddpdoctor.model.evidence import SourceFile
@@ -18,7 +18,7 @@ from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
 
 
-class Kind(Enum):
+class BranchKind(Enum):
     """What decided."""
 
     #: an `if`, a `while`, a `match`
@@ -32,16 +32,17 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One statement that can have parted the ranks, and how the actors went on from it."""
+class BranchPoint:
+    """One statement that can have parted the ranks, and how the odd ranks went on from it."""
 
-    kind: Kind
-    way: Way
+    kind: BranchKind
+    #: how the odd ranks went on from it
+    taken: EdgeKind
     #: the condition, the loop's head, or the `except`
     site: Site
     #: its text, as in `if batch is None`
     text: str
-    #: the `continue`, `break`, `return` or `raise` that the actors then came to
+    #: the `continue`, `break`, `return` or `raise` that the odd ranks then came to
     jump: Site | None = None
     jump_text: str = ""
 
@@ -51,12 +52,12 @@ class Choice:
     @property
     def enters(self) -> bool:
         """The branch of an `if` that does not jump: something was done there and then the common way taken up again."""
-        return self.kind is Kind.CONDITION and self.way in (Way.YES, Way.NO) and self.jump is None
+        return self.kind is BranchKind.CONDITION and self.taken in (EdgeKind.YES, EdgeKind.NO) and self.jump is None
 
     @property
     def place(self) -> Site:
         """The line to show: the jump where there is one; of a loop that came to its end, its head."""
-        return self.site if self.way is Way.END or self.jump is None else self.jump
+        return self.site if self.taken is EdgeKind.END or self.jump is None else self.jump
 
 
 class Search:
@@ -69,52 +70,54 @@ class Search:
         right: frozenset[int],
         callers: Sequence[frozenset[int]] = (),
     ) -> None:
-        """`callers`: who called the function that the actors now stand in, as their stack shows it."""
+        """`callers`: who called the function that the odd ranks now stand in, as their stack shows it."""
         self.graph = graph
         self._back = Activations(graph)
         self._callers = callers
-        #: nodes that leave a trace in the actors' or the others' history: no way of theirs leads through them unseen
+        #: nodes that leave a trace in the odd ranks' or the others' history: no way of theirs leads through them unseen
         self.traced = (left, right)
 
-    def choices(self, code: Mapping[str, SourceFile], before: Step, act: Step, instead: Step) -> tuple[Choice, ...]:
+    def branch_points(
+        self, code: Mapping[str, SourceFile], before: HistoryStep, odd_next: HistoryStep, reference_next: HistoryStep
+    ) -> tuple[BranchPoint, ...]:
         start = self._nodes(before) | self.graph.done(self._nodes(before))
-        left, right = self.graph.done(self._nodes(act)), self.graph.done(self._nodes(instead))
+        left, right = self.graph.done(self._nodes(odd_next)), self.graph.done(self._nodes(reference_next))
         if not (start and left and right):
             return ()
         leads_left = self._back.leading_to(left, self.traced[0], self._callers)
         leads_right = self._back.leading_to(right, self.traced[1])
         calmly = self._back.leading_to(right, self.traced[1], calmly=True)
-        onward = {index: self._onward(index, before, instead) for index in start}
+        onward = {index: self._onward(index, before, reference_next) for index in start}
         reached = self._reached(start, onward)
-        found: dict[tuple[object, ...], Choice] = {}
+        found: dict[tuple[object, ...], BranchPoint] = {}
         passed = reached - (self.traced[0] | self.traced[1]) | start
         for index in sorted(passed, key=lambda n: (self.graph.nodes[n].file, self.graph.nodes[n].first)):
             edges = onward.get(index, self.graph.nodes[index].edges)
-            stays = index in right or (index in start and _in_one_statement(before, instead, start & right))
+            stays = index in right or (index in start and _in_one_statement(before, reference_next, start & right))
             if not stays and not any(edge.target in calmly for edge in edges):
                 continue  # where only an exception leads to what the others did, that parted them
             for edge in self._parting_edges(index, edges, leads_left, leads_right):
-                choice = self._choice(code, index, self._named(index, edge, act, instead), leads_left)
+                point = self._choice(code, index, self._named(index, edge, odd_next, reference_next), leads_left)
                 # conditions around one jump are one choice; the innermost is shown
-                found[(choice.jump or choice.site, choice.way is Way.RAISED)] = choice
-        return tuple(choice for choice in found.values() if not _is_same_for_all(code, choice))
+                found[(point.jump or point.site, point.taken is EdgeKind.RAISED)] = point
+        return tuple(point for point in found.values() if not _is_same_for_all(code, point))
 
-    def _nodes(self, step: Step) -> frozenset[int]:
+    def _nodes(self, step: HistoryStep) -> frozenset[int]:
         return self.graph.at(step.site.file, step.site.line) if step.site else frozenset()
 
-    def _onward(self, index: int, before: Step, instead: Step) -> list[Edge]:
+    def _onward(self, index: int, before: HistoryStep, reference_next: HistoryStep) -> list[Edge]:
         """How the last common step was left: an iterator either delivered or ended."""
         edges = self.graph.nodes[index].edges
         if before.kind is EventKind.NEXT:
-            rounds = [edge for edge in edges if edge.way is Way.ROUND]
+            rounds = [edge for edge in edges if edge.kind is EdgeKind.ROUND]
             return rounds or edges
         if before.kind is EventKind.STOP_ITERATION:
             # loaders that look ahead tell of the end while the last batch is still to be used
-            ends = [edge for edge in edges if edge.way is Way.END]
-            ahead = instead.kind in (EventKind.FORWARD, EventKind.FORWARD_NO_SYNC, EventKind.BACKWARD)
+            ends = [edge for edge in edges if edge.kind is EdgeKind.END]
+            ahead = reference_next.kind in (EventKind.FORWARD, EventKind.FORWARD_NO_SYNC, EventKind.BACKWARD)
             return edges if ahead or not ends else ends
-        if _in_one_statement(before, instead, self._nodes(before) & self._nodes(instead)):
-            return [edge for edge in edges if edge.way is Way.RAISED]
+        if _in_one_statement(before, reference_next, self._nodes(before) & self._nodes(reference_next)):
+            return [edge for edge in edges if edge.kind is EdgeKind.RAISED]
         return edges
 
     def _reached(self, start: frozenset[int], onward: Mapping[int, list[Edge]]) -> set[int]:
@@ -128,18 +131,20 @@ class Search:
         return found
 
     def _parting_edges(self, index: int, edges: list[Edge], left: frozenset[int], right: frozenset[int]) -> list[Edge]:
-        """Edges on which the actors can have gone on, and behind which there is no way to what the others did."""
+        """Edges on which the odd ranks can have gone on, and behind which there is no way to what the others did."""
         # which function a call leads to, and where that returns to, nobody chooses
-        chosen = [edge for edge in edges if edge.way is not Way.ON or isinstance(self.graph.nodes[index].stmt, LOOPS)]
+        chosen = [
+            edge for edge in edges if edge.kind is not EdgeKind.ON or isinstance(self.graph.nodes[index].stmt, LOOPS)
+        ]
         return [edge for edge in chosen if edge.target in left and edge.target not in right]
 
-    def _choice(self, code: Mapping[str, SourceFile], index: int, edge: Edge, leads: frozenset[int]) -> Choice:
-        caught = self._handler(edge.target, leads) if edge.way is Way.RAISED else index
+    def _choice(self, code: Mapping[str, SourceFile], index: int, edge: Edge, leads: frozenset[int]) -> BranchPoint:
+        caught = self._handler(edge.target, leads) if edge.kind is EdgeKind.RAISED else index
         node = self.graph.nodes[caught]
-        jump = self._jump(caught if edge.way is Way.RAISED else edge.target)
-        return Choice(
-            _kind(node.stmt, jump.stmt if jump else None, edge.way),
-            edge.way,
+        jump = self._jump(caught if edge.kind is EdgeKind.RAISED else edge.target)
+        return BranchPoint(
+            _kind(node.stmt, jump.stmt if jump else None, edge.kind),
+            edge.kind,
             Site(node.file, node.first, node.function),
             _text(code, node.file, node.first),
             Site(jump.file, jump.first, jump.function) if jump else None,
@@ -147,20 +152,22 @@ class Search:
             self._idles(index),
         )
 
-    def _named(self, index: int, edge: Edge, act: Step, instead: Step) -> Edge:
+    def _named(self, index: int, edge: Edge, odd_next: HistoryStep, reference_next: HistoryStep) -> Edge:
         """A loop over a generator goes on inside that: whether this is another round or the end, the places tell."""
         loop = self.graph.nodes[index]
-        if edge.way is not Way.ON or not isinstance(loop.stmt, LOOPS):
+        if edge.kind is not EdgeKind.ON or not isinstance(loop.stmt, LOOPS):
             return edge
         lines = range(loop.first, (loop.stmt.end_lineno or loop.first) + 1)
-        inside = [bool(s.site and s.site.file == loop.file and s.site.line in lines) for s in (act, instead)]
+        inside = [
+            bool(s.site and s.site.file == loop.file and s.site.line in lines) for s in (odd_next, reference_next)
+        ]
         if inside[0] == inside[1]:
             return edge
-        return replace(edge, way=Way.ROUND if inside[0] else Way.END)
+        return replace(edge, kind=EdgeKind.ROUND if inside[0] else EdgeKind.END)
 
     def _idles(self, loop: int) -> bool:
         """From the loop's head a way leads back to it that leaves no trace."""
-        rounds = [edge.target for edge in self.graph.nodes[loop].edges if edge.way is Way.ROUND]
+        rounds = [edge.target for edge in self.graph.nodes[loop].edges if edge.kind is EdgeKind.ROUND]
         seen = self._back.leading_to(frozenset({loop}), self.traced[0])
         return any(target in seen for target in rounds)
 
@@ -178,30 +185,34 @@ class Search:
             node = self.graph.nodes[index]
             if isinstance(node.stmt, (ast.Continue, ast.Break, ast.Return, ast.Raise)):
                 return node
-            ways = [edge for edge in node.edges if edge.way is not Way.RAISED]
+            ways = [edge for edge in node.edges if edge.kind is not EdgeKind.RAISED]
             if len(ways) != 1 or node.stmt is None or index in self.traced[0] or index in self.graph.after:
                 return None
             index = ways[0].target
         return None
 
 
-def _in_one_statement(before: Step, instead: Step, shared: frozenset[int]) -> bool:
+def _in_one_statement(before: HistoryStep, reference_next: HistoryStep, shared: frozenset[int]) -> bool:
     """Both are done by one statement, as in `model(batch).sum().backward()`, and in this order."""
     order = (EventKind.NEXT, EventKind.FORWARD, EventKind.FORWARD_NO_SYNC, EventKind.BACKWARD, EventKind.OPTIMIZER_STEP)
-    if not shared or before.kind is instead.kind:
+    if not shared or before.kind is reference_next.kind:
         return False
-    return not (before.kind in order and instead.kind in order and order.index(before.kind) > order.index(instead.kind))
+    return not (
+        before.kind in order
+        and reference_next.kind in order
+        and order.index(before.kind) > order.index(reference_next.kind)
+    )
 
 
-def _kind(stmt: ast.AST | None, jump: ast.AST | None, way: Way) -> Kind:
-    if way is Way.RAISED or isinstance(jump, ast.Raise):
-        return Kind.EXCEPTION
+def _kind(stmt: ast.AST | None, jump: ast.AST | None, way: EdgeKind) -> BranchKind:
+    if way is EdgeKind.RAISED or isinstance(jump, ast.Raise):
+        return BranchKind.EXCEPTION
     if isinstance(stmt, ast.While) and _fetches(stmt.test):
-        return Kind.DATA
+        return BranchKind.DATA
     if isinstance(stmt, (ast.For, ast.AsyncFor)):
         counts = isinstance(stmt.iter, ast.Call) and syntax.names_called(stmt.iter)[0] == "range"
-        return Kind.COUNT if counts else Kind.DATA
-    return Kind.CONDITION
+        return BranchKind.COUNT if counts else BranchKind.DATA
+    return BranchKind.CONDITION
 
 
 def _fetches(test: ast.expr) -> bool:
@@ -209,9 +220,9 @@ def _fetches(test: ast.expr) -> bool:
     return isinstance(test, ast.NamedExpr) and isinstance(test.value, ast.Call)
 
 
-def _is_same_for_all(code: Mapping[str, SourceFile], choice: Choice) -> bool:
+def _is_same_for_all(code: Mapping[str, SourceFile], point: BranchPoint) -> bool:
     """A loop's end that all ranks come to after as many rounds."""
-    return choice.way in (Way.ROUND, Way.END) and same_everywhere(code, choice.site)
+    return point.taken in (EdgeKind.ROUND, EdgeKind.END) and same_everywhere(code, point.site)
 
 
 def _text(code: Mapping[str, SourceFile], file: str, line: int) -> str:

@@ -1,4 +1,4 @@
-"""Stories that belong to a special cause: one place decides, so that the general rules give way to it."""
+"""Divergences that belong to a special cause: one place decides, so that the general rules give way to it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from enum import Enum
 from typing import TypeGuard
 
 from ddpdoctor.diagnose.digest import frames, operations
-from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence import barrier_pairing
-from ddpdoctor.diagnose.divergence.branch_points import Choice, Kind
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import condition_of
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story, stories
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern, divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import empty_checks, signal_handlers, source
-from ddpdoctor.diagnose.source_reading.cfg_model import Way
+from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
@@ -46,7 +46,7 @@ _GATHERING = frozenset({"all_gather", "reduce_scatter"})
 _RUNNING = frozenset({"forward", "generate", "__call__"})
 
 
-class Special(Enum):
+class Cause(Enum):
     SHARDED_STATE = "DD204"
     SHARDED_MODULE = "DD210"
     METRIC_KEYS = "DD211"
@@ -56,70 +56,80 @@ class Special(Enum):
 
 
 @functools.lru_cache(maxsize=64)
-def special(facts: Facts, story: Story) -> Special | None:
-    """The special cause of a story; None where the general rules say all that can be said."""
-    if story.shape is Shape.EXTRA_CALL and story.act and story.act.site:
-        if story.act.op in CREATING:
-            return Special.GROUP_CREATION
-        if state_call(facts, story.act, story.actors):
-            return Special.SHARDED_STATE
-        if _in_module(facts, story, story.act.site):
-            return Special.SHARDED_MODULE
-        if _skipped_barrier(facts, story, story.act.site) or barrier_pairing.extra_barrier(facts, story):
-            return Special.BARRIER
-    if key_loop(facts, story) or nothing_to_give(facts, story):
-        return Special.METRIC_KEYS
-    if story.shape is Shape.ORDER and module_call(facts, story):
-        return Special.SHARDED_MODULE
-    return Special.SIGNAL if signal_choice(facts, story) else None
+def cause_of(facts: Facts, divergence: Divergence) -> Cause | None:
+    """The special cause of a divergence; None where the general rules say all that can be said."""
+    if divergence.pattern is Pattern.EXTRA_CALL and divergence.odd_next and divergence.odd_next.site:
+        if divergence.odd_next.op in CREATING:
+            return Cause.GROUP_CREATION
+        if state_call(facts, divergence.odd_next, divergence.odd):
+            return Cause.SHARDED_STATE
+        if _in_module(facts, divergence, divergence.odd_next.site):
+            return Cause.SHARDED_MODULE
+        if _skipped_barrier(facts, divergence, divergence.odd_next.site) or barrier_pairing.extra_barrier(
+            facts, divergence
+        ):
+            return Cause.BARRIER
+    if key_loop(facts, divergence) or nothing_to_give(facts, divergence):
+        return Cause.METRIC_KEYS
+    if divergence.pattern is Pattern.ORDER and module_call(facts, divergence):
+        return Cause.SHARDED_MODULE
+    return Cause.SIGNAL if signal_choice(facts, divergence) else None
 
 
-def state_call(facts: Facts, act: Step, actors: RankSet) -> str:
+def state_call(facts: Facts, odd_next: HistoryStep, odd: RankSet) -> str:
     """The function that gathers a sharded model's state and issued this collective, "" if none is seen.
 
-    Either the actors' stacks stand in it, or its name is on the line that made the call.
+    Either the odd ranks' stacks stand in it, or its name is on the line that made the call.
     """
-    if act.site is None or operations.family(act.op) not in (*_GATHERING, "broadcast", "all_reduce"):
+    if odd_next.site is None or operations.family(odd_next.op) not in (*_GATHERING, "broadcast", "all_reduce"):
         return ""
-    for rank in actors:
+    for rank in odd:
         seen = facts.evidence.rank(rank)
         main = frames.main_thread(seen) if seen else None
-        if main and any(frames.same_place(frame, act.site) for frame in main.frames):
+        if main and any(frames.same_place(frame, odd_next.site) for frame in main.frames):
             names = [frame.function.rpartition(".")[2] for frame in main.frames if frames.is_library(frame.file)]
             found = next((name for name in reversed(names) if name in STATE_FUNCTIONS), "")
             if found:
                 return found
-    line = source.Span(act.site.line, act.site.line, "")
-    called = source.called_names(facts.evidence.code, act.site.file, line)
+    line = source.Span(odd_next.site.line, odd_next.site.line, "")
+    called = source.called_names(facts.evidence.code, odd_next.site.file, line)
     return next(iter(sorted(called & STATE_FUNCTIONS)), "")
 
 
-def implicit(facts: Facts, act: Step) -> bool:
+def implicit(facts: Facts, odd_next: HistoryStep) -> bool:
     """The line that made the call names no such operation: something that it called issued it, for its own sake."""
-    if act.site is None or act.site.file not in facts.evidence.code:
+    if odd_next.site is None or odd_next.site.file not in facts.evidence.code:
         return False
-    called = source.called_names(facts.evidence.code, act.site.file, source.Span(act.site.line, act.site.line, ""))
-    return bool(called) and not any(operations.family(name) == operations.family(act.op) for name in called)
+    called = source.called_names(
+        facts.evidence.code, odd_next.site.file, source.Span(odd_next.site.line, odd_next.site.line, "")
+    )
+    return bool(called) and not any(operations.family(name) == operations.family(odd_next.op) for name in called)
 
 
-def _in_module(facts: Facts, story: Story, site: Site) -> bool:
+def _in_module(facts: Facts, divergence: Divergence, site: Site) -> bool:
     """The call was made while a module ran: for its shards, or by a layer that communicates."""
-    if site.function.rpartition(".")[2] not in _RUNNING or story.act is None:
+    if site.function.rpartition(".")[2] not in _RUNNING or divergence.odd_next is None:
         return False
-    if implicit(facts, story.act):
-        return operations.family(story.act.op) in _GATHERING and _shards(facts)
-    return condition_of(facts, site, story.actors, story.others) is None
+    if implicit(facts, divergence.odd_next):
+        return operations.family(divergence.odd_next.op) in _GATHERING and _shards(facts)
+    return condition_of(facts, site, divergence.odd, divergence.reference) is None
 
 
-def module_call(facts: Facts, story: Story) -> tuple[Step, Step | None, RankSet, RankSet] | None:
+def module_call(
+    facts: Facts, divergence: Divergence
+) -> tuple[HistoryStep, HistoryStep | None, RankSet, RankSet] | None:
     """A collective of a module's forward that one side issued and the other did not come to.
 
     It, what the others went on to, the ranks that ran the module, and those that left it out.
     """
-    if story.shape is Shape.EXTRA_CALL:
-        return (story.act, story.instead, story.actors, story.others) if story.act else None
-    sides = ((story.act, story.instead), (story.instead, story.act))
-    both = (story.actors, story.others), (story.others, story.actors)
+    if divergence.pattern is Pattern.EXTRA_CALL:
+        return (
+            (divergence.odd_next, divergence.reference_next, divergence.odd, divergence.reference)
+            if divergence.odd_next
+            else None
+        )
+    sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
+    both = (divergence.odd, divergence.reference), (divergence.reference, divergence.odd)
     for (ran, passed), (ours, theirs) in zip(sides, both, strict=True):
         if ran is None or passed is None or ran.kind is not EventKind.CALL or ran.site is None or passed.site is None:
             continue
@@ -135,37 +145,40 @@ def _shards(facts: Facts) -> bool:
     return any(part in frame.file for main in seen for frame in main.frames for part in _SHARDING)
 
 
-def _skipped_barrier(facts: Facts, story: Story, site: Site) -> bool:
+def _skipped_barrier(facts: Facts, divergence: Divergence, site: Site) -> bool:
     """A barrier of some ranks paired with another barrier of the rest, and all went on, off by one."""
-    theirs = story.collectives()[1]
-    if not story.parting.inserted() or theirs is None or theirs.site == site:
+    theirs = divergence.collectives()[1]
+    if not divergence.diff.inserted() or theirs is None or theirs.site == site:
         return False
-    paired = bool(story.act and "barrier" in story.act.op and "barrier" in theirs.op)
-    skipped = len(story.others) < len(story.actors)
-    return paired and (skipped or condition_of(facts, site, story.actors, story.others) is None)
+    paired = bool(divergence.odd_next and "barrier" in divergence.odd_next.op and "barrier" in theirs.op)
+    skipped = len(divergence.reference) < len(divergence.odd)
+    return paired and (skipped or condition_of(facts, site, divergence.odd, divergence.reference) is None)
 
 
-def key_loop(facts: Facts, story: Story) -> tuple[Choice, Step, RankSet] | None:
+def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, HistoryStep, RankSet] | None:
     """The loop over names of which some ranks had fewer: the loop, the call in it, the ranks that made one more."""
-    sides = ((story.act, story.instead, story.actors), (story.instead, story.act, story.others))
-    before = story.parting.before
+    sides = (
+        (divergence.odd_next, divergence.reference_next, divergence.odd),
+        (divergence.reference_next, divergence.odd_next, divergence.reference),
+    )
+    before = divergence.diff.before
     for more, less, ranks in sides:
         if more is None or more.kind is not EventKind.CALL or more.site is None or more == less:
             continue
         if before is not None and before.kind is not EventKind.CALL:
             continue
-        if (around := _names_in_expression(facts, story, more, ranks)) is not None:
+        if (around := _names_in_expression(facts, divergence, more, ranks)) is not None:
             return around, more, ranks
-        for choice in story.choices:
-            loop = _loop_over_names(facts, choice, more.site) if choice.kind is Kind.DATA else None
+        for point in divergence.branch_points:
+            loop = _loop_over_names(facts, point, more.site) if point.kind is BranchKind.DATA else None
             if loop and not (less and less.site and less.site.file == more.site.file and less.site.line in loop):
-                return choice, more, ranks
+                return point, more, ranks
     return None
 
 
-def _names_in_expression(facts: Facts, story: Story, more: Step, ranks: RankSet) -> Choice | None:
+def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep, ranks: RankSet) -> BranchPoint | None:
     """The line that goes over a mapping's names in a comprehension or `map`, if the ranks stand in its calls again."""
-    before = story.parting.before
+    before = divergence.diff.before
     if before is None or before.site != more.site or before.op != more.op:
         return None
     for frame in facts.stack(ranks.members[0]):
@@ -173,7 +186,7 @@ def _names_in_expression(facts: Facts, story: Story, more: Step, ranks: RankSet)
         for node in ast.walk(tree) if tree else ():
             if _goes_over_names(node) and node.lineno <= frame.line <= (node.end_lineno or node.lineno):
                 text = source.line_text(facts.evidence.code, frame.file, frame.line)
-                return Choice(Kind.DATA, Way.ROUND, frame, text)
+                return BranchPoint(BranchKind.DATA, EdgeKind.ROUND, frame, text)
     return None
 
 
@@ -195,25 +208,29 @@ def _goes_over_names(node: ast.AST) -> TypeGuard[ast.expr]:
     return bool(called & {"items", "keys", "values"})
 
 
-def nothing_to_give(facts: Facts, story: Story) -> Choice | None:
+def nothing_to_give(facts: Facts, divergence: Divergence) -> BranchPoint | None:
     """The condition past which a rank with nothing collected returns before the ranks' results are gathered."""
-    if story.act is None or story.act.site is None or len(story.choices) != 1:
+    if divergence.odd_next is None or divergence.odd_next.site is None or len(divergence.branch_points) != 1:
         return None
-    choice = story.choices[0]
-    collects = operations.family(story.act.op) in ("all_gather", "gather") or "gather" in story.act.op
-    decided = (
-        story.shape is Shape.EXTRA_CALL and choice.kind is Kind.CONDITION and choice.site.file == story.act.site.file
+    point = divergence.branch_points[0]
+    collects = (
+        operations.family(divergence.odd_next.op) in ("all_gather", "gather") or "gather" in divergence.odd_next.op
     )
-    return choice if collects and decided and empty_checks.asks_empty(facts.evidence.code, choice.site) else None
+    decided = (
+        divergence.pattern is Pattern.EXTRA_CALL
+        and point.kind is BranchKind.CONDITION
+        and point.site.file == divergence.odd_next.site.file
+    )
+    return point if collects and decided and empty_checks.asks_empty(facts.evidence.code, point.site) else None
 
 
-def _loop_over_names(facts: Facts, choice: Choice, call: Site) -> range | None:
+def _loop_over_names(facts: Facts, point: BranchPoint, call: Site) -> range | None:
     """Lines of the loop, if it goes over a mapping or its keys and the call is in it."""
-    tree = source.parsed(facts.evidence.code, choice.site.file)
-    if tree is None or call.file != choice.site.file:
+    tree = source.parsed(facts.evidence.code, point.site.file)
+    if tree is None or call.file != point.site.file:
         return None
     for node in ast.walk(tree):
-        if not isinstance(node, ast.For) or node.lineno != choice.site.line:
+        if not isinstance(node, ast.For) or node.lineno != point.site.line:
             continue
         lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
         if call.line in lines and _over_names(node):
@@ -237,23 +254,23 @@ def _index(node: ast.AST) -> str:
     return key.id if isinstance(key, ast.Name) else ""
 
 
-def signal_choice(facts: Facts, story: Story) -> tuple[Choice, str, str] | None:
+def signal_choice(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, str, str] | None:
     """The condition that parted the ranks, if a signal's handler sets what it asks: it, the flag, the handler."""
-    if story.shape not in (Shape.LEFT_LOOP, Shape.EXTRA_CALL):
+    if divergence.pattern not in (Pattern.LEFT_LOOP, Pattern.EXTRA_CALL):
         return None
-    if {choice.kind for choice in story.choices} != {Kind.CONDITION}:
+    if {point.kind for point in divergence.branch_points} != {BranchKind.CONDITION}:
         return None
-    for choice in story.choices:
-        flags = signal_handlers.set_by_handlers(facts.evidence.code, choice.site.file)
-        asked = sorted(signal_handlers.names_on(facts.evidence.code, choice.site) & flags.keys())
+    for point in divergence.branch_points:
+        flags = signal_handlers.set_by_handlers(facts.evidence.code, point.site.file)
+        asked = sorted(signal_handlers.names_on(facts.evidence.code, point.site) & flags.keys())
         if asked:
-            return choice, asked[0], flags[asked[0]]
+            return point, asked[0], flags[asked[0]]
     return None
 
 
-def told_by(facts: Facts, *wanted: Special) -> Iterator[tuple[Story, Special]]:
-    """The stories that have one of these causes."""
-    for story in stories(facts):
-        found = special(facts, story)
+def divergences_of(facts: Facts, *wanted: Cause) -> Iterator[tuple[Divergence, Cause]]:
+    """The divergences that have one of these causes."""
+    for divergence in divergences(facts):
+        found = cause_of(facts, divergence)
         if found in wanted and found is not None:
-            yield story, found
+            yield divergence, found

@@ -15,12 +15,12 @@ from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.digest import frames, histories
-from ddpdoctor.diagnose.digest.histories import History, Parting, Step
-from ddpdoctor.diagnose.divergence.branch_points import Choice, Kind, Search
+from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
 from ddpdoctor.diagnose.divergence.relative_position import users_line
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading.cfg import LOOPS, FlowGraph
-from ddpdoctor.diagnose.source_reading.cfg_model import Way
+from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 from ddpdoctor.diagnose.source_reading.source import enclosing_loops, parsed
 from ddpdoctor.diagnose.source_reading.uniform_loops import same_everywhere
 from ddpdoctor.model.ranks import RankSet
@@ -31,31 +31,46 @@ _MOST_FILES = 12
 _MOST_NODES = 20_000
 
 
-def choices(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> tuple[Choice, ...]:
+def branch_points(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet) -> tuple[BranchPoint, ...]:
     """All that can have parted them, in the order of the source; empty where the source does not connect the places."""
-    before = parting.before
-    act, instead = _by_user(facts, actors, parting.left_next), _by_user(facts, others, parting.right_next)
-    if before is None or act is None or instead is None or not (before.site and act.site and instead.site):
+    before = diff.before
+    odd_next, reference_next = _by_user(facts, odd, diff.left_next), _by_user(facts, reference, diff.right_next)
+    if (
+        before is None
+        or odd_next is None
+        or reference_next is None
+        or not (before.site and odd_next.site and reference_next.site)
+    ):
         return ()
-    sites = [before.site, act.site, instead.site, *facts.stack(actors.members[0]), *facts.stack(others.members[0])]
+    sites = [
+        before.site,
+        odd_next.site,
+        reference_next.site,
+        *facts.stack(odd.members[0]),
+        *facts.stack(reference.members[0]),
+    ]
     graph = _graph(facts, tuple(dict.fromkeys(site.file for site in sites)))
-    left, right = facts.histories.get(actors.members[0]), facts.histories.get(others.members[0])
+    left, right = facts.histories.get(odd.members[0]), facts.histories.get(reference.members[0])
     if graph is None or before.site.file not in graph.files or left is None or right is None:
         return ()
     seen = _traced_sites(left, right), _traced_sites(right, left)
     own = graph.collectives()
     traced = [own.union(*(graph.done(graph.at(site.file, site.line)) for site in side)) for side in seen]
     # whoever comes to a loop with as many rounds everywhere does in it what the other side does there
-    for n, (theirs, ours) in enumerate(((act.site, instead.site), (instead.site, act.site))[::-1]):
+    for n, (theirs, ours) in enumerate(
+        ((odd_next.site, reference_next.site), (reference_next.site, odd_next.site))[::-1]
+    ):
         traced[n] |= _rounds_for_all(facts, graph, theirs) - _rounds_for_all(facts, graph, ours)
-    callers = _callers(facts, graph, actors, act.site)
-    found = Search(graph, traced[0], traced[1], callers).choices(facts.evidence.code, before, act, instead)
+    callers = _callers(facts, graph, odd, odd_next.site)
+    found = Search(graph, traced[0], traced[1], callers).branch_points(
+        facts.evidence.code, before, odd_next, reference_next
+    )
     if found:
         return found
     # a loop over something around a loader (islice, zip) may end without a trace of it
     loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
     search = Search(graph, traced[0] - loops, traced[1] - loops, callers)
-    return search.choices(facts.evidence.code, before, act, instead)
+    return search.branch_points(facts.evidence.code, before, odd_next, reference_next)
 
 
 def _callers(facts: Facts, graph: FlowGraph, ranks: RankSet, site: Site) -> tuple[frozenset[int], ...]:
@@ -66,7 +81,7 @@ def _callers(facts: Facts, graph: FlowGraph, ranks: RankSet, site: Site) -> tupl
     return tuple(nodes for nodes in found if nodes)
 
 
-def _by_user(facts: Facts, ranks: RankSet, step: Step | None) -> Step | None:
+def _by_user(facts: Facts, ranks: RankSet, step: HistoryStep | None) -> HistoryStep | None:
     """The step at the user's line where a library made it, if a rank still stands there."""
     return replace(step, site=users_line(facts, ranks, step.site)) if step and step.site else step
 
@@ -88,73 +103,78 @@ def _traced_sites(one: History, other: History) -> set[Site]:
     return both | never
 
 
-def told(found: tuple[Choice, ...], actors: RankSet, others: RankSet) -> Iterator[str]:
+def sentences(found: tuple[BranchPoint, ...], odd: RankSet, reference: RankSet) -> Iterator[str]:
     """One sentence for each statement that can have parted them."""
     one_of = "" if len(found) == 1 else "perhaps "
-    for choice in found:
-        yield one_of + _sentence(choice, wording.ranks(actors), wording.ranks(others))
+    for point in found:
+        yield one_of + _sentence(point, wording.ranks(odd), wording.ranks(reference))
 
 
-def _sentence(choice: Choice, actors: str, others: str) -> str:
-    where, jump = wording.place(choice.site), wording.place(choice.jump)
-    if choice.way is Way.RAISED:
-        return f"{actors} raised what `{choice.text}` at {where} catches; {others} did not"
-    if choice.kind in (Kind.COUNT, Kind.DATA):
-        ended, went_on = (actors, others) if choice.way is Way.END else (others, actors)
-        return f"`{choice.text}` at {where} ended on {ended} and went on for {went_on}"
-    if choice.jump is None:
-        yes = choice.way in (Way.YES, Way.ROUND)
-        taken, passed = (actors, others) if yes else (others, actors)
-        return f"`{choice.text}` at {where} held on {taken} and not on {passed}"
-    if choice.way in (Way.NO, Way.END):
-        return f"`{choice.text}` at {where} did not hold on {actors}, which took `{choice.jump_text}` at {jump}"
-    taken = choice.text if choice.jump == choice.site else f"{choice.text}: {choice.jump_text}"
-    return f"{actors} took `{taken}` at {jump}; {others} did not"
+def _sentence(point: BranchPoint, odd: str, reference: str) -> str:
+    where, jump = wording.place(point.site), wording.place(point.jump)
+    if point.taken is EdgeKind.RAISED:
+        return f"{odd} raised what `{point.text}` at {where} catches; {reference} did not"
+    if point.kind in (BranchKind.COUNT, BranchKind.DATA):
+        ended, went_on = (odd, reference) if point.taken is EdgeKind.END else (reference, odd)
+        return f"`{point.text}` at {where} ended on {ended} and went on for {went_on}"
+    if point.jump is None:
+        yes = point.taken in (EdgeKind.YES, EdgeKind.ROUND)
+        taken, passed = (odd, reference) if yes else (reference, odd)
+        return f"`{point.text}` at {where} held on {taken} and not on {passed}"
+    if point.taken in (EdgeKind.NO, EdgeKind.END):
+        return f"`{point.text}` at {where} did not hold on {odd}, which took `{point.jump_text}` at {jump}"
+    taken = point.text if point.jump == point.site else f"{point.text}: {point.jump_text}"
+    return f"{odd} took `{taken}` at {jump}; {reference} did not"
 
 
-def unreadable(facts: Facts, parting: Parting) -> str:
+def unreadable(facts: Facts, diff: HistoryDiff) -> str:
     """A file whose lines may not be the ones that ran, "" where the source can be trusted."""
-    steps = (parting.before, parting.left_next, parting.right_next)
+    steps = (diff.before, diff.left_next, diff.right_next)
     files = [facts.evidence.code.get(step.site.file) for step in steps if step and step.site]
     return next((file.path for file in files if file and file.changed), "")
 
 
-def leads_on(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> bool:
-    """From what the actors did next a way leads on to what the others did, in the same round of all loops around it."""
-    act, instead = _by_user(facts, actors, parting.left_next), _by_user(facts, others, parting.right_next)
-    if act is None or instead is None or not (act.site and instead.site):
+def leads_on(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet) -> bool:
+    """A way leads from what the odd ranks did next to what the others did, in the same round of all loops around it."""
+    odd_next, reference_next = _by_user(facts, odd, diff.left_next), _by_user(facts, reference, diff.right_next)
+    if odd_next is None or reference_next is None or not (odd_next.site and reference_next.site):
         return False
-    sites = [act.site, instead.site, *facts.stack(actors.members[0]), *facts.stack(others.members[0])]
+    sites = [odd_next.site, reference_next.site, *facts.stack(odd.members[0]), *facts.stack(reference.members[0])]
     graph = _graph(facts, tuple(dict.fromkeys(site.file for site in sites)))
     if graph is None:
         return False
-    start, targets = graph.at(act.site.file, act.site.line), graph.at(instead.site.file, instead.site.line)
+    start, targets = (
+        graph.at(odd_next.site.file, odd_next.site.line),
+        graph.at(reference_next.site.file, reference_next.site.line),
+    )
     found, todo = set(graph.done(start)), list(graph.done(start))
     while todo:
         index = todo.pop()
         for edge in graph.nodes[index].edges:
-            if edge.way is Way.RAISED:
+            if edge.kind is EdgeKind.RAISED:
                 continue
-            ends = [end.target for end in graph.nodes[edge.target].edges if end.way is Way.END]
+            ends = [end.target for end in graph.nodes[edge.target].edges if end.kind is EdgeKind.END]
             new = set(ends if graph.goes_round(index, edge.target) else [edge.target]) - found
             found |= new
             todo.extend(new)
     return bool(targets & (found - start))
 
 
-def past_a_condition(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> bool:
-    """One condition led past the actors' call, behind which both come to what the others did: nothing was swapped."""
-    ways = choices(facts, parting, actors, others)
-    if len(ways) != 1 or not ways[0].enters or parting.before in (parting.left_next, parting.right_next):
+def past_a_condition(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet) -> bool:
+    """One condition led past the odd ranks' call, behind which both come to what the others did: no swap."""
+    points = branch_points(facts, diff, odd, reference)
+    if len(points) != 1 or not points[0].enters or diff.before in (diff.left_next, diff.right_next):
         return False
-    back = leads_on(facts, parting.mirrored(), others, actors)
-    return leads_on(facts, parting, actors, others) and not back
+    back = leads_on(facts, diff.mirrored(), reference, odd)
+    return leads_on(facts, diff, odd, reference) and not back
 
 
-def ended_inner_loop(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> bool:
-    """What the actors issued stands behind a loop that the others were still in, and all come there at its end."""
-    ways = choices(facts, parting, actors, others)
-    return bool(ways) and all(way.kind in (Kind.DATA, Kind.COUNT) and way.way is Way.END for way in ways)
+def ended_inner_loop(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet) -> bool:
+    """What the odd ranks issued stands behind a loop that the others were still in, and all come there at its end."""
+    points = branch_points(facts, diff, odd, reference)
+    return bool(points) and all(
+        point.kind in (BranchKind.DATA, BranchKind.COUNT) and point.taken is EdgeKind.END for point in points
+    )
 
 
 @functools.lru_cache(maxsize=4)
@@ -164,8 +184,8 @@ def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
     found = {file: parsed(facts.evidence.code, file) for file in own}
     histories = [step.site for history in facts.histories.values() for step in history.steps if step.site]
     stacks = dict.fromkeys(facts.stack(seen.rank) for seen in facts.evidence.ranks)
-    standing = [site for stack in stacks for site in stack]
-    ran = frozenset((site.file, site.line) for site in (*histories, *standing) if site.file in found)
+    state = [site for stack in stacks for site in stack]
+    ran = frozenset((site.file, site.line) for site in (*histories, *state) if site.file in found)
     pairs = {pair for stack in stacks for pair in itertools.pairwise(stack)}
     calls = frozenset(((caller.file, caller.line), (called.file, called.line)) for called, caller in pairs)
     graph = FlowGraph({file: tree for file, tree in found.items() if tree is not None}, ran, calls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank
@@ -12,19 +12,21 @@ from ddpdoctor.model.stacks import Site
 
 
 @functools.lru_cache(maxsize=64)
-def loader_raised(facts: Facts, story: Story) -> Site | None:
-    """The loader that raised on the actors, which went on a batch short: by its end, or out of the loop at once.
+def loader_raised(facts: Facts, divergence: Divergence) -> Site | None:
+    """The loader that raised on the odd ranks, which went on a batch short: by its end, or out of the loop at once.
 
     Not where the exception is still under way: then nobody has caught it.
     """
-    found = {rank: _failed_loaders(facts, rank) for rank in (*story.actors, *story.others)}
-    if story.act is None or any(failure.rank in story.actors for failure in facts.masked):
+    found = {rank: _failed_loaders(facts, rank) for rank in (*divergence.odd, *divergence.reference)}
+    if divergence.odd_next is None or any(failure.rank in divergence.odd for failure in facts.masked):
         return None
-    ours = [found[rank] for rank in story.actors]
+    ours = [found[rank] for rank in divergence.odd]
     for loader in ours[0]:
-        more = min(loaders.count(loader) for loaders in ours) > max(found[rank].count(loader) for rank in story.others)
-        ended = story.shape is Shape.ENDED_EARLY and story.act.site == loader
-        if more and (ended or (story.shape is Shape.LEFT_LOOP and _last_of_data(facts, story))):
+        more = min(loaders.count(loader) for loaders in ours) > max(
+            found[rank].count(loader) for rank in divergence.reference
+        )
+        ended = divergence.pattern is Pattern.ENDED_EARLY and divergence.odd_next.site == loader
+        if more and (ended or (divergence.pattern is Pattern.LEFT_LOOP and _last_of_data(facts, divergence))):
             return loader
     return None
 
@@ -34,9 +36,9 @@ def _failed_loaders(facts: Facts, rank: Rank) -> list[Site]:
     return [s.site for s in history.steps if s.kind is EventKind.NEXT_RAISED and s.site] if history else []
 
 
-def _last_of_data(facts: Facts, story: Story) -> bool:
-    """The last that the actors had of any loader was its exception."""
+def _last_of_data(facts: Facts, divergence: Divergence) -> bool:
+    """The last that the odd ranks had of any loader was its exception."""
     kinds = (EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.NEXT_RAISED)
-    histories = [facts.histories[rank] for rank in story.actors if rank in facts.histories]
+    histories = [facts.histories[rank] for rank in divergence.odd if rank in facts.histories]
     last = [next((s.kind for s in reversed(h.steps) if s.kind in kinds), None) for h in histories]
     return set(last) == {EventKind.NEXT_RAISED}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ddpdoctor.diagnose.digest import frames
-from ddpdoctor.diagnose.digest.histories import Parting, Step
+from ddpdoctor.diagnose.digest.histories import HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.progress import EventKind
@@ -14,7 +14,7 @@ from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
 
-class Whereabouts(Enum):
+class RelativePosition(Enum):
     INSIDE = "inside"
     #: behind a loop of a function that both are in
     OUTSIDE = "outside"
@@ -24,32 +24,34 @@ class Whereabouts(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class SourceLoop:
     """A loop in the source."""
 
     file: str
     span: source.Span
 
 
-def made_by(facts: Facts, step: Step, ranks: RankSet) -> bool:
+def made_by(facts: Facts, step: HistoryStep, ranks: RankSet) -> bool:
     """Any of the ranks has made this call from this place before (or is making it)."""
     return any(facts.histories[rank].made(step) for rank in ranks if rank in facts.histories)
 
 
-def left_loop(facts: Facts, parting: Parting, actors: RankSet, others: RankSet) -> tuple[Whereabouts, Loop | None]:
-    """Whether the actors have left a loop that the others go on with, and which.
+def left_loop(
+    facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet
+) -> tuple[RelativePosition, SourceLoop | None]:
+    """Whether the odd ranks have left a loop that the others go on with, and which.
 
-    Having returned from the others' function means that only if the actors were in that loop just before: not after
+    Having returned from the others' function means that only if the odd ranks were in that loop just before: not after
     their data ended, and not if they never did what the others do there.
     """
-    where, loop = whereabouts(facts, actors.members[0], others.members[0])
-    instead, before = parting.right_next, parting.before
-    was_in = instead is not None and made_by(facts, instead, actors)
-    if where is Whereabouts.OUTSIDE and not was_in:
-        return Whereabouts.UNKNOWN, None
-    if where is Whereabouts.RETURNED:
+    where, loop = position_of(facts, odd.members[0], reference.members[0])
+    reference_next, before = diff.right_next, diff.before
+    was_in = reference_next is not None and made_by(facts, reference_next, odd)
+    if where is RelativePosition.OUTSIDE and not was_in:
+        return RelativePosition.UNKNOWN, None
+    if where is RelativePosition.RETURNED:
         ended = before is not None and before.kind is EventKind.STOP_ITERATION
-        return (Whereabouts.OUTSIDE, loop) if was_in and not ended else (Whereabouts.UNKNOWN, None)
+        return (RelativePosition.OUTSIDE, loop) if was_in and not ended else (RelativePosition.UNKNOWN, None)
     return where, loop
 
 
@@ -82,8 +84,8 @@ def shares_loop(facts: Facts, left: Rank, right: Rank) -> bool:
     return loop is not None and ours[length].function != theirs[length].function
 
 
-def whereabouts(facts: Facts, actor: Rank, other: Rank) -> tuple[Whereabouts, Loop | None]:
-    """Whether the actor is still inside the loops that the other rank is in, and which one it has left.
+def position_of(facts: Facts, actor: Rank, other: Rank) -> tuple[RelativePosition, SourceLoop | None]:
+    """Whether the odd rank is still inside the loops that the other rank is in, and which one it has left.
 
     Both stacks are followed from the outside to the innermost function that they share; there the lines are compared.
     Loops of functions that only the other is in were left by returning from them.
@@ -97,25 +99,28 @@ def whereabouts(facts: Facts, actor: Rank, other: Rank) -> tuple[Whereabouts, Lo
         if mine.line != its.line:
             break
     if shared == 0:
-        return Whereabouts.UNKNOWN, None
+        return RelativePosition.UNKNOWN, None
     mine, its = ours[shared - 1], theirs[shared - 1]
     code = facts.evidence.code
     loops = source.enclosing_loops(code, its)
     for span in reversed(loops):
         if mine.line not in span:
             behind = mine.line > span.last
-            return (Whereabouts.OUTSIDE if behind else Whereabouts.UNKNOWN), Loop(its.file, span)
+            return (RelativePosition.OUTSIDE if behind else RelativePosition.UNKNOWN), SourceLoop(its.file, span)
     for frame in theirs[shared:]:
         inner = source.enclosing_loops(code, frame)
         if inner:
-            return Whereabouts.RETURNED, Loop(frame.file, inner[0])
-    return (Whereabouts.INSIDE if loops else Whereabouts.UNKNOWN), None
+            return RelativePosition.RETURNED, SourceLoop(frame.file, inner[0])
+    return (RelativePosition.INSIDE if loops else RelativePosition.UNKNOWN), None
 
 
-def ran_module(before: Step | None, act: Step, instead: Step) -> bool:
-    """The actors' call is made by a module while it runs; the others are past the forward that should have run it."""
-    runs = [step is not None and step.site is not None and _is_forward(step.site) for step in (before, act, instead)]
-    return runs == [False, True, False] and instead.kind is EventKind.BACKWARD
+def ran_module(before: HistoryStep | None, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
+    """The odd ranks' call is made by a running module; the others are past the forward that should have run it."""
+    runs = [
+        step is not None and step.site is not None and _is_forward(step.site)
+        for step in (before, odd_next, reference_next)
+    ]
+    return runs == [False, True, False] and reference_next.kind is EventKind.BACKWARD
 
 
 def _is_forward(site: Site) -> bool:

@@ -53,7 +53,7 @@ def last_call(facts: Facts) -> Unequal | None:
         return None
     places = {(c.site, c.op, c.group.name if c.group else "", c.root) for c in calls.values()}
     first = next(iter(calls.values()))
-    if len(places) != 1 or operations.family(first.op) not in _EQUAL or "object" in first.op or facts.divergences:
+    if len(places) != 1 or operations.family(first.op) not in _EQUAL or "object" in first.op or facts.splits:
         return None
     given = {rank: (c.numel, c.dtype) for rank, c in calls.items() if c.numel is not None and c.dtype}
     if len(given) != len(calls) or len(set(given.values())) == 1:

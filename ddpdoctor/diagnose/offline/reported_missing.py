@@ -21,7 +21,7 @@ def diagnosis(rule: Rule, facts: Facts, missing: RankSet) -> Diagnosis:
     teller = tellers[0]
     op = next(said.op for said in teller.reported if said.missing)
     waiting = RankSet.of(seen.rank for seen in tellers)
-    site = facts.standing(teller.rank).site
+    site = facts.state(teller.rank).site
     where = f"{op} at {wording.place(site)}" if site else op
     who = wording.ranks(missing)
     return Diagnosis(
@@ -35,7 +35,7 @@ def diagnosis(rule: Rule, facts: Facts, missing: RankSet) -> Diagnosis:
         f"torch's own message names {who}. What {wording.verb(missing, 'it', 'they')} did instead, no line that is "
         "given here tells.",
         f"Look at the log, the exit and the stack of {who}; py-spy dump shows where a rank that still lives stands.",
-        (*facts.standing_locations(missing), *facts.standing_locations(facts.waiting)),
+        (*facts.locations_of(missing), *facts.locations_of(facts.waiting)),
         tuple(
             f"rank {seen.rank} misses {wording.ranks(RankSet.of(said.missing))} in {said.op}"
             for seen in tellers[:8]

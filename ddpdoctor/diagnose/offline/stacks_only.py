@@ -29,8 +29,8 @@ class Extra:
 
     op: str
     site: Site
-    actors: RankSet
-    others: RankSet
+    odd: RankSet
+    reference: RankSet
     #: the condition: where it applies, and its lines
     where: Site
     condition: source.Span
@@ -38,7 +38,7 @@ class Extra:
     @property
     def culprits(self) -> RankSet:
         """The smaller side; where both are equal, the one under the condition."""
-        return self.others if len(self.others) < len(self.actors) else self.actors
+        return self.reference if len(self.reference) < len(self.odd) else self.odd
 
 
 def extra_call(facts: Facts) -> Extra | None:
@@ -50,7 +50,7 @@ def extra_call(facts: Facts) -> Extra | None:
         wait, stack = facts.wait(rank), facts.stack(rank)
         if wait and stack and operations.family(wait.op) in _COLLECTIVES and _is_explicit(facts, rank):
             places.setdefault((stack[0], wait.op), []).append(rank)
-    every = RankSet.of(facts.standings)
+    every = RankSet.of(facts.states)
     found = [
         extra
         for (site, op), ranks in places.items()
@@ -59,20 +59,19 @@ def extra_call(facts: Facts) -> Extra | None:
     return found[0] if len(found) == 1 else None
 
 
-def _extra(facts: Facts, op: str, site: Site, actors: RankSet, others: RankSet) -> Extra | None:
-    if not others or not all(facts.stack(rank) for rank in others) or _names_a_group(facts, site):
+def _extra(facts: Facts, op: str, site: Site, odd: RankSet, reference: RankSet) -> Extra | None:
+    if not reference or not all(facts.stack(rank) for rank in reference) or _names_a_group(facts, site):
         return None
-    reference = RankSet.of([others.members[0]])
-    condition = call_conditions.condition_of(facts, site, actors, reference)
+    condition = call_conditions.condition_of(facts, site, odd, RankSet.of([reference.members[0]]))
     if condition is None or _on_the_other_side(facts, site, op):
         return None
-    for rank in others:
+    for rank in reference:
         theirs = facts.stack(rank)
         if any(frames.same_place(frame, condition[0]) for frame in theirs):
             return None
-        if call_conditions.condition_of(facts, theirs[0], RankSet.of([rank]), actors):
+        if call_conditions.condition_of(facts, theirs[0], RankSet.of([rank]), odd):
             return None  # each side has a way of its own: which of the two is wrong is not told
-    return Extra(op, site, actors, others, *condition)
+    return Extra(op, site, odd, reference, *condition)
 
 
 def _is_explicit(facts: Facts, rank: Rank) -> bool:

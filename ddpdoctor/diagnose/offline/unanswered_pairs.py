@@ -24,9 +24,9 @@ def unanswered(facts: Facts) -> Iterator[Diagnosis]:
     kinds = {ops[rank] for rank in inside}
     if len(inside) < 2 or len(kinds) != 1 or facts.blockers - facts.doing(Activity.UNSEEN):
         return
-    whole = facts.evidence.size_told and not facts.evidence.unseen() and len(inside) == len(facts.standings)
+    whole = facts.evidence.size_told and not facts.evidence.unseen() and len(inside) == len(facts.states)
     kind, other = _OPERATIONS[next(iter(kinds))]
-    places = dict.fromkeys(wording.place(site) for rank in inside if (site := facts.standing(rank).site))
+    places = dict.fromkeys(wording.place(site) for rank in inside if (site := facts.state(rank).site))
     where = f" at {' and '.join(list(places)[:_MOST_PLACES])}" if places else ""
     rest = facts.waiting - inside
     yield Diagnosis(
@@ -40,6 +40,6 @@ def unanswered(facts: Facts) -> Iterator[Diagnosis]:
         f"A {next(iter(kinds))} returns when the rank on its other side comes, and every rank that is seen waits itself"
         f"{': ' + wording.ranks(rest) + ' elsewhere' if rest else ''}. Whom each waits for, a stack does not show.",
         "Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
-        (*facts.standing_locations(inside), *facts.standing_locations(rest)),
-        tuple(f"rank {rank}: {facts.standing(rank).label}" for rank in list(inside)[:8]),
+        (*facts.locations_of(inside), *facts.locations_of(rest)),
+        tuple(f"rank {rank}: {facts.state(rank).label}" for rank in list(inside)[:8]),
     )

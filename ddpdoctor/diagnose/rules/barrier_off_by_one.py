@@ -32,8 +32,8 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import BARRIER_OFF_BY_ONE
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import barrier_pairing, relative_position
-from ddpdoctor.diagnose.divergence.causes import Special, told_by
-from ddpdoctor.diagnose.divergence.patterns import Story
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
@@ -42,34 +42,37 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for told, _ in told_by(facts, Special.BARRIER):
-        story = barrier_pairing.extra_barrier(facts, told) or told
-        if story.act and story.act.site:
-            yield _diagnosis(facts, story, story.act.site)
+    for told, _ in divergences_of(facts, Cause.BARRIER):
+        divergence = barrier_pairing.extra_barrier(facts, told) or told
+        if divergence.odd_next and divergence.odd_next.site:
+            yield _diagnosis(facts, divergence, divergence.odd_next.site)
 
 
-def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    site = relative_position.users_line(facts, story.actors, called)
-    confidence = weaker(Confidence.LIKELY, story.cap)
-    paired = story.collectives()[1]
-    came, passed = wording.ranks(story.actors), wording.ranks(story.others)
-    culprits = RankSet() if story.tie else story.culprits
+def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
+    site = relative_position.users_line(facts, divergence.odd, called)
+    confidence = weaker(Confidence.LIKELY, divergence.cap)
+    paired = divergence.collectives()[1]
+    came, passed = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
+    culprits = RankSet() if divergence.tie else divergence.culprits
     return Diagnosis(
         BARRIER_OFF_BY_ONE.code,
         BARRIER_OFF_BY_ONE.name,
         confidence,
-        Confidence.POSSIBLE if story.tie else confidence,
+        Confidence.POSSIBLE if divergence.tie else confidence,
         culprits,
         facts.waiting - culprits,
         f"{passed} did not come to the barrier at {wording.place(site)}; "
-        f"{wording.verb(story.others, 'its', 'their')} next one paired with it",
+        f"{wording.verb(divergence.reference, 'its', 'their')} next one paired with it",
         f"Barriers pair by their order alone. {came.capitalize()} came to the one at {wording.place(site)}, {passed} "
         f"only to {wording.step(paired)}: both returned, and since then the ranks are off by one. {came.capitalize()} "
-        f"{wording.verb(story.actors, 'is', 'are')} in {wording.waiting(facts, story.actors)}, {passed} "
-        f"{wording.verb(story.others, 'is', 'are')} in {wording.waiting(facts, story.others)}.",
+        f"{wording.inside(facts, divergence.odd)}, {passed} "
+        f"{wording.inside(facts, divergence.reference)}.",
         f"Let every rank come to the barrier at {wording.place(site)}: take it out of the condition.",
-        (facts.location(culprits or story.actors, site), *facts.standing_locations((*story.actors, *story.others))),
-        tuple(_counts(facts, site, (*story.actors, *story.others))),
+        (
+            facts.location(culprits or divergence.odd, site),
+            *facts.locations_of((*divergence.odd, *divergence.reference)),
+        ),
+        tuple(_counts(facts, site, (*divergence.odd, *divergence.reference))),
     )
 
 

@@ -28,59 +28,63 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import COLLECTIVE_ORDER_MISMATCH
-from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.causes import special
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.causes import cause_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in patterns.stories(facts):
-        act, instead = story.act, story.instead
+    for divergence in patterns.divergences(facts):
+        odd_next, reference_next = divergence.odd_next, divergence.reference_next
         if (
-            story.shape is Shape.ORDER
-            and act
-            and instead
-            and act.group == instead.group
-            and special(facts, story) is None
+            divergence.pattern is Pattern.ORDER
+            and odd_next
+            and reference_next
+            and odd_next.group == reference_next.group
+            and cause_of(facts, divergence) is None
         ):
-            yield _diagnosis(facts, story)
+            yield _diagnosis(facts, divergence)
 
 
-def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
-    act, instead = story.act, story.instead
-    ours, theirs = (act.op if act else ""), (instead.op if instead else "")
-    culprits = RankSet() if story.tie else (story.actors if story.minority else story.others)
-    waits = [wait for rank in (*story.actors, *story.others) if (wait := facts.wait(rank))]
+def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
+    odd_next, reference_next = divergence.odd_next, divergence.reference_next
+    ours, theirs = (odd_next.op if odd_next else ""), (reference_next.op if reference_next else "")
+    culprits = RankSet() if divergence.tie else (divergence.odd if divergence.minority else divergence.reference)
+    waits = [wait for rank in (*divergence.odd, *divergence.reference) if (wait := facts.wait(rank))]
     seqs = sorted({wait.seq for wait in waits if wait.seq is not None})
     number = f" as operation {seqs[0]}" if len(seqs) == 1 else ""
-    first, second = (story.actors, story.others) if story.minority else (story.others, story.actors)
+    first, second = (
+        (divergence.odd, divergence.reference) if divergence.minority else (divergence.reference, divergence.odd)
+    )
     return Diagnosis(
         COLLECTIVE_ORDER_MISMATCH.code,
         COLLECTIVE_ORDER_MISMATCH.name,
         Confidence.LIKELY,
-        Confidence.POSSIBLE if story.tie else Confidence.LIKELY,
+        Confidence.POSSIBLE if divergence.tie else Confidence.LIKELY,
         culprits,
         facts.waiting - culprits,
-        f"{wording.ranks(story.actors)} {wording.verb(story.actors, 'issues', 'issue')} {_step(act, instead)} where "
-        f"{wording.ranks(story.others)} {wording.verb(story.others, 'issues', 'issue')} {_step(instead, act)}",
-        f"Collectives of a group are paired by their order{number}: {ours} on {wording.ranks(story.actors)} meets "
-        f"{theirs} on {wording.ranks(story.others)}, and each waits for ranks that are in the other.",
+        f"{wording.ranks(divergence.odd)} {wording.verb(divergence.odd, 'issues', 'issue')} "
+        f"{_step(odd_next, reference_next)} where "
+        f"{wording.ranks(divergence.reference)} {wording.verb(divergence.reference, 'issues', 'issue')} "
+        f"{_step(reference_next, odd_next)}",
+        f"Collectives of a group are paired by their order{number}: {ours} on {wording.ranks(divergence.odd)} meets "
+        f"{theirs} on {wording.ranks(divergence.reference)}, and each waits for ranks that are in the other.",
         "Issue collectives in one fixed order on every rank, for instance over sorted names, not in an order that "
         "data decide.",
-        facts.standing_locations(first) + facts.standing_locations(second),
+        facts.locations_of(first) + facts.locations_of(second),
         (
-            f"the histories part: {wording.step(act)} against {wording.step(instead)}",
-            *patterns.parted_by(facts, story),
+            wording.parted(odd_next, reference_next),
+            *patterns.parted_by(facts, divergence),
             *(f"rank {w.rank} waits in {w.op}, seq {w.seq}" for w in waits if w.mismatched),
         ),
     )
 
 
-def _step(step: Step | None, other: Step | None) -> str:
+def _step(step: HistoryStep | None, other: HistoryStep | None) -> str:
     """The operation and its place, with its root where only that differs."""
     same_op = step is not None and other is not None and step.op == other.op
     if step is None or not same_op or step.root is None:

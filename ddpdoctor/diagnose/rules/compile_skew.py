@@ -47,7 +47,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, found: Mapping[Rank, Compiling]) -> Diagnosis:
     compilers = RankSet.of(found)
     waiting = facts.waiting - compilers
-    who, site = wording.ranks(compilers), facts.standing(compilers.members[0]).site
+    who, site = wording.ranks(compilers), facts.state(compilers.members[0]).site
     where = f" at {wording.place(site)}" if site else ""
     return Diagnosis(
         COMPILE_SKEW.code,
@@ -63,7 +63,7 @@ def _diagnosis(facts: Facts, found: Mapping[Rank, Compiling]) -> Diagnosis:
         "process group's timeout, the job ends with an error that blames the collective.",
         "Give all ranks the same shapes (pad, or pieces of one length) or mark the size that varies as dynamic; warm "
         "up before training, share the compiler's cache, or give init_process_group a longer timeout.",
-        (*facts.standing_locations(compilers), *facts.standing_locations(waiting)),
+        (*facts.locations_of(compilers), *facts.locations_of(waiting)),
         tuple(line for rank, how in found.items() for line in _evidence(facts, rank, how)),
     )
 

@@ -31,11 +31,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import CONDITIONAL_SHARDED_MODULE
-from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import causes, patterns, relative_position
-from ddpdoctor.diagnose.divergence.causes import Special
-from ddpdoctor.diagnose.divergence.patterns import Story
+from ddpdoctor.diagnose.divergence.causes import Cause
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -43,36 +43,42 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story, _ in causes.told_by(facts, Special.SHARDED_MODULE):
-        found = causes.module_call(facts, story)
+    for divergence, _ in causes.divergences_of(facts, Cause.SHARDED_MODULE):
+        found = causes.module_call(facts, divergence)
         if found and found[0].site:
-            yield _diagnosis(facts, story, *found, found[0].site)
+            yield _diagnosis(facts, divergence, *found, found[0].site)
 
 
 def _diagnosis(
-    facts: Facts, story: Story, call: Step, passed: Step | None, ran: RankSet, left_out: RankSet, called: Site
+    facts: Facts,
+    divergence: Divergence,
+    call: HistoryStep,
+    passed: HistoryStep | None,
+    ran: RankSet,
+    left_out: RankSet,
+    called: Site,
 ) -> Diagnosis:
     site = relative_position.users_line(facts, ran, called)
-    confidence = weaker(Confidence.LIKELY, story.cap)
-    culprits = RankSet() if story.tie else story.culprits
+    confidence = weaker(Confidence.LIKELY, divergence.cap)
+    culprits = RankSet() if divergence.tie else divergence.culprits
     what = "the sharded module that is called" if causes.implicit(facts, call) else f"the {call.op}"
     ours, theirs = wording.ranks(ran), wording.ranks(left_out)
     return Diagnosis(
         CONDITIONAL_SHARDED_MODULE.code,
         CONDITIONAL_SHARDED_MODULE.name,
         confidence,
-        Confidence.POSSIBLE if story.tie else story.blame(confidence),
+        Confidence.POSSIBLE if divergence.tie else divergence.blame(confidence),
         culprits,
         facts.waiting - culprits,
         f"{theirs} did not come to {what} at {wording.place(site)}, {ours} did",
         f"The forward issues {call.op} at {wording.place(site)}, and every rank must take part. {theirs.capitalize()} "
         f"went on to {wording.step(passed)} instead, so all later operations meet the wrong partners: "
-        f"{theirs} {wording.verb(left_out, 'is', 'are')} in {wording.waiting(facts, left_out)}, {ours} in "
+        f"{theirs} {wording.inside(facts, left_out)}, {ours} in "
         f"{wording.waiting(facts, ran)}.",
         "Run the same modules on every rank: a dummy row times zero keeps an unused one in step.",
-        (facts.location(culprits or left_out, site), *facts.standing_locations((*left_out, *ran))),
+        (facts.location(culprits or left_out, site), *facts.locations_of((*left_out, *ran))),
         (
-            f"the histories part: {wording.step(call)} against {wording.step(passed)}",
-            *patterns.parted_by(facts, story),
+            wording.parted(call, passed),
+            *patterns.parted_by(facts, divergence),
         ),
     )

@@ -39,7 +39,7 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    if facts.divergences:
+    if facts.splits:
         return
     inside = {rank: wait for rank in facts.waiting if _in_backward(facts, rank) and (wait := facts.wait(rank))}
     returned = [rank for rank in facts.waiting if rank not in inside and _returned(facts, rank, inside)]
@@ -96,7 +96,7 @@ def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
         "find_unused_parameters=True.",
         (
             *((facts.location(culprits, site),) if site else ()),
-            *facts.standing_locations((*inside, *culprits)),
+            *facts.locations_of((*inside, *culprits)),
         ),
         tuple(line for rank in (*culprits, *inside) for line in _evidence(facts, rank)),
     )

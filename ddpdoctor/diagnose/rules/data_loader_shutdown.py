@@ -77,7 +77,7 @@ def _diagnosis(facts: Facts, ending: RankSet) -> Diagnosis:
         waiting,
         f"{who} {wording.verb(ending, 'waits', 'wait')} for the end of "
         f"{wording.verb(ending, 'its', 'their')} data workers at "
-        f"{wording.place(facts.standing(ending.members[0]).site)}{where}",
+        f"{wording.place(facts.state(ending.members[0]).site)}{where}",
         f"The iterator over the DataLoader was given up, and its workers do not end{where}. "
         f"{wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} in "
         f"{wording.waiting(facts, waiting)}."
@@ -85,7 +85,7 @@ def _diagnosis(facts: Facts, ending: RankSet) -> Diagnosis:
         else f"The iterator over the DataLoader was given up, and its workers do not end{where}.",
         "Give the dataset's waits a time limit and let workers end on SIGTERM; persistent_workers=True keeps them over "
         "the epochs.",
-        (*facts.standing_locations(ending), *facts.standing_locations(waiting)),
+        (*facts.locations_of(ending), *facts.locations_of(waiting)),
         tuple(f"worker {worker.pid} stands at {worker.site_text()}" for worker in stuck)
         or (f"{who}: inside the DataLoader's _shutdown_workers",),
     )

@@ -106,6 +106,6 @@ def _waits(facts: Facts, rank: Rank, dead: tuple[int, ...]) -> Diagnosis:
         f"rank {rank} waits for its DataLoader, whose worker {pids} is dead",
         f"The worker's process has ended, and rank {rank} still waits for a batch of it.",
         _FIX,
-        (*facts.standing_locations(culprit), *facts.standing_locations(facts.waiting - culprit)),
+        (*facts.locations_of(culprit), *facts.locations_of(facts.waiting - culprit)),
         (f"rank {rank}: child {pids} has ended and was not waited for",),
     )

@@ -60,20 +60,20 @@ def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWo
         "Give what the worker reads a timeout; DataLoader(timeout=...) turns the hang into an error.",
         (
             *(facts.location([rank], worker.site) for worker in workers[:1]),
-            *facts.standing_locations(culprit),
-            *facts.standing_locations(waiting),
+            *facts.locations_of(culprit),
+            *facts.locations_of(waiting),
         ),
         tuple(_evidence(facts, rank, worker) for worker in workers),
     )
 
 
 def _evidence(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
-    what = waits_on(facts, worker.sleep)
+    what = waits_on(facts, worker.blocked)
     asleep = f"inside {what}" if what else f"asleep in {worker.wchan or 'the kernel'}"
     return f"worker {worker.pid} of rank {rank}: {worker.site_text()}, {asleep}"
 
 
 def _reads(facts: Facts, worker: StuckWorker) -> str:
     """What the worker waits on, as a clause; "" where the kernel does not say."""
-    what = waits_on(facts, worker.sleep)
+    what = waits_on(facts, worker.blocked)
     return f" It is inside {what}." if what else ""

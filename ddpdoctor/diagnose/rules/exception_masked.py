@@ -35,7 +35,7 @@ from ddpdoctor.diagnose.codes import EXCEPTION_MASKED
 from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.patterns import Story
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import except_clauses
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -47,7 +47,7 @@ from ddpdoctor.model.stacks import Site
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     masked = [one for one in facts.masked if not _tries_again(facts, one)]
     if facts.outcome is Outcome.HANG and masked:
-        blamed = RankSet.of(rank for story in patterns.stories(facts) for rank in story.culprits)
+        blamed = RankSet.of(rank for divergence in patterns.divergences(facts) for rank in divergence.culprits)
         first = min(masked, key=lambda one: (one.victim, one.rank not in blamed, one.time))
         yield _diagnosis(facts, first)
 
@@ -90,10 +90,10 @@ def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
         _fix(raised),
         (
             *((facts.location(culprit, site),) if site else ()),
-            *facts.standing_locations(culprit),
-            *facts.standing_locations(waiting),
+            *facts.locations_of(culprit),
+            *facts.locations_of(waiting),
         ),
-        (*_in_time(facts, first), f"rank {first.rank}: {facts.standing(first.rank).label}"),
+        (*_in_time(facts, first), f"rank {first.rank}: {facts.state(first.rank).label}"),
         traceback=raised.traceback if raised else "",
     )
 
@@ -124,8 +124,8 @@ def _confidence(facts: Facts, first: Failure) -> Confidence:
     if first.victim:
         return Confidence.POSSIBLE
     own = RankSet.of([first.rank])
-    told = patterns.stories(facts)
-    blamed = [story.culprits for story in told]
+    told = patterns.divergences(facts)
+    blamed = [divergence.culprits for divergence in told]
     over = _ended(facts, first)
     outside = blamed and not any(first.rank in culprits for culprits in blamed)
     if outside and not over and not _failed_together(facts, told):
@@ -137,11 +137,11 @@ def _confidence(facts: Facts, first: Failure) -> Confidence:
     return Confidence.CERTAIN if len(facts.masked) == 1 and (over or parted) else Confidence.LIKELY
 
 
-def _failed_together(facts: Facts, told: tuple[Story, ...]) -> bool:
+def _failed_together(facts: Facts, told: tuple[Divergence, ...]) -> bool:
     """Several ranks failed and did nothing more, and they are those that parted from the rest, be that smaller."""
     own = [one for one in facts.masked if not one.victim]
     together = RankSet.of(one.rank for one in own)
-    side = any(together in (story.actors, story.others) for story in told)
+    side = any(together in (divergence.odd, divergence.reference) for divergence in told)
     return len(own) > 1 and side and all(_went_no_further(facts, one) for one in own)
 
 
@@ -153,10 +153,10 @@ def _went_no_further(facts: Facts, first: Failure) -> bool:
 
 def _why(facts: Facts, first: Failure, waiting: RankSet) -> str:
     own = f"Rank {first.rank} is {holders.doing(facts, first.rank)} on its way out, so nobody has seen its traceback"
-    others = [text[0].upper() + text[1:] + "." for text in _in_time(facts, first)][1:]
+    reference = [text[0].upper() + text[1:] + "." for text in _in_time(facts, first)][1:]
     verb = wording.verb(waiting, "waits", "wait")
     held = f"; {wording.ranks(waiting)} {verb} for it in {wording.waiting(facts, waiting)}" if waiting else ""
-    return " ".join((f"{own}{held}.", *others))
+    return " ".join((f"{own}{held}.", *reference))
 
 
 def _ended(facts: Facts, first: Failure) -> bool:

@@ -65,8 +65,8 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Di
         "only after the loader's workers.",
         (
             facts.location([rank], first.site),
-            *facts.standing_locations(culprit),
-            *facts.standing_locations(waiting),
+            *facts.locations_of(culprit),
+            *facts.locations_of(waiting),
         ),
         tuple(f"worker {w.pid} of rank {rank}: {w.site_text()}, asleep in {w.wchan}" for w in workers),
     )
@@ -80,7 +80,7 @@ def _lock(facts: Facts, worker: StuckWorker) -> str:
 def _owner(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
     """The thread of the rank that had the lock when the worker was forked, as far as stacks and kernel tell."""
     seen = facts.rank(rank)
-    mutex = next((h for h in worker.sleep.holders if h.pid == seen.worker.pid and h.thread), None)
+    mutex = next((h for h in worker.blocked.holders if h.pid == seen.worker.pid and h.thread), None)
     if mutex is not None:
         return f"{holders.named(facts, mutex)} held it when the worker was forked"
     taken = polling.lock_taken(facts.evidence.code, worker.site)

@@ -36,14 +36,14 @@ from ddpdoctor.model.stacks import Site
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for rank in facts.blockers:
-        standing = facts.standing(rank)
-        if standing.activity is Activity.STILL and standing.holds_gil:
+        state = facts.state(rank)
+        if state.activity is Activity.STILL and state.holds_gil:
             yield _diagnosis(facts, rank)
 
 
 def _diagnosis(facts: Facts, rank: Rank) -> Diagnosis:
     culprit = RankSet.of([rank])
-    site = _holder(facts, rank) or facts.standing(rank).site
+    site = _holder(facts, rank) or facts.state(rank).site
     page = facts.rank(rank).page
     silent = facts.evidence.timing.collected - page.heartbeat if page else 0.0
     waiting = facts.waiting - culprit
@@ -61,7 +61,7 @@ def _diagnosis(facts: Facts, rank: Rank) -> Diagnosis:
         "Release the lock around the call (ctypes.CDLL, not PyDLL; Py_BEGIN_ALLOW_THREADS), or give it a timeout.",
         (
             *((facts.location([rank], site),) if site else ()),
-            *facts.standing_locations(waiting),
+            *facts.locations_of(waiting),
         ),
         (f"rank {rank}: no heartbeat for {wording.seconds(silent)}, and no processor time between two samples",),
     )

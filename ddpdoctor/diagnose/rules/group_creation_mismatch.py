@@ -32,8 +32,8 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_CREATION_MISMATCH
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns, relative_position
-from ddpdoctor.diagnose.divergence.causes import CREATING, Special, told_by
-from ddpdoctor.diagnose.divergence.patterns import Story
+from ddpdoctor.diagnose.divergence.causes import CREATING, Cause, divergences_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -42,9 +42,9 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story, _ in told_by(facts, Special.GROUP_CREATION):
-        if story.act and story.act.site:
-            yield _diagnosis(facts, story, story.act.site)
+    for divergence, _ in divergences_of(facts, Cause.GROUP_CREATION):
+        if divergence.odd_next and divergence.odd_next.site:
+            yield _diagnosis(facts, divergence, divergence.odd_next.site)
             return
     if facts.outcome is Outcome.HANG:
         yield from _all_inside(facts)
@@ -53,7 +53,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
     """Every rank stands in the creation of a group, and not all at one place."""
     waits = [facts.wait(Rank(number)) for number in range(facts.evidence.world_size)]
-    places = {facts.standing(wait.rank).site for wait in waits if wait is not None}
+    places = {facts.state(wait.rank).site for wait in waits if wait is not None}
     if not all(wait is not None and wait.op in CREATING for wait in waits) or None in places or len(places) < 2:
         return
     asked = [(site, span) for site in places if site and (span := source.if_around(facts.evidence.code, site))]
@@ -67,41 +67,43 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
         RankSet(),
         facts.waiting,
         "all ranks are creating groups, but not the same: "
-        + ", ".join(
-            f"rank {wait.rank} at {wording.place(facts.standing(wait.rank).site)}" for wait in waits[:4] if wait
-        ),
+        + ", ".join(f"rank {wait.rank} at {wording.place(facts.state(wait.rank).site)}" for wait in waits[:4] if wait),
         "Creating a group needs every rank of the job, members or not, and all groups in one order. Here ranks wait "
         "for others that are creating another.",
         (f"Take the call out of `{first[1].text}` ({wording.place(first[0])}): every" if first else "Every")
         + " rank calls new_group for every group, and keeps the result where it is a member; or give "
         "use_local_synchronization=True.",
-        (*shown, *facts.standing_locations(facts.waiting)),
+        (*shown, *facts.locations_of(facts.waiting)),
         tuple(f"rank {wait.rank} waits in {wait.op}" for wait in waits if wait),
     )
 
 
-def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    site = relative_position.users_line(facts, story.actors, called)
-    confidence = weaker(Confidence.LIKELY, story.cap)
-    culprits = RankSet() if story.tie else story.culprits
-    made, missed = wording.ranks(story.actors), wording.ranks(story.others)
+def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
+    site = relative_position.users_line(facts, divergence.odd, called)
+    confidence = weaker(Confidence.LIKELY, divergence.cap)
+    culprits = RankSet() if divergence.tie else divergence.culprits
+    made, missed = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return Diagnosis(
         GROUP_CREATION_MISMATCH.code,
         GROUP_CREATION_MISMATCH.name,
         confidence,
-        Confidence.POSSIBLE if story.tie else confidence,
+        Confidence.POSSIBLE if divergence.tie else confidence,
         culprits,
         facts.waiting - culprits,
-        f"{missed} did not call {story.act.op if story.act else 'new_group'} at {wording.place(site)}, {made} did",
+        f"{missed} did not call {divergence.odd_next.op if divergence.odd_next else 'new_group'} at "
+        f"{wording.place(site)}, {made} did",
         f"Every rank of the job must create every group, members or not, in one order. {made.capitalize()} "
-        f"{wording.verb(story.actors, 'has', 'have')} made one more than {missed}; what is made next does not belong "
-        f"together: {made} {wording.verb(story.actors, 'is', 'are')} in {wording.waiting(facts, story.actors)}, "
-        f"{missed} {wording.verb(story.others, 'is', 'are')} in {wording.waiting(facts, story.others)}.",
+        f"{wording.verb(divergence.odd, 'has', 'have')} made one more than {missed}; what is made next does not belong "
+        f"together: {made} {wording.inside(facts, divergence.odd)}, "
+        f"{missed} {wording.inside(facts, divergence.reference)}.",
         f"Call new_group at {wording.place(site)} on every rank, and keep the result on the members; or give "
         "use_local_synchronization=True.",
-        (facts.location(culprits or story.actors, site), *facts.standing_locations((*story.actors, *story.others))),
         (
-            f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
-            *patterns.parted_by(facts, story),
+            facts.location(culprits or divergence.odd, site),
+            *facts.locations_of((*divergence.odd, *divergence.reference)),
+        ),
+        (
+            wording.parted(divergence.odd_next, divergence.reference_next),
+            *patterns.parted_by(facts, divergence),
         ),
     )

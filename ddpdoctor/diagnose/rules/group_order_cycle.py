@@ -30,11 +30,11 @@ from collections.abc import Iterator, Mapping
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_ORDER_CYCLE
 from ddpdoctor.diagnose.digest import device_waits
-from ddpdoctor.diagnose.digest.histories import History, Step
+from ddpdoctor.diagnose.digest.histories import History, HistoryStep
 from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.patterns import Shape
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
@@ -48,7 +48,9 @@ MOST_PATHS = 4096
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     cycle = _cycle(facts)
-    other = any(story.shape not in (Shape.ORDER, Shape.UNCLEAR) for story in patterns.stories(facts))
+    other = any(
+        divergence.pattern not in (Pattern.ORDER, Pattern.UNCLEAR) for divergence in patterns.divergences(facts)
+    )
     if other and not _in_queues(cycle):
         return
     if len(cycle) > 2:
@@ -105,7 +107,7 @@ def _long_cycle(facts: Facts, cycle: tuple[Wait, ...]) -> Diagnosis:
         f"{len({_key(wait.group) for wait in cycle if wait.group})} process groups",
         f"{'; '.join(links)}. Each would enter the group that the one before it waits in only afterwards.",
         "Use the groups in the same order on every rank, also where communication is overlapped with something else.",
-        facts.standing_locations(members),
+        facts.locations_of(members),
         tuple(links),
     )
 
@@ -185,7 +187,7 @@ def _diagnosis(facts: Facts, mine: Wait, theirs: Wait) -> Diagnosis:
         f"{wording.ranks(rest)} in {names[1]} for {wording.ranks(second.needs)}: each would enter the other group only "
         "afterwards.",
         "Use the groups in the same order on every rank; a background thread needs a group of its own.",
-        facts.standing_locations(odd) + facts.standing_locations(rest),
+        facts.locations_of(odd) + facts.locations_of(rest),
         tuple(
             f"rank {w.rank} needs {wording.ranks(w.needs)} in {wait_label(w)} of "
             f"{w.group.label(world) if w.group else 'a group'}"
@@ -233,7 +235,7 @@ def _habit(history: History, wait: Wait) -> int:
     )
 
 
-def _is_call(step: Step) -> bool:
+def _is_call(step: HistoryStep) -> bool:
     return step.kind is EventKind.CALL
 
 

@@ -66,14 +66,14 @@ def _prompt(facts: Facts, rank: Rank) -> str:
             return "a debugger" if name != "getpass.py" else "a password prompt"
     top = main.frames[0]
     found = _INPUT.search(facts.line(top)) if not frames.is_library(top.file) else None
-    still = facts.standing(rank).activity in (Activity.STILL, Activity.UNKNOWN)
+    still = facts.state(rank).activity in (Activity.STILL, Activity.UNKNOWN)
     return f"{found.group(1)}()" if found and still else ""
 
 
 def _diagnosis(facts: Facts, asked: RankSet, what: str) -> Diagnosis:
     who = wording.ranks(asked)
     waiting = facts.waiting - asked
-    place = wording.place(facts.standing(asked.members[0]).site)
+    place = wording.place(facts.state(asked.members[0]).site)
     return Diagnosis(
         INTERACTIVE_PROMPT.code,
         INTERACTIVE_PROMPT.name,
@@ -89,6 +89,6 @@ def _diagnosis(facts: Facts, asked: RankSet, what: str) -> Diagnosis:
         else f"{who.capitalize()} {wording.verb(asked, 'stands', 'stand')} in {what}.",
         "Take the call out; to look at a running job press Ctrl-\\ under `ddpdoctor watch`, or use "
         "torch.distributed.breakpoint(rank).",
-        (*facts.standing_locations(asked), *facts.standing_locations(waiting)),
-        tuple(f"rank {rank}: {facts.standing(rank).label}" for rank in asked),
+        (*facts.locations_of(asked), *facts.locations_of(waiting)),
+        tuple(f"rank {rank}: {facts.state(rank).label}" for rank in asked),
     )

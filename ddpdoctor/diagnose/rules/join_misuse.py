@@ -76,13 +76,12 @@ def _diagnosis(facts: Facts, joined: RankSet, outside: RankSet) -> Diagnosis:
         confidence,
         outside,
         facts.waiting - outside,
-        f"{ours} {wording.verb(outside, 'is', 'are')} in {wording.waiting(facts, outside)} in a loop under Join, which "
-        "does not replay it",
+        f"{ours} {wording.inside(facts, outside)} in a loop under Join, which does not replay it",
         f"{theirs.capitalize()} {wording.verb(joined, 'has', 'have')} no data left and "
         f"{wording.verb(joined, 'replays', 'replay')} what the model issues, nothing else. {ours.capitalize()} "
         f"{wording.verb(outside, 'needs', 'need')} them in {wording.waiting(facts, outside)}.",
         "Take the collective out of the loop, or give Join throw_on_early_termination=True and stop together.",
-        (*facts.standing_locations(outside), *facts.standing_locations(joined)),
+        (*facts.locations_of(outside), *facts.locations_of(joined)),
         (f"{theirs}: inside {_JOIN.rpartition('/')[2]}",),
     )
 

@@ -36,9 +36,9 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import LOCAL_STOP_DECISION
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import loader_errors, patterns
-from ddpdoctor.diagnose.divergence.branch_points import Choice, Kind
-from ddpdoctor.diagnose.divergence.causes import special
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
+from ddpdoctor.diagnose.divergence.causes import cause_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
@@ -47,38 +47,40 @@ _SENTINEL = re.compile(r"\bis (not )?None\b")
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in patterns.stories(facts):
-        if loader_errors.loader_raised(facts, story):
+    for divergence in patterns.divergences(facts):
+        if loader_errors.loader_raised(facts, divergence):
             continue
-        conditions = [choice for choice in story.choices if choice.kind is Kind.CONDITION]
-        kinds = {choice.kind for choice in story.choices}
-        left = story.shape is Shape.LEFT_LOOP and conditions and Kind.DATA not in kinds
-        if (left or patterns.decided_alone(facts, story)) and special(facts, story) is None:
-            yield _diagnosis(facts, story, conditions, left=bool(left))
+        conditions = [point for point in divergence.branch_points if point.kind is BranchKind.CONDITION]
+        kinds = {point.kind for point in divergence.branch_points}
+        left = divergence.pattern is Pattern.LEFT_LOOP and conditions and BranchKind.DATA not in kinds
+        if (left or patterns.decided_alone(facts, divergence)) and cause_of(facts, divergence) is None:
+            yield _diagnosis(facts, divergence, conditions, left=bool(left))
 
 
-def _diagnosis(facts: Facts, story: Story, conditions: list[Choice], *, left: bool) -> Diagnosis:
+def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoint], *, left: bool) -> Diagnosis:
     # `while batch is not None` asks whether the data have ended: that is DD201
-    ended = any(_SENTINEL.search(choice.text) for choice in conditions)
-    sure = left and len(story.choices) == 1 and story.unique and not ended
-    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
-    first = story.place(conditions[-1])
-    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
-    what = "left the loop" if left else f"went to {story.act.op if story.act else 'a call'} alone"
+    ended = any(_SENTINEL.search(point.text) for point in conditions)
+    sure = left and len(divergence.branch_points) == 1 and divergence.unique and not ended
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
+    first = divergence.place(conditions[-1])
+    odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
+    what = "left the loop" if left else f"went to {divergence.odd_next.op if divergence.odd_next else 'a call'} alone"
     return Diagnosis(
         LOCAL_STOP_DECISION.code,
         LOCAL_STOP_DECISION.name,
         confidence,
-        story.blame(confidence),
-        story.culprits,
-        facts.waiting - story.culprits,
-        f"{actors} {what} at {wording.place(first)} while {others} went on to {wording.step(story.instead)}",
-        f"{actors.capitalize()} {wording.now(facts, story.actors)}; {others}, not on the way there, "
-        f"{wording.now(facts, story.others)}. A condition that each rank evaluates on its own values parted them.",
+        divergence.blame(confidence),
+        divergence.culprits,
+        facts.waiting - divergence.culprits,
+        f"{odd} {what} at {wording.place(first)} while {reference} went on to "
+        f"{wording.step(divergence.reference_next)}",
+        f"{odd.capitalize()} {wording.now(facts, divergence.odd)}; {reference}, not on the way there, "
+        f"{wording.now(facts, divergence.reference)}. A condition that each rank evaluates on its own values "
+        "parted them.",
         "Decide together: all_reduce the flag or the metric, and let every rank act on the result.",
-        (facts.location(story.culprits, first), *facts.standing_locations((*story.others, *story.actors))),
+        (facts.location(divergence.culprits, first), *facts.locations_of((*divergence.reference, *divergence.odd))),
         (
-            f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
-            *patterns.parted_by(facts, story),
+            wording.parted(divergence.odd_next, divergence.reference_next),
+            *patterns.parted_by(facts, divergence),
         ),
     )

@@ -43,7 +43,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     by_lock: dict[tuple[object, ...], list[LockWait]] = {}
     for wait in waits:
         one = wait.rank if wait.kind is LockKind.THREAD else None
-        by_lock.setdefault((wait.kind, wait.name, wait.sleep.site, one), []).append(wait)
+        by_lock.setdefault((wait.kind, wait.name, wait.blocked.site, one), []).append(wait)
     for same in by_lock.values():
         yield _diagnosis(facts, same, RankSet.of(wait.rank for wait in waits))
 
@@ -53,7 +53,7 @@ def _diagnosis(facts: Facts, waits: list[LockWait], held: RankSet) -> Diagnosis:
     ranks = RankSet.of(wait.rank for wait in waits)
     waiting = facts.waiting - held
     owners = holders.ranks_among(facts, first.owners) - ranks
-    site = first.sleep.site
+    site = first.blocked.site
     # all ranks in the same wait: the fault is with the lock's owner, who is none of them
     culprits = ranks if waiting else owners
     rest = wording.held_up(facts, waiting, wording.verb(ranks, "it", "them"))
@@ -71,8 +71,8 @@ def _diagnosis(facts: Facts, waits: list[LockWait], held: RankSet) -> Diagnosis:
         (
             facts.location(ranks, site),
             *((facts.location(ranks, first.inside),) if first.inside else ()),
-            *facts.standing_locations(owners - waiting),
-            *facts.standing_locations(waiting),
+            *facts.locations_of(owners - waiting),
+            *facts.locations_of(waiting),
         ),
         tuple(_evidence(facts, wait) for wait in waits),
     )
@@ -116,10 +116,10 @@ def _advice(wait: LockWait) -> str:
 
 
 def _evidence(facts: Facts, wait: LockWait) -> str:
-    sleep = wait.sleep
-    what = waits_on(facts, sleep)
-    inside = f"in {sleep.inside[-1].file.rpartition('/')[2]}, {sleep.inside[-1].function}" if sleep.inside else ""
-    asked = f"its system call is {what}" if what else f"asleep in the kernel's {sleep.wchan}" if sleep.wchan else ""
+    blocked = wait.blocked
+    what = waits_on(facts, blocked)
+    inside = f"in {blocked.inside[-1].file.rpartition('/')[2]}, {blocked.inside[-1].function}" if blocked.inside else ""
+    asked = f"its system call is {what}" if what else f"asleep in the kernel's {blocked.wchan}" if blocked.wchan else ""
     polled = f"sleeps for as long as `{wait.expression}`" if wait.kind is LockKind.POLLED and wait.expression else ""
     parts = [part for part in (inside, polled, asked) if part] or ["at its own line"]
     return f"rank {wait.rank}: {'; '.join(parts)}"

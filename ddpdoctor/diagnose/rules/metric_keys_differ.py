@@ -30,67 +30,67 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import METRIC_KEYS_DIFFER
-from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import causes
-from ddpdoctor.diagnose.divergence.branch_points import Choice
-from ddpdoctor.diagnose.divergence.causes import Special
-from ddpdoctor.diagnose.divergence.patterns import Story
+from ddpdoctor.diagnose.divergence.branch_points import BranchPoint
+from ddpdoctor.diagnose.divergence.causes import Cause
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story, _ in causes.told_by(facts, Special.METRIC_KEYS):
-        found = causes.key_loop(facts, story)
+    for divergence, _ in causes.divergences_of(facts, Cause.METRIC_KEYS):
+        found = causes.key_loop(facts, divergence)
         if found:
-            yield _diagnosis(facts, story, *found)
-        elif (empty := causes.nothing_to_give(facts, story)) is not None and story.act is not None:
-            yield _returned_early(facts, story, empty, story.act)
+            yield _diagnosis(facts, divergence, *found)
+        elif (empty := causes.nothing_to_give(facts, divergence)) is not None and divergence.odd_next is not None:
+            yield _returned_early(facts, divergence, empty, divergence.odd_next)
 
 
-def _returned_early(facts: Facts, story: Story, condition: Choice, call: Step) -> Diagnosis:
+def _returned_early(facts: Facts, divergence: Divergence, condition: BranchPoint, call: HistoryStep) -> Diagnosis:
     """Only who has collected something comes to the call that gathers it."""
-    confidence = weaker(Confidence.LIKELY, story.cap)
-    ours, theirs = wording.ranks(story.others), wording.ranks(story.actors)
-    culprits = RankSet() if story.tie else story.culprits
+    confidence = weaker(Confidence.LIKELY, divergence.cap)
+    ours, theirs = wording.ranks(divergence.reference), wording.ranks(divergence.odd)
+    culprits = RankSet() if divergence.tie else divergence.culprits
     return Diagnosis(
         METRIC_KEYS_DIFFER.code,
         METRIC_KEYS_DIFFER.name,
         confidence,
-        Confidence.POSSIBLE if story.tie else confidence,
+        Confidence.POSSIBLE if divergence.tie else confidence,
         culprits,
         facts.waiting - culprits,
         f"{ours} had nothing to give to {call.op} at {wording.place(call.site)} and did not come to it, {theirs} did",
         f"`{condition.text}` at {wording.place(condition.site)} parted them: {theirs} "
-        f"{wording.now(facts, story.actors)}, {ours} {wording.now(facts, story.others)}.",
+        f"{wording.now(facts, divergence.odd)}, {ours} {wording.now(facts, divergence.reference)}.",
         "Never return before a collective: let a rank that has nothing give an empty list or tensor.",
         (
-            facts.location(culprits or story.others, condition.site),
-            *facts.standing_locations((*story.actors, *story.others)),
+            facts.location(culprits or divergence.reference, condition.site),
+            *facts.locations_of((*divergence.odd, *divergence.reference)),
         ),
-        (f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",),
+        (wording.parted(divergence.odd_next, divergence.reference_next),),
     )
 
 
-def _diagnosis(facts: Facts, story: Story, loop: Choice, call: Step, more: RankSet) -> Diagnosis:
-    fewer = story.others if more == story.actors else story.actors
-    culprits = RankSet() if story.tie else min(fewer, more, key=len)
-    confidence = weaker(Confidence.LIKELY, story.cap)
+def _diagnosis(facts: Facts, divergence: Divergence, loop: BranchPoint, call: HistoryStep, more: RankSet) -> Diagnosis:
+    fewer = divergence.reference if more == divergence.odd else divergence.odd
+    culprits = RankSet() if divergence.tie else min(fewer, more, key=len)
+    confidence = weaker(Confidence.LIKELY, divergence.cap)
     ours, theirs = wording.ranks(fewer), wording.ranks(more)
     return Diagnosis(
         METRIC_KEYS_DIFFER.code,
         METRIC_KEYS_DIFFER.name,
         confidence,
-        Confidence.POSSIBLE if story.tie else confidence,
+        Confidence.POSSIBLE if divergence.tie else confidence,
         culprits,
         facts.waiting - culprits,
         f"{ours} made fewer rounds of `{loop.text}` at {wording.place(loop.site)} than {theirs}",
         f"Every round issues {call.op} at {wording.place(call.site)}. {theirs.capitalize()} had one more name to "
-        f"reduce and {wording.verb(more, 'is', 'are')} in {wording.waiting(facts, more)}; {ours} "
+        f"reduce and {wording.inside(facts, more)}; {ours} "
         f"{wording.verb(fewer, 'is', 'are')} already in {wording.waiting(facts, fewer)}.",
         "Put a value for every name on every rank, or reduce one tensor over a list of names that all agree on.",
-        (facts.location(culprits or fewer, loop.site), *facts.standing_locations((*more, *fewer))),
-        (f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",),
+        (facts.location(culprits or fewer, loop.site), *facts.locations_of((*more, *fewer))),
+        (wording.parted(divergence.odd_next, divergence.reference_next),),
     )

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders
-from ddpdoctor.diagnose.blocked.syscall import Sleep, sleep_of, waits_on
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, waits_on
 from ddpdoctor.diagnose.codes import NETWORK_WAIT
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -48,26 +48,32 @@ _CLIENTS = (
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for rank in facts.blockers:
-        sleep = sleep_of(facts, rank)
-        if sleep is not None and (_on_socket(sleep) or sleep.within(*_CLIENTS)) and not _peers(facts, rank, sleep):
-            yield _diagnosis(facts, rank, sleep)
+        blocked = blocked_syscall(facts, rank)
+        if (
+            blocked is not None
+            and (_on_socket(blocked) or blocked.within(*_CLIENTS))
+            and not _peers(facts, rank, blocked)
+        ):
+            yield _diagnosis(facts, rank, blocked)
 
 
-def _on_socket(sleep: Sleep) -> bool:
-    return sleep.calls(*_CALLS) and sleep.target is not None and sleep.target.kind == "socket"
+def _on_socket(blocked: BlockedSyscall) -> bool:
+    return blocked.calls(*_CALLS) and blocked.target is not None and blocked.target.kind == "socket"
 
 
-def _peers(facts: Facts, rank: Rank, sleep: Sleep) -> RankSet:
+def _peers(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> RankSet:
     """Other ranks of this job at the other end: what they owe each other is no network that does not answer."""
-    found = holders.peers(facts, sleep.target, sleep.holders) if sleep.target and _on_socket(sleep) else RankSet()
+    found = (
+        holders.peers(facts, blocked.target, blocked.holders) if blocked.target and _on_socket(blocked) else RankSet()
+    )
     return found - RankSet.of([rank])
 
 
-def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
+def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
     culprit = RankSet.of([rank])
     waiting = facts.waiting - culprit
-    peer = f" from {sleep.target.target.removeprefix('tcp ')}" if sleep.target and _on_socket(sleep) else ""
-    server = f" The server is {holders.listed(facts, sleep.holders)}." if sleep.holders else ""
+    peer = f" from {blocked.target.target.removeprefix('tcp ')}" if blocked.target and _on_socket(blocked) else ""
+    server = f" The server is {holders.listed(facts, blocked.holders)}." if blocked.holders else ""
     return Diagnosis(
         NETWORK_WAIT.code,
         NETWORK_WAIT.name,
@@ -75,21 +81,21 @@ def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
         Confidence.LIKELY,
         culprit,
         waiting,
-        f"rank {rank} waits for the network at {wording.place(sleep.site)}{peer}",
+        f"rank {rank} waits for the network at {wording.place(blocked.site)}{peer}",
         f"Rank {rank} uses no processor and is inside a network client that has no time limit, or a long one."
         f"{server}{wording.held_up(facts, waiting)}",
         "Give the request a timeout, or talk to the network before the process group exists or in a thread of its own.",
-        (facts.location([rank], sleep.site), *facts.standing_locations(waiting)),
-        tuple(_evidence(facts, rank, sleep)),
+        (facts.location([rank], blocked.site), *facts.locations_of(waiting)),
+        tuple(_evidence(facts, rank, blocked)),
     )
 
 
-def _evidence(facts: Facts, rank: Rank, sleep: Sleep) -> Iterator[str]:
-    if sleep.inside:
-        inner = sleep.inside[0]
+def _evidence(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Iterator[str]:
+    if blocked.inside:
+        inner = blocked.inside[0]
         yield f"rank {rank} is in {inner.function} of {inner.file.rpartition('/')[2]}"
-    what = waits_on(facts, sleep)
+    what = waits_on(facts, blocked)
     if what:
         yield f"its system call is {what}"
-    elif sleep.wchan:
-        yield f"it sleeps in the kernel's {sleep.wchan}"
+    elif blocked.wchan:
+        yield f"it sleeps in the kernel's {blocked.wchan}"

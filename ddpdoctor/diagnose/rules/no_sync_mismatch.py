@@ -31,7 +31,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import NO_SYNC_MISMATCH
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -40,36 +40,37 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in patterns.stories(facts):
-        if story.shape is Shape.NO_SYNC and story.act and story.act.site:
-            yield _diagnosis(facts, story, story.act.site)
+    for divergence in patterns.divergences(facts):
+        if divergence.pattern is Pattern.NO_SYNC and divergence.odd_next and divergence.odd_next.site:
+            yield _diagnosis(facts, divergence, divergence.odd_next.site)
 
 
-def _diagnosis(facts: Facts, story: Story, forward: Site) -> Diagnosis:
+def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis:
     # The others' marks may differ back and forth: an accumulation that is out of step parts more than once.
-    counts = [facts.counters(rank) for rank in (*story.actors, *story.others)]
+    counts = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
     differ = len({c.forwards_no_sync for c in counts if c}) > 1
-    confidence = weaker(Confidence.CERTAIN if differ and story.unique else Confidence.LIKELY, story.cap)
+    confidence = weaker(Confidence.CERTAIN if differ and divergence.unique else Confidence.LIKELY, divergence.cap)
     block = source.no_sync_block(facts.evidence.code, forward)
     site = Site(forward.file, block.first, forward.function) if block else forward
-    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+    odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return Diagnosis(
         NO_SYNC_MISMATCH.code,
         NO_SYNC_MISMATCH.name,
         confidence,
-        story.blame(confidence),
-        story.culprits,
-        facts.waiting - story.culprits,
-        f"{actors} ran a step under no_sync at {wording.place(site)} that {others} synchronised",
-        f"{actors.capitalize()} reduced no gradients in a backward in which {others} did, so all later reductions were "
-        f"paired with the wrong step: {others} {wording.verb(story.others, 'is', 'are')} in "
-        f"{wording.waiting(facts, story.others)}, {actors} in {wording.waiting(facts, story.actors)}. The weights of "
+        divergence.blame(confidence),
+        divergence.culprits,
+        facts.waiting - divergence.culprits,
+        f"{odd} ran a step under no_sync at {wording.place(site)} that {reference} synchronised",
+        f"{odd.capitalize()} reduced no gradients in a backward in which {reference} did, so all later reductions were "
+        f"paired with the wrong step: {reference} {wording.verb(divergence.reference, 'is', 'are')} in "
+        f"{wording.waiting(facts, divergence.reference)}, {odd} in {wording.waiting(facts, divergence.odd)}. The "
+        "weights of "
         "the ranks differ from there on.",
         "Derive the accumulation boundary from the step number, which is the same on all ranks, or agree on it first.",
-        (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
+        (facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
         (
-            *patterns.parted_by(facts, story),
-            *(line for rank in (*story.actors, *story.others) for line in _evidence(facts, rank)),
+            *patterns.parted_by(facts, divergence),
+            *(line for rank in (*divergence.odd, *divergence.reference) for line in _evidence(facts, rank)),
         ),
     )
 

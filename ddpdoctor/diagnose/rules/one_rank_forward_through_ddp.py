@@ -32,47 +32,47 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import ONE_RANK_FORWARD_THROUGH_DDP
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import call_conditions, patterns, relative_position
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in patterns.stories(facts):
-        if story.shape is Shape.EXTRA_FORWARD and story.act and story.act.site:
-            yield _diagnosis(facts, story, story.act.site)
+    for divergence in patterns.divergences(facts):
+        if divergence.pattern is Pattern.EXTRA_FORWARD and divergence.odd_next and divergence.odd_next.site:
+            yield _diagnosis(facts, divergence, divergence.odd_next.site)
 
 
-def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    condition = call_conditions.condition_of(facts, called, story.actors, story.others)
-    sure = story.unique and (condition is not None or len(story.choices) == 1)
-    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
-    site = relative_position.users_line(facts, story.actors, called)
-    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
-    shards = story.act is not None and not story.act.op.startswith("broadcast")
+def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
+    condition = call_conditions.condition_of(facts, called, divergence.odd, divergence.reference)
+    sure = divergence.unique and (condition is not None or len(divergence.branch_points) == 1)
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
+    site = relative_position.users_line(facts, divergence.odd, called)
+    odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
+    shards = divergence.odd_next is not None and not divergence.odd_next.op.startswith("broadcast")
     what = "gathers the sharded parameters" if shards else "broadcasts buffers"
     evidence = [
-        f"{others} never ran a forward at {wording.place(called)}; {actors} did",
-        f"that forward {what}: {wording.waiting(facts, story.actors)}",
+        f"{reference} never ran a forward at {wording.place(called)}; {odd} did",
+        f"that forward {what}: {wording.waiting(facts, divergence.odd)}",
     ]
-    evidence.extend(patterns.parted_by(facts, story))
+    evidence.extend(patterns.parted_by(facts, divergence))
     return Diagnosis(
         ONE_RANK_FORWARD_THROUGH_DDP.code,
         ONE_RANK_FORWARD_THROUGH_DDP.name,
         confidence,
         confidence,
-        story.culprits,
-        facts.waiting - story.culprits,
-        f"only {actors} {wording.verb(story.actors, 'runs', 'run')} a forward through the wrapped model at "
-        f"{wording.place(site)}; {others} {wording.verb(story.others, 'is', 'are')} in "
-        f"{wording.waiting(facts, story.others)}",
-        f"The wrapper's forward {what} {'from' if shards else 'to'} all ranks. {actors.capitalize()} "
-        f"{wording.verb(story.actors, 'waits', 'wait')} for ranks that run no forward here; {others} "
-        f"{wording.verb(story.others, 'waits', 'wait')} for {actors} in another operation.",
+        divergence.culprits,
+        facts.waiting - divergence.culprits,
+        f"only {odd} {wording.verb(divergence.odd, 'runs', 'run')} a forward through the wrapped model at "
+        f"{wording.place(site)}; {reference} {wording.verb(divergence.reference, 'is', 'are')} in "
+        f"{wording.waiting(facts, divergence.reference)}",
+        f"The wrapper's forward {what} {'from' if shards else 'to'} all ranks. {odd.capitalize()} "
+        f"{wording.verb(divergence.odd, 'waits', 'wait')} for ranks that run no forward here; {reference} "
+        f"{wording.verb(divergence.reference, 'waits', 'wait')} for {odd} in another operation.",
         "Evaluate on every rank."
         if shards
         else "Evaluate through the module inside the wrapper (`model.module(x)`), or on every rank.",
-        (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
+        (facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
         tuple(evidence),
     )

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders
-from ddpdoctor.diagnose.blocked.syscall import Sleep, sleep_of
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall
 from ddpdoctor.diagnose.codes import OUTPUT_PIPE_FULL
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -42,20 +42,20 @@ _NAMES = {1: "standard output", 2: "standard error"}
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for rank in facts.blockers:
-        sleep = sleep_of(facts, rank)
-        if sleep is not None and _writes(sleep):
-            yield _diagnosis(facts, rank, sleep)
-        child = _silenced(facts, rank, sleep) if sleep is not None else None
-        if sleep is not None and child is not None:
-            yield _of_child(facts, rank, sleep, child)
+        blocked = blocked_syscall(facts, rank)
+        if blocked is not None and _writes(blocked):
+            yield _diagnosis(facts, rank, blocked)
+        child = _silenced(facts, rank, blocked) if blocked is not None else None
+        if blocked is not None and child is not None:
+            yield _of_child(facts, rank, blocked, child)
 
 
-def _silenced(facts: Facts, rank: Rank, sleep: Sleep) -> Child | None:
+def _silenced(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Child | None:
     """The child whose end the rank waits for, if a thread of that is inside a write to a pipe."""
-    if not sleep.calls("wait4", "waitid") and not sleep.within("/subprocess.py", "/multiprocessing/"):
+    if not blocked.calls("wait4", "waitid") and not blocked.within("/subprocess.py", "/multiprocessing/"):
         return None
     own = facts.rank(rank).worker.pid
-    awaited = {holder.pid for holder in sleep.holders}
+    awaited = {holder.pid for holder in blocked.holders}
     for child in facts.rank(rank).children:
         states = child.process.threads if child.process else ()
         writing = [state for state in states if state.wchan in _IN_WRITE]
@@ -66,7 +66,7 @@ def _silenced(facts: Facts, rank: Rank, sleep: Sleep) -> Child | None:
     return None
 
 
-def _of_child(facts: Facts, rank: Rank, sleep: Sleep, child: Child) -> Diagnosis:
+def _of_child(facts: Facts, rank: Rank, blocked: BlockedSyscall, child: Child) -> Diagnosis:
     culprit = RankSet.of([rank])
     waiting = facts.waiting - culprit
     return Diagnosis(
@@ -76,29 +76,30 @@ def _of_child(facts: Facts, rank: Rank, sleep: Sleep, child: Child) -> Diagnosis
         Confidence.LIKELY,
         culprit,
         waiting,
-        f"rank {rank} waits at {wording.place(sleep.site)} for the end of a child that cannot write: its pipe is full",
+        f"rank {rank} waits at {wording.place(blocked.site)} for the end of a child that cannot write: its pipe is "
+        "full",
         f"Process {child.worker.pid}, a child of rank {rank}, sleeps inside a write to a pipe that nobody reads. Rank "
         f"{rank} waits for its end before it reads, so neither goes on.{wording.held_up(facts, waiting)}",
         "Read what the child writes before waiting for its end: communicate() of a subprocess, get() of a queue before "
         "join() of the process that fills it.",
-        (facts.location([rank], sleep.site), *facts.standing_locations(waiting)),
+        (facts.location([rank], blocked.site), *facts.locations_of(waiting)),
         (
-            f"rank {rank} is inside {sleep.call or sleep.inside[-1].function}",
+            f"rank {rank} is inside {blocked.call or blocked.inside[-1].function}",
             f"process {child.worker.pid} sleeps in the kernel's pipe_write",
         ),
     )
 
 
-def _writes(sleep: Sleep) -> bool:
+def _writes(blocked: BlockedSyscall) -> bool:
     """`pipe_write` is `anon_pipe_write` in kernels from 6.15 on."""
-    by_call = sleep.calls("write", "writev") and sleep.target is not None and sleep.target.kind == "pipe"
-    return by_call or sleep.wchan in _IN_WRITE
+    by_call = blocked.calls("write", "writev") and blocked.target is not None and blocked.target.kind == "pipe"
+    return by_call or blocked.wchan in _IN_WRITE
 
 
-def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
+def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
     culprit = RankSet.of([rank])
     waiting = facts.waiting - culprit
-    number = sleep.target.number if sleep.target else None
+    number = blocked.target.number if blocked.target else None
     what = _NAMES.get(number or 0, f"descriptor {number}" if number is not None else "a pipe")
     return Diagnosis(
         OUTPUT_PIPE_FULL.code,
@@ -107,32 +108,32 @@ def _diagnosis(facts: Facts, rank: Rank, sleep: Sleep) -> Diagnosis:
         Confidence.LIKELY,
         culprit,
         waiting,
-        f"rank {rank} cannot write to {what} at {wording.place(sleep.site)}: the pipe is full and nobody reads it",
-        f"Rank {rank} sleeps inside the write until somebody reads what is in the pipe.{_reader(facts, rank, sleep)}"
+        f"rank {rank} cannot write to {what} at {wording.place(blocked.site)}: the pipe is full and nobody reads it",
+        f"Rank {rank} sleeps inside the write until somebody reads what is in the pipe.{_reader(facts, rank, blocked)}"
         f"{wording.held_up(facts, waiting)}",
         "Read the pipe while the job runs (communicate(), a thread of its own), or send the output to a file.",
-        (facts.location([rank], sleep.site), *facts.standing_locations(waiting)),
-        tuple(_evidence(facts, rank, sleep)),
+        (facts.location([rank], blocked.site), *facts.locations_of(waiting)),
+        tuple(_evidence(facts, rank, blocked)),
     )
 
 
-def _evidence(facts: Facts, rank: Rank, sleep: Sleep) -> Iterator[str]:
-    yield f"rank {rank} sleeps in the kernel's {sleep.wchan or 'write'}"
-    if sleep.target is None:
+def _evidence(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Iterator[str]:
+    yield f"rank {rank} sleeps in the kernel's {blocked.wchan or 'write'}"
+    if blocked.target is None:
         return
-    yield f"{sleep.target.target} is descriptor {sleep.target.number} of rank {rank}"
-    if sleep.holders:
-        yield f"the end to read it from is open in {holders.listed(facts, sleep.holders)}"
-    elif sleep.unseen:
-        yield f"who could read it was not seen: {sleep.unseen}"
+    yield f"{blocked.target.target} is descriptor {blocked.target.number} of rank {rank}"
+    if blocked.holders:
+        yield f"the end to read it from is open in {holders.listed(facts, blocked.holders)}"
+    elif blocked.unseen:
+        yield f"who could read it was not seen: {blocked.unseen}"
 
 
-def _reader(facts: Facts, rank: Rank, sleep: Sleep) -> str:
+def _reader(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
     """Who should read it, as a sentence; "" where that was not seen."""
-    if not sleep.holders:
+    if not blocked.holders:
         return ""
     own = facts.rank(rank).worker.pid
-    if all(holder.pid == own for holder in sleep.holders):
+    if all(holder.pid == own for holder in blocked.holders):
         return f" Only rank {rank} itself has the end to read it from, and does not come to that."
-    others = tuple(holder for holder in sleep.holders if holder.pid != own)
+    others = tuple(holder for holder in blocked.holders if holder.pid != own)
     return f" The end to read it from is open in {holders.listed(facts, others)}."

@@ -43,7 +43,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     circle = _circle(facts)
     if circle:
         yield _diagnosis(facts, circle)
-    if circle or facts.divergences:
+    if circle or facts.splits:
         return
     for rank in facts.waiting:
         wait = facts.wait(rank)
@@ -105,7 +105,7 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
         f"this one: the two do not agree on how often they {'exchange' if culprits else 'meet'}.",
         f"Let both sides reckon with the same number of messages at {wording.place(wait.site)}: agree on the number of "
         "micro-batches before, and skip on neither side alone.",
-        facts.standing_locations((*pair,)),
+        facts.locations_of((*pair,)),
         (
             f"rank {wait.rank}: {found.ours} issued with rank {found.peer}",
             f"rank {found.peer}: {found.theirs} answered",
@@ -166,6 +166,6 @@ def _diagnosis(facts: Facts, circle: tuple[Wait, ...]) -> Diagnosis:
         f"{wording.ranks(members)} {kind} in a circle: {'; '.join(links[:3])}{' ...' if len(links) > 3 else ''}",
         "Each waits for the next one's send or recv, which comes only after its own returns.",
         "Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
-        facts.standing_locations(members),
+        facts.locations_of(members),
         links,
     )

@@ -31,8 +31,8 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_CONDITIONAL_COLLECTIVE
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import barrier_pairing, patterns, relative_position
-from ddpdoctor.diagnose.divergence.causes import special
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.causes import cause_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import stacks_only
 from ddpdoctor.diagnose.source_reading import source
@@ -41,10 +41,10 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in patterns.stories(facts):
-        extra = story.shape is Shape.EXTRA_CALL and not patterns.decided_alone(facts, story)
-        if extra and story.act and story.act.site and special(facts, story) is None:
-            yield _diagnosis(facts, story, story.act.site)
+    for divergence in patterns.divergences(facts):
+        extra = divergence.pattern is Pattern.EXTRA_CALL and not patterns.decided_alone(facts, divergence)
+        if extra and divergence.odd_next and divergence.odd_next.site and cause_of(facts, divergence) is None:
+            yield _diagnosis(facts, divergence, divergence.odd_next.site)
     alone = stacks_only.extra_call(facts) if facts.outcome is Outcome.HANG else None
     if alone is not None:
         yield _by_standing(facts, alone)
@@ -52,8 +52,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _by_standing(facts: Facts, extra: stacks_only.Extra) -> Diagnosis:
     """From stacks and source alone: what the ranks did before is not known, so it is at most likely."""
-    actors, others = wording.ranks(extra.actors), wording.ranks(extra.others)
-    blamed = Confidence.POSSIBLE if len(extra.actors) == len(extra.others) else Confidence.LIKELY
+    odd, reference = wording.ranks(extra.odd), wording.ranks(extra.reference)
+    blamed = Confidence.POSSIBLE if len(extra.odd) == len(extra.reference) else Confidence.LIKELY
     condition = (extra.where, extra.condition)
     return Diagnosis(
         RANK_CONDITIONAL_COLLECTIVE.code,
@@ -62,45 +62,47 @@ def _by_standing(facts: Facts, extra: stacks_only.Extra) -> Diagnosis:
         blamed,
         extra.culprits,
         facts.waiting - extra.culprits,
-        f"only {actors} can come to {extra.op} at {wording.place(extra.site)}; "
-        f"{others} {wording.now(facts, extra.others)}",
-        f"Every rank of a group must enter the same collectives in the same order. {actors.capitalize()} "
-        f"{wording.verb(extra.actors, 'stands', 'stand')} in one that is reached only past a condition on the rank.",
+        f"only {odd} can come to {extra.op} at {wording.place(extra.site)}; "
+        f"{reference} {wording.now(facts, extra.reference)}",
+        f"Every rank of a group must enter the same collectives in the same order. {odd.capitalize()} "
+        f"{wording.verb(extra.odd, 'stands', 'stand')} in one that is reached only past a condition on the rank.",
         _fix(extra.op, condition),
-        (facts.location(extra.actors, extra.site), *facts.standing_locations(extra.others)),
+        (facts.location(extra.odd, extra.site), *facts.locations_of(extra.reference)),
         (
             f"{wording.place(extra.where)} is reached only past `{extra.condition.text}`",
-            f"{others} {wording.verb(extra.others, 'stands', 'stand')} past no such condition",
+            f"{reference} {wording.verb(extra.reference, 'stands', 'stand')} past no such condition",
         ),
     )
 
 
-def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    site = relative_position.users_line(facts, story.actors, called)
-    never = story.act is not None and not relative_position.made_by(facts, story.act, story.others)
-    condition = patterns.condition_on_rank(facts, story)
+def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
+    site = relative_position.users_line(facts, divergence.odd, called)
+    never = divergence.odd_next is not None and not relative_position.made_by(
+        facts, divergence.odd_next, divergence.reference
+    )
+    condition = patterns.condition_on_rank(facts, divergence)
     # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).
-    barrier = "barrier" in (story.act.op if story.act else "")
-    paired_on = barrier and (story.parting.inserted() or barrier_pairing.first_pair(facts, story) is not None)
-    sure = never and story.unique and condition is not None and not paired_on
-    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
-    op = story.act.op if story.act else "a collective"
-    actors = wording.ranks(story.actors)
+    barrier = "barrier" in (divergence.odd_next.op if divergence.odd_next else "")
+    paired_on = barrier and (divergence.diff.inserted() or barrier_pairing.first_pair(facts, divergence) is not None)
+    sure = never and divergence.unique and condition is not None and not paired_on
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
+    op = divergence.odd_next.op if divergence.odd_next else "a collective"
+    odd = wording.ranks(divergence.odd)
     return Diagnosis(
         RANK_CONDITIONAL_COLLECTIVE.code,
         RANK_CONDITIONAL_COLLECTIVE.name,
         confidence,
-        confidence if not story.tie or never else Confidence.LIKELY,
-        story.culprits,
-        facts.waiting - story.culprits,
-        f"only {actors} {wording.verb(story.actors, 'calls', 'call')} {op} at {wording.place(site)}; "
-        f"{wording.ranks(story.others)} went on to {wording.step(story.instead)}",
-        f"Every rank of a group must enter the same collectives in the same order. {actors.capitalize()} entered {op} "
-        f"at {wording.place(site)}, which {wording.ranks(story.others)} did not; "
-        f"{wording.verb(story.others, 'it', 'they')} {wording.now(facts, story.others)}.",
+        confidence if not divergence.tie or never else Confidence.LIKELY,
+        divergence.culprits,
+        facts.waiting - divergence.culprits,
+        f"only {odd} {wording.verb(divergence.odd, 'calls', 'call')} {op} at {wording.place(site)}; "
+        f"{wording.ranks(divergence.reference)} went on to {wording.step(divergence.reference_next)}",
+        f"Every rank of a group must enter the same collectives in the same order. {odd.capitalize()} entered {op} "
+        f"at {wording.place(site)}, which {wording.ranks(divergence.reference)} did not; "
+        f"{wording.verb(divergence.reference, 'it', 'they')} {wording.now(facts, divergence.reference)}.",
         _fix(op, condition),
-        (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
-        (*_evidence(story, op, site, condition, never), *patterns.parted_by(facts, story)),
+        (facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
+        (*_evidence(divergence, op, site, condition, never), *patterns.parted_by(facts, divergence)),
     )
 
 
@@ -113,14 +115,17 @@ def _fix(op: str, condition: tuple[Site, source.Span] | None) -> str:
 
 
 def _evidence(
-    story: Story, op: str, site: Site, condition: tuple[Site, source.Span] | None, never: bool
+    divergence: Divergence, op: str, site: Site, condition: tuple[Site, source.Span] | None, never: bool
 ) -> Iterator[str]:
     where = wording.place(site)
-    others = wording.ranks(story.others)
+    reference = wording.ranks(divergence.reference)
     if never:
-        yield f"{others} never made a call at {where}; {wording.ranks(story.actors)} did"
+        yield f"{reference} never made a call at {where}; {wording.ranks(divergence.odd)} did"
     else:
-        yield f"{wording.ranks(story.actors)} made one more {op} at {where} than {others}"
-    yield f"the histories part there: {wording.step(story.act)} against {wording.step(story.instead)}"
+        yield f"{wording.ranks(divergence.odd)} made one more {op} at {where} than {reference}"
+    yield (
+        f"the histories part there: {wording.step(divergence.odd_next)} against "
+        f"{wording.step(divergence.reference_next)}"
+    )
     if condition:
         yield f"{wording.place(condition[0])} is reached only past `{condition[1].text}` (line {condition[1].first})"

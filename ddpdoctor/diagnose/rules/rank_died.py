@@ -63,14 +63,18 @@ def _alike(facts: Facts, own: Sequence[Failure]) -> RankSet:
 def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> Diagnosis:
     seen = facts.rank(first.rank)
     site = failures.failure_site(seen, first)
-    others = RankSet.of(facts.standings) - culprit
+    others = RankSet.of(facts.states) - culprit
     victims = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
     sure = reasons == 1 and not facts.evidence.unseen() and _has_its_own_reason(first) and _raised_known(facts)
     confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
     if failures.model_differs(first) or failures.lost_data_worker(first):
         confidence = Confidence.LIKELY  # it has a name of its own
     aborted = first.raised is None and first.status == failures.ABORTED
-    if failures.sizes_differ(first) or _gave_up(first) or (aborted and (seen.page is None or patterns.stories(facts))):
+    if (
+        failures.sizes_differ(first)
+        or _gave_up(first)
+        or (aborted and (seen.page is None or patterns.divergences(facts)))
+    ):
         confidence = Confidence.POSSIBLE  # gloo aborts where operations do not fit: why the ranks parted comes first
     blamed = Confidence.POSSIBLE if _together(facts, first) else confidence
     locations = (facts.location(culprit, site),) if site else ()
@@ -84,7 +88,7 @@ def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> 
         _summary(first, culprit, site),
         _why(first, culprit, victims, facts.waiting - culprit),
         _fix(first, culprit),
-        (*locations, *facts.standing_locations(rank for rank in others if rank in facts.waiting)),
+        (*locations, *facts.locations_of(rank for rank in others if rank in facts.waiting)),
         tuple(_evidence(facts, first)),
         traceback=first.raised.traceback if first.raised else "",
     )

@@ -50,7 +50,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
     proven = any(rank in facts.graph.stuck for rank in left) or bool(facts.failures)
     mid_loop = any(_left_in_loop(facts, rank) for rank in culprits)
-    confidence = Confidence.CERTAIN if proven and not facts.divergences and not mid_loop else Confidence.LIKELY
+    confidence = Confidence.CERTAIN if proven and not facts.splits and not mid_loop else Confidence.LIKELY
     who = wording.ranks(culprits)
     return Diagnosis(
         RANK_FINISHED_EARLY.code,
@@ -85,9 +85,9 @@ def _summary(facts: Facts, culprits: RankSet, left: RankSet) -> str:
 
 
 def _locations(facts: Facts, culprits: RankSet, left: RankSet) -> tuple[Location, ...]:
-    ended = [(rank, facts.standing(rank).site) for rank in culprits if facts.standing(rank).activity is Activity.EXITED]
+    ended = [(rank, facts.state(rank).site) for rank in culprits if facts.state(rank).activity is Activity.EXITED]
     last = tuple(facts.location([rank], site) for rank, site in ended if site)
-    return (*facts.standing_locations(left), *last)
+    return (*facts.locations_of(left), *last)
 
 
 def _evidence(facts: Facts, culprits: RankSet, left: RankSet) -> Iterator[str]:
@@ -96,7 +96,7 @@ def _evidence(facts: Facts, culprits: RankSet, left: RankSet) -> Iterator[str]:
         ended = facts.rank(rank).exit
         if ended:
             yield f"rank {rank} exited with status 0, {wording.seconds(ended.time - started)} after the start"
-        site = facts.standing(rank).site
+        site = facts.state(rank).site
         if site:
             yield f"rank {rank}'s last recorded call is at {wording.place(site)}"
     for wait in facts.graph.all_waits():

@@ -39,7 +39,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     inside = RankSet.of(
         rank for rank in facts.waiting if (wait := facts.wait(rank)) and wait.op == "init_process_group"
     )
-    absent = RankSet.of(facts.standings) - facts.waiting
+    absent = RankSet.of(facts.states) - facts.waiting
     missing = RankSet.of(rank for rank in absent if not _initialised(facts, rank))
     if inside and missing:
         yield _diagnosis(facts, inside, missing)
@@ -52,9 +52,9 @@ def _initialised(facts: Facts, rank: int) -> bool:
 
 
 def _diagnosis(facts: Facts, inside: RankSet, missing: RankSet) -> Diagnosis:
-    unseen = RankSet.of(rank for rank in missing if facts.standings[rank].activity is Activity.UNSEEN)
+    unseen = RankSet.of(rank for rank in missing if facts.states[rank].activity is Activity.UNSEEN)
     who = wording.ranks(missing)
-    site = next((s.site for rank in missing if (s := facts.standings[rank]).site), None)
+    site = next((s.site for rank in missing if (s := facts.states[rank]).site), None)
     doing = (
         f"{wording.ranks(unseen)} {wording.verb(unseen, 'has', 'have')} no process that we can see"
         if unseen
@@ -72,6 +72,6 @@ def _diagnosis(facts: Facts, inside: RankSet, missing: RankSet) -> Diagnosis:
         f"{wording.verb(missing, 'has', 'have')} not called init_process_group yet.",
         f"Look at what {who} {wording.verb(missing, 'does', 'do')} before init_process_group, or why "
         f"{wording.verb(missing, 'it was', 'they were')} not started.",
-        (*facts.standing_locations(missing), *facts.standing_locations(inside)),
-        tuple(f"rank {rank}: {facts.standings[rank].label}" for rank in missing),
+        (*facts.locations_of(missing), *facts.locations_of(inside)),
+        tuple(f"rank {rank}: {facts.states[rank].label}" for rank in missing),
     )

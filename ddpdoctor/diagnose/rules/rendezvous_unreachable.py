@@ -79,6 +79,6 @@ def _diagnosis(facts: Facts, meeting: RankSet) -> Diagnosis:
         "connection to the store stands. They have another address or port, or cannot reach the one that they have.",
         "Compare MASTER_ADDR and MASTER_PORT, or the init_method, of all ranks; they must be the same, and reachable "
         "from every node. Where nodes have several networks set GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME.",
-        facts.standing_locations(meeting),
+        facts.locations_of(meeting),
         (f"{who}: making the store in torch/distributed/rendezvous.py", *nowhere),
     )

@@ -31,44 +31,46 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SHARDED_STATE_ON_ONE_RANK
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns, relative_position
-from ddpdoctor.diagnose.divergence.causes import Special, state_call, told_by
-from ddpdoctor.diagnose.divergence.patterns import Story
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of, state_call
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story, _ in told_by(facts, Special.SHARDED_STATE):
-        if story.act and story.act.site:
-            yield _diagnosis(facts, story, story.act.site)
+    for divergence, _ in divergences_of(facts, Cause.SHARDED_STATE):
+        if divergence.odd_next and divergence.odd_next.site:
+            yield _diagnosis(facts, divergence, divergence.odd_next.site)
 
 
-def _diagnosis(facts: Facts, story: Story, called: Site) -> Diagnosis:
-    function = state_call(facts, story.act, story.actors) if story.act else ""
-    site = relative_position.users_line(facts, story.actors, called)
-    never = story.act is not None and not relative_position.made_by(facts, story.act, story.others)
-    inside = all(rank in facts.waiting and _in_call(facts, rank, called) for rank in story.actors)
-    sure = never and story.unique and inside and story.minority
-    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
-    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
+    function = state_call(facts, divergence.odd_next, divergence.odd) if divergence.odd_next else ""
+    site = relative_position.users_line(facts, divergence.odd, called)
+    never = divergence.odd_next is not None and not relative_position.made_by(
+        facts, divergence.odd_next, divergence.reference
+    )
+    inside = all(rank in facts.waiting and _in_call(facts, rank, called) for rank in divergence.odd)
+    sure = never and divergence.unique and inside and divergence.minority
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
+    odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return Diagnosis(
         SHARDED_STATE_ON_ONE_RANK.code,
         SHARDED_STATE_ON_ONE_RANK.name,
         confidence,
-        story.blame(confidence),
-        story.culprits,
-        facts.waiting - story.culprits,
-        f"only {actors} {wording.verb(story.actors, 'calls', 'call')} {function} at {wording.place(site)}; "
-        f"{others} went on to {wording.step(story.instead)}",
-        f"{function} gathers the shards of all ranks. {actors.capitalize()} "
-        f"{wording.verb(story.actors, 'is', 'are')} in {wording.waiting(facts, story.actors)} for it; {others} did not "
-        f"come there and {wording.verb(story.others, 'is', 'are')} in {wording.waiting(facts, story.others)}.",
+        divergence.blame(confidence),
+        divergence.culprits,
+        facts.waiting - divergence.culprits,
+        f"only {odd} {wording.verb(divergence.odd, 'calls', 'call')} {function} at {wording.place(site)}; "
+        f"{reference} went on to {wording.step(divergence.reference_next)}",
+        f"{function} gathers the shards of all ranks. {odd.capitalize()} "
+        f"{wording.inside(facts, divergence.odd)} for it; {reference} did not "
+        f"come there and {wording.inside(facts, divergence.reference)}.",
         f"Call {function} on every rank, and let one rank write the file.",
-        (facts.location(story.actors, site), *facts.standing_locations((*story.others, *story.actors))),
+        (facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
         (
-            f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
-            *patterns.parted_by(facts, story),
+            wording.parted(divergence.odd_next, divergence.reference_next),
+            *patterns.parted_by(facts, divergence),
         ),
     )
 

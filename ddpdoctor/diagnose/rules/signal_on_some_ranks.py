@@ -33,44 +33,44 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SIGNAL_ON_SOME_RANKS
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.causes import Special, signal_choice, told_by
-from ddpdoctor.diagnose.divergence.patterns import Story
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of, signal_choice
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story, _ in told_by(facts, Special.SIGNAL):
-        yield _diagnosis(facts, story)
+    for divergence, _ in divergences_of(facts, Cause.SIGNAL):
+        yield _diagnosis(facts, divergence)
 
 
-def _diagnosis(facts: Facts, story: Story) -> Diagnosis:
-    found = signal_choice(facts, story)
-    confidence = weaker(Confidence.LIKELY, story.cap)
+def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
+    found = signal_choice(facts, divergence)
+    confidence = weaker(Confidence.LIKELY, divergence.cap)
     flag, handler = found[1:] if found else ("", "")
-    first = story.place(found[0]) if found else None
+    first = divergence.place(found[0]) if found else None
     # with as many on either side it is still those that were signalled who went another way
-    culprits = story.culprits
-    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+    culprits = divergence.culprits
+    odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return Diagnosis(
         SIGNAL_ON_SOME_RANKS.code,
         SIGNAL_ON_SOME_RANKS.name,
         confidence,
-        Confidence.POSSIBLE if story.tie else story.blame(confidence),
+        Confidence.POSSIBLE if divergence.tie else divergence.blame(confidence),
         culprits,
         facts.waiting - culprits,
-        f"{actors} went to {wording.step(story.act)} at the sign of a signal, {others} went on to "
-        f"{wording.step(story.instead)}",
-        f"`{flag}` is set by {handler}, which handles a signal. It reached {actors} and not {others}: {others} "
-        f"{wording.verb(story.others, 'is', 'are')} in {wording.waiting(facts, story.others)}, {actors} in "
-        f"{wording.waiting(facts, story.actors)}.",
+        f"{odd} went to {wording.step(divergence.odd_next)} at the sign of a signal, {reference} went on to "
+        f"{wording.step(divergence.reference_next)}",
+        f"`{flag}` is set by {handler}, which handles a signal. It reached {odd} and not {reference}: {reference} "
+        f"{wording.inside(facts, divergence.reference)}, {odd} in "
+        f"{wording.waiting(facts, divergence.odd)}.",
         "Agree on the flag once a step with an all_reduce(MAX), and let every rank act on the result.",
         (
-            *((facts.location(culprits or story.actors, first),) if first else ()),
-            *facts.standing_locations((*story.others, *story.actors)),
+            *((facts.location(culprits or divergence.odd, first),) if first else ()),
+            *facts.locations_of((*divergence.reference, *divergence.odd)),
         ),
         (
-            f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
-            *patterns.parted_by(facts, story),
+            wording.parted(divergence.odd_next, divergence.reference_next),
+            *patterns.parted_by(facts, divergence),
         ),
     )

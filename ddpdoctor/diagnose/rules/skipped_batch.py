@@ -31,11 +31,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SKIPPED_BATCH
-from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.branch_points import Kind
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
@@ -43,49 +43,55 @@ from ddpdoctor.model.ranks import Rank
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in patterns.stories(facts):
-        caught = patterns.only_an_exception(story) or patterns.perhaps_an_exception(story)
-        if story.shape is Shape.SKIPPED and story.instead and not caught:
-            yield _diagnosis(facts, story, story.instead)
+    for divergence in patterns.divergences(facts):
+        caught = patterns.only_an_exception(divergence) or patterns.perhaps_an_exception(divergence)
+        if divergence.pattern is Pattern.SKIPPED and divergence.reference_next and not caught:
+            yield _diagnosis(facts, divergence, divergence.reference_next)
 
 
-def _diagnosis(facts: Facts, story: Story, skipped: Step) -> Diagnosis:
-    decided = [choice for choice in story.choices if choice.kind is Kind.CONDITION]
-    jump = story.place(decided[0]) if len(decided) == 1 else None
-    sure = _counters_agree(facts, story, skipped) and story.unique and jump is not None and len(story.choices) == 1
-    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
+def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Diagnosis:
+    decided = [point for point in divergence.branch_points if point.kind is BranchKind.CONDITION]
+    jump = divergence.place(decided[0]) if len(decided) == 1 else None
+    sure = (
+        _counters_agree(facts, divergence, skipped)
+        and divergence.unique
+        and jump is not None
+        and len(divergence.branch_points) == 1
+    )
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     what = "backward" if skipped.kind is EventKind.BACKWARD else "forward and backward"
-    actors = wording.ranks(story.actors)
-    site = jump or (story.parting.before.site if story.parting.before else None) or skipped.site
-    locations = (facts.location(story.culprits, site),) if site else ()
+    odd = wording.ranks(divergence.odd)
+    site = jump or (divergence.diff.before.site if divergence.diff.before else None) or skipped.site
+    locations = (facts.location(divergence.culprits, site),) if site else ()
     return Diagnosis(
         SKIPPED_BATCH.code,
         SKIPPED_BATCH.name,
         confidence,
-        story.blame(confidence),
-        story.culprits,
-        facts.waiting - story.culprits,
-        f"{actors} skipped the {what} of a batch"
-        f"{f' at {wording.place(site)}' if site else ''} that {wording.ranks(story.others)} trained on",
-        f"{actors.capitalize()} issued one gradient all-reduce fewer than {wording.ranks(story.others)}, so all later "
-        f"ones were paired with the wrong step until none was left: {wording.ranks(story.others)} "
-        f"{wording.now(facts, story.others)}, {actors} {wording.now(facts, story.actors)}.",
+        divergence.blame(confidence),
+        divergence.culprits,
+        facts.waiting - divergence.culprits,
+        f"{odd} skipped the {what} of a batch"
+        f"{f' at {wording.place(site)}' if site else ''} that {wording.ranks(divergence.reference)} trained on",
+        f"{odd.capitalize()} issued one gradient all-reduce fewer than {wording.ranks(divergence.reference)}, so "
+        "all later "
+        f"ones were paired with the wrong step until none was left: {wording.ranks(divergence.reference)} "
+        f"{wording.now(facts, divergence.reference)}, {odd} {wording.now(facts, divergence.odd)}.",
         "Do not skip on one rank: multiply the bad loss by zero and run backward all the same, or let all ranks agree "
         "on the skip with an all_reduce(MAX) of a flag.",
-        (*locations, *facts.standing_locations((*story.others, *story.actors))),
-        tuple(_evidence(facts, story, skipped)),
+        (*locations, *facts.locations_of((*divergence.reference, *divergence.odd))),
+        tuple(_evidence(facts, divergence, skipped)),
     )
 
 
-def _counters_agree(facts: Facts, story: Story, skipped: Step) -> bool:
+def _counters_agree(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> bool:
     """The counters, which lose nothing, tell the same: more batches without a forward, or that without a backward."""
-    gaps = {rank: _gap(facts, rank, story, skipped) for rank in (*story.actors, *story.others)}
-    ours = [gap for rank in story.actors if (gap := gaps[rank]) is not None]
-    theirs = [gap for rank in story.others if (gap := gaps[rank]) is not None]
+    gaps = {rank: _gap(facts, rank, divergence, skipped) for rank in (*divergence.odd, *divergence.reference)}
+    ours = [gap for rank in divergence.odd if (gap := gaps[rank]) is not None]
+    theirs = [gap for rank in divergence.reference if (gap := gaps[rank]) is not None]
     return len(ours) + len(theirs) == len(gaps) and min(ours) > max(theirs)
 
 
-def _gap(facts: Facts, rank: Rank, story: Story, skipped: Step) -> int | None:
+def _gap(facts: Facts, rank: Rank, divergence: Divergence, skipped: HistoryStep) -> int | None:
     """How many batches of this rank went without what was skipped, apart from the one that it is at."""
     counters, history = facts.counters(rank), facts.histories.get(rank)
     if counters is None or history is None:
@@ -94,15 +100,15 @@ def _gap(facts: Facts, rank: Rank, story: Story, skipped: Step) -> int | None:
     if skipped.kind is EventKind.BACKWARD:
         at_forward = bool(history.steps) and history.steps[-1].kind is EventKind.FORWARD
         return forwards - counters.backward_entered - at_forward
-    site = story.parting.before.site if story.parting.before else None
+    site = divergence.diff.before.site if divergence.diff.before else None
     loader = next((count for count in counters.loaders if count.site == site), None)
     return loader.delivered - forwards if loader else None
 
 
-def _evidence(facts: Facts, story: Story, skipped: Step) -> Iterator[str]:
-    yield f"the histories part: {wording.step(story.act)} against {wording.step(skipped)}"
-    yield from patterns.parted_by(facts, story)
-    for rank in (*story.actors, *story.others):
+def _evidence(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Iterator[str]:
+    yield wording.parted(divergence.odd_next, skipped)
+    yield from patterns.parted_by(facts, divergence)
+    for rank in (*divergence.odd, *divergence.reference):
         counters = facts.counters(rank)
         if counters:
             yield (

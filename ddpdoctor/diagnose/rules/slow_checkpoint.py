@@ -46,7 +46,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, savers: RankSet, site: Site) -> Diagnosis:
     who = wording.ranks(savers)
     waiting = facts.waiting - savers
-    place = facts.standing(savers.members[0]).site
+    place = facts.state(savers.members[0]).site
     return Diagnosis(
         SLOW_CHECKPOINT.code,
         SLOW_CHECKPOINT.name,
@@ -61,13 +61,13 @@ def _diagnosis(facts: Facts, savers: RankSet, site: Site) -> Diagnosis:
         "collective.",
         "Write asynchronously, or from all ranks (torch.distributed.checkpoint), or to a local disk first; or give the "
         "group of that barrier a longer timeout.",
-        (*facts.standing_locations(savers), *facts.standing_locations(waiting)),
+        (*facts.locations_of(savers), *facts.locations_of(waiting)),
         tuple(line for rank in savers for line in _evidence(facts, rank)),
     )
 
 
 def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:
-    yield f"rank {rank}: {facts.standing(rank).label}"
+    yield f"rank {rank}: {facts.state(rank).label}"
     motion = facts.rank(rank).motion
     if motion and written(facts, rank):
         yield f"rank {rank}: {motion.io_bytes} bytes read or written within {wording.seconds(motion.seconds)}"

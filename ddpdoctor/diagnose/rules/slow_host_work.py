@@ -38,14 +38,14 @@ from ddpdoctor.model.ranks import Rank, RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    working = (rank for rank in facts.blockers if facts.standing(rank).activity is Activity.WORKING)
+    working = (rank for rank in facts.blockers if facts.state(rank).activity is Activity.WORKING)
     workers = RankSet.of(rank for rank in working if saving_at(facts, rank) is None and compiling(facts, rank) is None)
     if workers and facts.waiting:
         yield _diagnosis(facts, workers)
 
 
 def _diagnosis(facts: Facts, workers: RankSet) -> Diagnosis:
-    site = facts.standing(workers.members[0]).site
+    site = facts.state(workers.members[0]).site
     where = f" at {wording.place(site)}" if site else ""
     function = f" in {site.function}" if site else ""
     who = wording.ranks(workers)
@@ -63,7 +63,7 @@ def _diagnosis(facts: Facts, workers: RankSet) -> Diagnosis:
         "blames the collective.",
         "Do this work before the job starts, store its result, or split it over the ranks; if it must stay, give "
         "init_process_group a longer timeout.",
-        (*facts.standing_locations(workers), *facts.standing_locations(facts.waiting)),
+        (*facts.locations_of(workers), *facts.locations_of(facts.waiting)),
         tuple(line for rank in workers for line in _evidence(facts, rank)),
     )
 
@@ -76,7 +76,7 @@ def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:
     yield f"rank {rank}: {motion.cpu_share:.0%} of a core between two samples {wording.seconds(motion.seconds)} apart"
     if motion.lines_moved:
         yield f"rank {rank}: its stack changed between the samples"
-    if facts.standing(rank).holds_gil:
+    if facts.state(rank).holds_gil:
         yield f"rank {rank}: its heartbeat stands still: one long call holds the interpreter's lock"
     for child in seen.children:
         if child.motion and child.motion.cpu_share >= 0.1:

@@ -37,7 +37,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         return
     who = wording.ranks(stopped)
     pids = ", ".join(str(facts.rank(rank).worker.pid) for rank in stopped)
-    site = facts.standing(stopped.members[0]).site
+    site = facts.state(stopped.members[0]).site
     waiting = facts.waiting - stopped
     rest = (
         f"; {wording.ranks(waiting)} {wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}"
@@ -56,6 +56,6 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         f"The kernel does not run {who}: a SIGSTOP or SIGTSTP, a debugger or a container freezer stopped it. It would "
         "go on after SIGCONT, so nothing here is proven to be deadlocked.",
         f"Continue it with `kill -CONT {pids.replace(',', '')}` and find out who stopped it.",
-        (*facts.standing_locations(stopped), *facts.standing_locations(waiting)),
+        (*facts.locations_of(stopped), *facts.locations_of(waiting)),
         tuple(f"rank {rank}: process {facts.rank(rank).worker.pid} is in state T" for rank in stopped),
     )

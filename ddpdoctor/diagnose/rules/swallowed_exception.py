@@ -34,83 +34,88 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SWALLOWED_EXCEPTION
-from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import loader_errors, patterns
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import except_clauses
-from ddpdoctor.diagnose.source_reading.cfg_model import Way
+from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in patterns.stories(facts):
-        loader = loader_errors.loader_raised(facts, story)
+    for divergence in patterns.divergences(facts):
+        loader = loader_errors.loader_raised(facts, divergence)
         if loader:
-            yield _of_loader(facts, story, loader)
-        elif patterns.only_an_exception(story) and story.instead and story.instead.site:
-            yield _diagnosis(facts, story, story.instead, story.instead.site)
+            yield _of_loader(facts, divergence, loader)
+        elif patterns.only_an_exception(divergence) and divergence.reference_next and divergence.reference_next.site:
+            yield _diagnosis(facts, divergence, divergence.reference_next, divergence.reference_next.site)
 
 
-def _of_loader(facts: Facts, story: Story, loader: Site) -> Diagnosis:
+def _of_loader(facts: Facts, divergence: Divergence, loader: Site) -> Diagnosis:
     """The data iterator was seen to raise, and the rank went on: somebody caught it."""
-    confidence = weaker(Confidence.CERTAIN if story.unique else Confidence.LIKELY, story.cap)
+    confidence = weaker(Confidence.CERTAIN if divergence.unique else Confidence.LIKELY, divergence.cap)
     handler = except_clauses.handler_of_next(facts.evidence.code, loader)
-    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+    odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return Diagnosis(
         SWALLOWED_EXCEPTION.code,
         SWALLOWED_EXCEPTION.name,
         confidence,
-        story.blame(confidence),
-        story.culprits,
-        facts.waiting - story.culprits,
-        f"the data loader of {wording.place(loader)} raised on {actors}, which went on without that batch",
-        f"{actors.capitalize()} caught the exception and issued fewer gradient all-reduces than {others}, so all later "
-        f"operations meet the wrong ones: {others} {wording.now(facts, story.others)}, {actors} "
-        f"{wording.now(facts, story.actors)}.",
+        divergence.blame(confidence),
+        divergence.culprits,
+        facts.waiting - divergence.culprits,
+        f"the data loader of {wording.place(loader)} raised on {odd}, which went on without that batch",
+        f"{odd.capitalize()} caught the exception and issued fewer gradient all-reduces than {reference}, so all later "
+        f"operations meet the wrong ones: {reference} {wording.now(facts, divergence.reference)}, {odd} "
+        f"{wording.now(facts, divergence.odd)}.",
         "Do not catch it on one rank: mend or leave out the bad sample in the dataset itself, so that every batch is "
         "delivered on every rank, or let the exception end the job.",
-        (facts.location(story.culprits, handler or loader), *facts.standing_locations((*story.others, *story.actors))),
-        (f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",),
+        (
+            facts.location(divergence.culprits, handler or loader),
+            *facts.locations_of((*divergence.reference, *divergence.odd)),
+        ),
+        (wording.parted(divergence.odd_next, divergence.reference_next),),
     )
 
 
-def _diagnosis(facts: Facts, story: Story, skipped: Step, site: Site) -> Diagnosis:
+def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site: Site) -> Diagnosis:
     # a call that stands in the program's own lines cannot be dropped in silence, as a generator drops a batch
-    sure = skipped.kind is EventKind.CALL and story.unique and len(story.choices) == 1
-    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, story.cap)
-    handlers = [choice for choice in story.choices if choice.way is Way.RAISED]
+    sure = skipped.kind is EventKind.CALL and divergence.unique and len(divergence.branch_points) == 1
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
+    handlers = [point for point in divergence.branch_points if point.taken is EdgeKind.RAISED]
     caught = handlers[0].site if handlers else site
-    actors, others = wording.ranks(story.actors), wording.ranks(story.others)
+    odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return Diagnosis(
         SWALLOWED_EXCEPTION.code,
         SWALLOWED_EXCEPTION.name,
         confidence,
-        story.blame(confidence),
-        story.culprits,
-        facts.waiting - story.culprits,
-        f"{actors} {_what(story, skipped)} {wording.step(skipped)}; only the `except` at {wording.place(caught)} leads "
+        divergence.blame(confidence),
+        divergence.culprits,
+        facts.waiting - divergence.culprits,
+        f"{odd} {_what(divergence, skipped)} {wording.step(skipped)}; only the `except` at {wording.place(caught)} "
+        "leads "
         "there",
-        f"{actors.capitalize()} issued fewer {_left_out(skipped)} than {others}, so all later operations meet "
-        f"the wrong ones: {others} {wording.now(facts, story.others)}, {actors} {wording.now(facts, story.actors)}.",
+        f"{odd.capitalize()} issued fewer {_left_out(skipped)} than {reference}, so all later operations meet "
+        f"the wrong ones: {reference} {wording.now(facts, divergence.reference)}, {odd} "
+        f"{wording.now(facts, divergence.odd)}.",
         "Do not catch it on one rank: let it end the job, or agree on the retry with an all_reduce outside the `try`.",
-        (facts.location(story.culprits, caught), *facts.standing_locations((*story.others, *story.actors))),
+        (facts.location(divergence.culprits, caught), *facts.locations_of((*divergence.reference, *divergence.odd))),
         (
-            f"the histories part: {wording.step(story.act)} against {wording.step(skipped)}",
-            *patterns.parted_by(facts, story),
+            wording.parted(divergence.odd_next, skipped),
+            *patterns.parted_by(facts, divergence),
             "no condition leads past it",
         ),
     )
 
 
-def _what(story: Story, skipped: Step) -> str:
+def _what(divergence: Divergence, skipped: HistoryStep) -> str:
     if skipped.kind is EventKind.CALL:
         return "went on without"
-    return "left a batch out without" if story.shape is Shape.SKIPPED else "left the loop without"
+    return "left a batch out without" if divergence.pattern is Pattern.SKIPPED else "left the loop without"
 
 
-def _left_out(skipped: Step) -> str:
+def _left_out(skipped: HistoryStep) -> str:
     return f"calls of {skipped.op}" if skipped.kind is EventKind.CALL else "gradient all-reduces"

@@ -40,16 +40,16 @@ from ddpdoctor.model.ranks import RankSet
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     if facts.outcome is not Outcome.HANG or facts.masked:
         return
-    leaving = RankSet.of(rank for rank in facts.standings if is_leaving(facts, rank))
+    leaving = RankSet.of(rank for rank in facts.states if is_leaving(facts, rank))
     left = facts.doing(Activity.EXITED)
-    if leaving and leaving | left == RankSet.of(facts.standings):
+    if leaving and leaving | left == RankSet.of(facts.states):
         yield _diagnosis(facts, leaving, left)
 
 
 def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
     first = leaving.members[0]
     kept = kept_by(facts, first)
-    site = kept[1] if kept else facts.standing(first).site
+    site = kept[1] if kept else facts.state(first).site
     who = wording.ranks(leaving)
     by = f" for its thread {kept[0]!r} at {wording.place(site)}" if kept else f" at {wording.place(site)}"
     return Diagnosis(
@@ -66,7 +66,7 @@ def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
         "destroy_process_group() on all ranks.",
         (
             *((facts.location([first], site),) if site else ()),
-            *facts.standing_locations(leaving),
+            *facts.locations_of(leaving),
         ),
-        tuple(f"rank {rank}: {facts.standing(rank).label}" for rank in (*leaving, *left)),
+        tuple(f"rank {rank}: {facts.state(rank).label}" for rank in (*leaving, *left)),
     )

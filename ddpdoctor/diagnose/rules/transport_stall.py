@@ -42,10 +42,10 @@ from ddpdoctor.model.ranks import RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    if facts.outcome is not Outcome.HANG or facts.divergences:
+    if facts.outcome is not Outcome.HANG or facts.splits:
         return
     waits = [wait for rank in facts.waiting if (wait := facts.wait(rank))]
-    if len(waits) == len(facts.standings) and _all_in_one(waits) and _all_seen(facts):
+    if len(waits) == len(facts.states) and _all_in_one(waits) and _all_seen(facts):
         yield _diagnosis(facts, waits)
 
 
@@ -82,9 +82,9 @@ def _diagnosis(facts: Facts, waits: list[Wait]) -> Diagnosis:
         "Every member of the group has entered the same operation, and nothing moved between two samples: the program "
         "agrees with itself. What carries the data does not: the network, access between devices, a driver, a device.",
         f"Test the transport without the program (nccl-tests, iperf). In this order: {advice.numbered()}.",
-        facts.standing_locations(facts.waiting),
+        facts.locations_of(facts.waiting),
         (
-            f"{len(waits)} of {len(facts.standings)} ranks have entered {first.op} seq {first.seq}",
+            f"{len(waits)} of {len(facts.states)} ranks have entered {first.op} seq {first.seq}",
             "no page moved, and no rank computes",
             *(f"excluded: {what}" for what in advice.excluded),
         ),

@@ -33,8 +33,8 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.rank_state import Activity, wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.branch_points import Kind
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import reported_missing
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -47,10 +47,10 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         return
     if not facts.waiting and not facts.blockers:
         return
-    story = next(iter(patterns.stories(facts)), None)
-    blockers = RankSet.of(rank for rank in facts.blockers if facts.standing(rank).activity is not Activity.WORKING)
-    if story is not None:
-        yield _two_stories(facts, story)
+    divergence = next(iter(patterns.divergences(facts)), None)
+    blockers = RankSet.of(rank for rank in facts.blockers if facts.state(rank).activity is not Activity.WORKING)
+    if divergence is not None:
+        yield _two_stories(facts, divergence)
     elif missing := reported_missing.named(facts):
         yield reported_missing.diagnosis(UNDECIDED, facts, missing)
     elif blockers and not _unrelated(facts, blockers):
@@ -65,7 +65,7 @@ def _unrelated(facts: Facts, blockers: RankSet) -> bool:
     waiting = [facts.rank(rank) for rank in facts.waiting]
     vague = bool(waiting) and all(r.stacks is None and r.recorder is None and r.page is None for r in waiting)
     told = any(wait.targets or wait.op == "init_process_group" for wait in facts.graph.all_waits())
-    return vague and not told and all(facts.standing(rank).activity is Activity.UNKNOWN for rank in blockers)
+    return vague and not told and all(facts.state(rank).activity is Activity.UNKNOWN for rank in blockers)
 
 
 def _lost(facts: Facts) -> Iterator[Diagnosis]:
@@ -86,93 +86,94 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
         "Only consequences were seen: a lost connection, or the launcher's signal after another rank had failed. The "
         "first failure itself left no trace that could be read.",
         "Read the output of the ranks that are not seen here, or run the job again: the look may come in time.",
-        facts.standing_locations(failed),
+        facts.locations_of(failed),
         tuple(f"rank {f.rank}: {f.raised.type if f.raised else f'exit status {f.status}'}" for f in facts.failures),
     )
 
 
-def _two_stories(facts: Facts, story: Story) -> Diagnosis:
-    left, right = story.actors, story.others
-    skipped = patterns.perhaps_an_exception(story)
-    culprits = story.culprits if skipped or not story.tie else RankSet()
+def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
+    left, right = divergence.odd, divergence.reference
+    skipped = patterns.perhaps_an_exception(divergence)
+    culprits = divergence.culprits if skipped or not divergence.tie else RankSet()
     sides = [wording.ranks(left), wording.ranks(right)]
-    one, other = _both(story, sides)
+    one, other = _both(divergence, sides)
     # what can have parted them is where to look first; a tie shows both sides alike
-    shown = skipped or (culprits and story.shape is Shape.LEFT_LOOP)
-    places = [facts.location(culprits, story.place(choice)) for choice in story.choices] if shown else []
+    shown = skipped or (culprits and divergence.pattern is Pattern.LEFT_LOOP)
+    places = [facts.location(culprits, divergence.place(point)) for point in divergence.branch_points] if shown else []
     return Diagnosis(
         UNDECIDED.code,
         UNDECIDED.name,
         Confidence.POSSIBLE,
-        story.blame(weaker(Confidence.LIKELY, story.cap)) if skipped else Confidence.POSSIBLE,
+        divergence.blame(weaker(Confidence.LIKELY, divergence.cap)) if skipped else Confidence.POSSIBLE,
         culprits,
         facts.waiting - culprits,
-        f"{sides[0]} left out {wording.step(story.instead)}: the evidence does not say whether by a condition or by a "
+        f"{sides[0]} left out {wording.step(divergence.reference_next)}: the evidence does not say whether by a "
+        "condition or by a "
         "caught exception"
         if skipped
         else f"{sides[0]} in {wording.waiting(facts, left)}, {sides[1]} in {wording.waiting(facts, right)}: "
         "the evidence does not say which is wrong",
-        f"The ranks' histories part: {sides[0]} came to {wording.step(story.collectives()[0])}, {sides[1]} to "
-        f"{wording.step(story.collectives()[1])}. {_meaning(story)}",
-        _advice(story, sides),
-        (*places, *facts.standing_locations((*left, *right))),
-        (f"one story: {one}", f"the other: {other}", *patterns.parted_by(facts, story)),
+        f"The ranks' histories part: {sides[0]} came to {wording.step(divergence.collectives()[0])}, {sides[1]} to "
+        f"{wording.step(divergence.collectives()[1])}. {_meaning(divergence)}",
+        _advice(divergence, sides),
+        (*places, *facts.locations_of((*left, *right))),
+        (f"one story: {one}", f"the other: {other}", *patterns.parted_by(facts, divergence)),
     )
 
 
-def _both(story: Story, sides: list[str]) -> tuple[str, str]:
+def _both(divergence: Divergence, sides: list[str]) -> tuple[str, str]:
     """The two stories between which the evidence does not decide."""
-    act, instead = (wording.step(step) for step in story.collectives())
-    kinds = {choice.kind for choice in story.choices}
-    if patterns.perhaps_an_exception(story):
+    odd_next, reference_next = (wording.step(step) for step in divergence.collectives())
+    kinds = {point.kind for point in divergence.branch_points}
+    if patterns.perhaps_an_exception(divergence):
         return (
-            f"{sides[0]} skipped {instead} on a condition of its own (DD207)",
+            f"{sides[0]} skipped {reference_next} on a condition of its own (DD207)",
             f"an exception on {sides[0]} was caught (DD208)",
         )
-    if story.shape is Shape.LEFT_LOOP and {Kind.DATA, Kind.CONDITION} <= kinds:
+    if divergence.pattern is Pattern.LEFT_LOOP and {BranchKind.DATA, BranchKind.CONDITION} <= kinds:
         return f"the data of {sides[0]} ended first (DD201)", f"{sides[0]} decided alone to stop (DD206)"
-    return f"{sides[0]} missed {instead}", f"{sides[1]} missed {act}"
+    return f"{sides[0]} missed {reference_next}", f"{sides[1]} missed {odd_next}"
 
 
-def _advice(story: Story, sides: list[str]) -> str:
-    act, instead = (wording.step(step) for step in story.collectives())
-    if patterns.perhaps_an_exception(story):
+def _advice(divergence: Divergence, sides: list[str]) -> str:
+    odd_next, reference_next = (wording.step(step) for step in divergence.collectives())
+    if patterns.perhaps_an_exception(divergence):
         return "Look at each way past it below: none of them may be taken on one rank alone."
-    return f"Look at both places: either {sides[0]} must also come to {instead}, or {sides[1]} to {act}."
+    return f"Look at both places: either {sides[0]} must also come to {reference_next}, or {sides[1]} to {odd_next}."
 
 
-def _meaning(story: Story) -> str:
-    if patterns.perhaps_an_exception(story):
-        return f"More than one way leads past what {wording.ranks(story.actors)} left out."
-    if story.shape is Shape.LEFT_LOOP:
-        return f"{wording.ranks(story.actors).capitalize()} left the loop first: {_reasons(story)}."
-    if story.shape is Shape.NO_SYNC:
-        return f"{wording.ranks(story.actors).capitalize()} ran the step under no_sync and reduced no gradients."
+def _meaning(divergence: Divergence) -> str:
+    if patterns.perhaps_an_exception(divergence):
+        return f"More than one way leads past what {wording.ranks(divergence.odd)} left out."
+    if divergence.pattern is Pattern.LEFT_LOOP:
+        return f"{wording.ranks(divergence.odd).capitalize()} left the loop first: {_reasons(divergence)}."
+    if divergence.pattern is Pattern.NO_SYNC:
+        return f"{wording.ranks(divergence.odd).capitalize()} ran the step under no_sync and reduced no gradients."
     return "Nothing else in their histories or their source tells which of them is right."
 
 
-def _reasons(story: Story) -> str:
+def _reasons(divergence: Divergence) -> str:
     """Why a loop can have been left first, as far as the source allows it."""
-    kinds = {choice.kind for choice in story.choices}
+    kinds = {point.kind for point in divergence.branch_points}
     reasons = []
-    if not kinds or kinds & {Kind.DATA, Kind.COUNT}:
+    if not kinds or kinds & {BranchKind.DATA, BranchKind.COUNT}:
         reasons.append("its data ended (DD201)")
         reasons.append("a batch was left out before, by a condition (DD207) or a caught exception (DD208)")
-    if not kinds or Kind.CONDITION in kinds:
+    if not kinds or BranchKind.CONDITION in kinds:
         reasons.append("it decided alone to stop (DD206)")
-    if Kind.EXCEPTION in kinds:
+    if BranchKind.EXCEPTION in kinds:
         reasons.append("an exception was caught outside of it (DD208)")
     return "; or ".join(reasons)
 
 
 def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
     who = wording.ranks(blockers)
-    standing = facts.standing(blockers.members[0])
-    where = f" at {wording.place(standing.site)}" if standing.site else ""
-    doing = f"{wording.verb(blockers, 'is', 'are')} {standing.label}{where}"
+    state = facts.state(blockers.members[0])
+    where = f" at {wording.place(state.site)}" if state.site else ""
+    doing = f"{wording.verb(blockers, 'is', 'are')} {state.label}{where}"
     verb = wording.verb(facts.waiting, "waits", "wait")
     summary = f"{wording.ranks(facts.waiting)} {verb} for {who}, which {doing}" if facts.waiting else f"{who} {doing}"
-    unclear = all(facts.standing(rank).activity is Activity.UNKNOWN for rank in blockers)
+    unclear = all(facts.state(rank).activity is Activity.UNKNOWN for rank in blockers)
     seen = [facts.evidence.rank(rank) for rank in blockers]
     one_look = unclear or not any(rank and rank.motion for rank in seen)
     moved = "One look does not tell whether it moves." if one_look else "It did not move between two samples."
@@ -186,7 +187,7 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
         summary,
         f"{who.capitalize()}: {moved} {what_for(facts, blockers)} It may still come.{keys(facts)}",
         "Look at the line where it stands, and at what that call needs to return.",
-        (*facts.standing_locations(blockers), *facts.standing_locations(facts.waiting)),
+        (*facts.locations_of(blockers), *facts.locations_of(facts.waiting)),
         tuple(f"rank {rank}: {'; '.join(details(facts, rank))}" for rank in blockers),
     )
 
@@ -221,7 +222,7 @@ def _by_waits(facts: Facts) -> Diagnosis:
         "Run `ddpdoctor watch` on every node of the job, and give `ddpdoctor diagnose` what all of them left."
         if unseen
         else "Compare these places; what could not be read, and how to make it readable, is listed with the report.",
-        (*facts.standing_locations(smallest if odd else ()), *facts.standing_locations(rest)),
+        (*facts.locations_of(smallest if odd else ()), *facts.locations_of(rest)),
         tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
     )
 
@@ -250,11 +251,11 @@ def _bykeys(facts: Facts) -> Diagnosis | None:
         f"{owed(facts, wait.key, found, culprits)} What the other ranks wait for is listed below.",
         "Let the key be set on every way that leads to the wait, or give the wait a timeout of its own.",
         (
-            *facts.standing_locations(held),
+            *facts.locations_of(held),
             *(facts.location(culprits, setter.site) for setter in found),
-            *facts.standing_locations(RankSet.of(range(facts.evidence.world_size)) - held),
+            *facts.locations_of(RankSet.of(range(facts.evidence.world_size)) - held),
         ),
-        tuple(f"rank {rank}: {standing.label}" for rank, standing in sorted(facts.standings.items())),
+        tuple(f"rank {rank}: {state.label}" for rank, state in sorted(facts.states.items())),
     )
 
 

@@ -33,11 +33,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import UNEVEN_INPUTS
-from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import loader_errors, patterns
-from ddpdoctor.diagnose.divergence.branch_points import Kind
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.progress import EventKind, LoaderCount
@@ -52,83 +52,86 @@ _FIX = (
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in patterns.stories(facts):
-        if loader_errors.loader_raised(facts, story):
+    for divergence in patterns.divergences(facts):
+        if loader_errors.loader_raised(facts, divergence):
             continue  # the batches were there: one was lost in an exception
-        if story.shape is Shape.ENDED_EARLY and story.act and story.act.site:
-            diagnosis = _diagnosis(facts, story, story.act.site)
+        if divergence.pattern is Pattern.ENDED_EARLY and divergence.odd_next and divergence.odd_next.site:
+            diagnosis = _diagnosis(facts, divergence, divergence.odd_next.site)
             if diagnosis:
                 yield diagnosis
-        elif story.shape is Shape.LEFT_LOOP and _only_ended(story):
-            yield _fewer_rounds(facts, story)
+        elif divergence.pattern is Pattern.LEFT_LOOP and _only_ended(divergence):
+            yield _fewer_rounds(facts, divergence)
 
 
-def _only_ended(story: Story) -> bool:
+def _only_ended(divergence: Divergence) -> bool:
     """The source knows one way out, that the loop ended, and no round that would leave no trace."""
-    loops = [choice for choice in story.choices if choice.kind in (Kind.DATA, Kind.COUNT)]
-    return len(story.choices) == len(loops) == 1 and not loops[0].idle
+    loops = [point for point in divergence.branch_points if point.kind in (BranchKind.DATA, BranchKind.COUNT)]
+    return len(divergence.branch_points) == len(loops) == 1 and not loops[0].idle
 
 
-def _fewer_rounds(facts: Facts, story: Story) -> Diagnosis:
+def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
     """The end of a generator or a counted loop leaves no trace of its own; the source shows it."""
-    short, long = story.actors, story.others
-    loop = story.choices[0].site
-    confidence = weaker(Confidence.LIKELY, story.cap)
+    short, long = divergence.odd, divergence.reference
+    loop = divergence.branch_points[0].site
+    confidence = weaker(Confidence.LIKELY, divergence.cap)
     return Diagnosis(
         UNEVEN_INPUTS.code,
         UNEVEN_INPUTS.name,
         confidence,
-        story.blame(confidence),
-        story.culprits,
-        facts.waiting - story.culprits,
+        divergence.blame(confidence),
+        divergence.culprits,
+        facts.waiting - divergence.culprits,
         f"the loop at {wording.place(loop)} ended on {wording.ranks(short)} where {wording.ranks(long)} went on to "
-        f"{wording.step(story.instead)}",
-        f"{_went_on(story)} "
+        f"{wording.step(divergence.reference_next)}",
+        f"{_went_on(divergence)} "
         f"{wording.ranks(short).capitalize()} had no round left and went on behind the loop: {_where(facts, short)}.",
-        _fix(story),
-        (facts.location(story.culprits, loop), *facts.standing_locations((*short, *long))),
-        (*patterns.parted_by(facts, story), "the source shows no other way out of the loop, and none past its steps"),
+        _fix(divergence),
+        (facts.location(divergence.culprits, loop), *facts.locations_of((*short, *long))),
+        (
+            *patterns.parted_by(facts, divergence),
+            "the source shows no other way out of the loop, and none past its steps",
+        ),
     )
 
 
-def _diagnosis(facts: Facts, story: Story, loop: Site) -> Diagnosis | None:
-    short, long = story.actors, story.others
+def _diagnosis(facts: Facts, divergence: Divergence, loop: Site) -> Diagnosis | None:
+    short, long = divergence.odd, divergence.reference
     counts = {rank: _count(facts, rank, loop) for rank in (*short, *long)}
     agree = _counters_agree(counts, short, long) or _ends_in_earlier_epoch(facts, loop, short, long)
-    if not agree and all(counts.values()) and not _draws_several(story, loop):
+    if not agree and all(counts.values()) and not _draws_several(divergence, loop):
         return None  # as many batches everywhere: something else parted them
-    confidence = weaker(Confidence.CERTAIN if agree and story.unique else Confidence.LIKELY, story.cap)
+    confidence = weaker(Confidence.CERTAIN if agree and divergence.unique else Confidence.LIKELY, divergence.cap)
     return Diagnosis(
         UNEVEN_INPUTS.code,
         UNEVEN_INPUTS.name,
         confidence,
-        story.blame(confidence),
-        story.culprits,
-        facts.waiting - story.culprits,
+        divergence.blame(confidence),
+        divergence.culprits,
+        facts.waiting - divergence.culprits,
         _summary(counts, short, long, loop),
-        f"{_went_on(story)} "
+        f"{_went_on(divergence)} "
         f"{wording.ranks(short).capitalize()} had no batch left and went on behind the loop: "
         f"{_where(facts, short)}. {_so(facts)}",
-        _fix(story),
-        (facts.location(short, loop), *facts.standing_locations((*short, *long))),
+        _fix(divergence),
+        (facts.location(short, loop), *facts.locations_of((*short, *long))),
         tuple(_evidence(facts, counts, loop)),
     )
 
 
-def _meeting(story: Story) -> Step | None:
+def _meeting(divergence: Divergence) -> HistoryStep | None:
     """The call in the loop that the longer side waits in; None where it is the gradients'."""
-    step = story.collectives()[1]
+    step = divergence.collectives()[1]
     return step if step and step.kind is EventKind.CALL else None
 
 
-def _went_on(story: Story) -> str:
-    step = _meeting(story)
+def _went_on(divergence: Divergence) -> str:
+    step = _meeting(divergence)
     what = f"went on to {wording.step(step)}, which needs" if step else "started another step, whose gradients need"
-    return f"{wording.ranks(story.others).capitalize()} {what} every rank."
+    return f"{wording.ranks(divergence.reference).capitalize()} {what} every rank."
 
 
-def _fix(story: Story) -> str:
-    if _meeting(story) is None:
+def _fix(divergence: Divergence) -> str:
+    if _meeting(divergence) is None:
         return _FIX
     return (
         "Give every rank the same number of batches: pad the shards, as DistributedSampler does, and cut the result to "
@@ -136,9 +139,9 @@ def _fix(story: Story) -> str:
     )
 
 
-def _draws_several(story: Story, loop: Site) -> bool:
+def _draws_several(divergence: Divergence, loop: Site) -> bool:
     """A round takes more than one batch (`zip`), so that the rank that ran out was given as many as the others."""
-    before = story.parting.before
+    before = divergence.diff.before
     return before is not None and before.kind is EventKind.NEXT and before.site == loop
 
 
@@ -205,7 +208,7 @@ def _so(facts: Facts) -> str:
 def _where(facts: Facts, short: RankSet) -> str:
     if facts.waiting.members and any(rank in facts.waiting for rank in short):
         return f"into {wording.waiting(facts, short)}"
-    return facts.standing(short.members[0]).label
+    return facts.state(short.members[0]).label
 
 
 def _evidence(facts: Facts, counts: dict[Rank, LoaderCount | None], loop: Site) -> Iterator[str]:

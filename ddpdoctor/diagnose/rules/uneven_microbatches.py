@@ -29,11 +29,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import UNEVEN_MICROBATCHES
-from ddpdoctor.diagnose.digest.histories import Step
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.branch_points import Kind
-from ddpdoctor.diagnose.divergence.patterns import Shape, Story
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
@@ -44,31 +44,31 @@ _ROUND = frozenset({EventKind.NEXT, EventKind.OPTIMIZER_STEP})
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for story in patterns.stories(facts):
-        found = _more(facts, story) if story.shape in (Shape.UNCLEAR, Shape.LEFT_LOOP) else None
+    for divergence in patterns.divergences(facts):
+        found = _more(facts, divergence) if divergence.pattern in (Pattern.UNCLEAR, Pattern.LEFT_LOOP) else None
         if found:
-            yield _diagnosis(facts, story, *found)
+            yield _diagnosis(facts, divergence, *found)
 
 
-def _more(facts: Facts, story: Story) -> tuple[Step, RankSet, RankSet] | None:
+def _more(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, RankSet, RankSet] | None:
     """The forward that one side began again where the other updated its weights, and both sides."""
-    before = story.parting.before
+    before = divergence.diff.before
     if before is None or before.kind is not EventKind.BACKWARD:
         return None
-    if any(choice.kind is Kind.CONDITION for choice in story.choices):
+    if any(point.kind is BranchKind.CONDITION for point in divergence.branch_points):
         return None
-    sides = ((story.act, story.instead), (story.instead, story.act))
-    for (more, less), ranks in zip(sides, (story.actors, story.others), strict=True):
-        rest = story.others if ranks == story.actors else story.actors
+    sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
+    for (more, less), ranks in zip(sides, (divergence.odd, divergence.reference), strict=True):
+        rest = divergence.reference if ranks == divergence.odd else divergence.odd
         updates = less is not None and less.kind is EventKind.OPTIMIZER_STEP
         if more is None or more.kind not in _FORWARDS or not updates:
             continue
-        if _again(facts, more, ranks) and _as_many_batches(facts, story):
+        if _again(facts, more, ranks) and _as_many_batches(facts, divergence):
             return more, ranks, rest
     return None
 
 
-def _again(facts: Facts, forward: Step, ranks: RankSet) -> bool:
+def _again(facts: Facts, forward: HistoryStep, ranks: RankSet) -> bool:
     """The same forward ran before in this step: neither a batch was fetched nor weights updated since."""
     history = facts.histories.get(ranks.members[0])
     steps = history.steps if history else ()
@@ -79,32 +79,32 @@ def _again(facts: Facts, forward: Step, ranks: RankSet) -> bool:
     return earlier is not None and steps[earlier].kind in _FORWARDS and steps[earlier].site == forward.site
 
 
-def _as_many_batches(facts: Facts, story: Story) -> bool:
-    counters = [facts.counters(rank) for rank in (*story.actors, *story.others)]
+def _as_many_batches(facts: Facts, divergence: Divergence) -> bool:
+    counters = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
     return all(counters) and len({c.delivered for c in counters if c}) == 1
 
 
-def _diagnosis(facts: Facts, story: Story, forward: Step, more: RankSet, less: RankSet) -> Diagnosis:
-    confidence = weaker(Confidence.LIKELY, story.cap)
-    culprits = RankSet() if story.tie else min(more, less, key=len)
+def _diagnosis(facts: Facts, divergence: Divergence, forward: HistoryStep, more: RankSet, less: RankSet) -> Diagnosis:
+    confidence = weaker(Confidence.LIKELY, divergence.cap)
+    culprits = RankSet() if divergence.tie else min(more, less, key=len)
     ours, theirs = wording.ranks(more), wording.ranks(less)
     first = (facts.location(culprits or more, forward.site),) if forward.site else ()
     return Diagnosis(
         UNEVEN_MICROBATCHES.code,
         UNEVEN_MICROBATCHES.name,
         confidence,
-        Confidence.POSSIBLE if story.tie else confidence,
+        Confidence.POSSIBLE if divergence.tie else confidence,
         culprits,
         facts.waiting - culprits,
         f"{ours} began another micro-batch at {wording.place(forward.site)} where {theirs} "
         f"{wording.verb(less, 'was', 'were')} done with the step",
         f"All ranks fetched as many batches, but cut the last into different numbers of micro-batches. "
-        f"{ours.capitalize()} {wording.verb(more, 'is', 'are')} in {wording.waiting(facts, more)}, {theirs} "
+        f"{ours.capitalize()} {wording.inside(facts, more)}, {theirs} "
         f"{wording.verb(less, 'is', 'are')} already in {wording.waiting(facts, less)}.",
         "Agree on the number of micro-batches with an all_reduce(MAX), and fill up with ones whose loss counts zero.",
-        (*first, *facts.standing_locations((*more, *less))),
+        (*first, *facts.locations_of((*more, *less))),
         (
-            f"the histories part: {wording.step(story.act)} against {wording.step(story.instead)}",
+            wording.parted(divergence.odd_next, divergence.reference_next),
             *(
                 f"rank {rank}: {wording.batches(c.delivered)}, {c.forwards + c.forwards_no_sync} forwards"
                 for rank in (*more, *less)

@@ -57,7 +57,7 @@ def _diagnosis(facts: Facts, rank: Rank, thread: ThreadState) -> Diagnosis:
     culprit = RankSet.of([rank])
     waiting = facts.waiting - culprit
     remote = _REMOTE.match(thread.wchan) is not None
-    still = facts.standing(rank).activity is Activity.STILL
+    still = facts.state(rank).activity is Activity.STILL
     confidence = Confidence.LIKELY if remote and still else Confidence.POSSIBLE
     function = f" in the kernel's {thread.wchan}" if thread.wchan else ""
     what = "a network file system" if remote else "storage"
@@ -68,10 +68,10 @@ def _diagnosis(facts: Facts, rank: Rank, thread: ThreadState) -> Diagnosis:
         confidence,
         culprit,
         waiting,
-        f"rank {rank} waits for {what}{function} at {wording.place(facts.standing(rank).site)}",
+        f"rank {rank} waits for {what}{function} at {wording.place(facts.state(rank).site)}",
         f"The process is in state D{function}: the kernel waits for a device or a server and lets nothing interrupt "
         "it. py-spy and SIGKILL may not get through either.",
         "Look at the storage first: dmesg, the file server, the mount. Copy the data to local disks before training.",
-        (*facts.standing_locations(culprit), *facts.standing_locations(waiting)),
+        (*facts.locations_of(culprit), *facts.locations_of(waiting)),
         (f"rank {rank}: main thread in state D{function}",),
     )

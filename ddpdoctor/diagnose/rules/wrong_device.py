@@ -44,7 +44,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     first = [rank for rank in facts.evidence.ranks if _in_first_collective(rank)]
     everyone = len(first) == facts.evidence.world_size > 1 and len(facts.waiting) == len(first)
     chosen = any(_CHOOSES.search(file.text) for file in facts.evidence.code.values())
-    if facts.outcome is Outcome.HANG and everyone and facts.evidence.code and not chosen and not facts.divergences:
+    if facts.outcome is Outcome.HANG and everyone and facts.evidence.code and not chosen and not facts.splits:
         yield _diagnosis(facts, RankSet.of(rank.rank for rank in first))
 
 
@@ -68,6 +68,6 @@ def _diagnosis(facts: Facts, ranks: RankSet) -> Diagnosis:
         "All ranks are in the first collective, so none is missing. Nothing in the source that was seen chooses a "
         "device: ranks may share one.",
         'Call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) before init_process_group, and give it device_id.',
-        facts.standing_locations(ranks),
+        facts.locations_of(ranks),
         (f"{wording.ranks(ranks)}: one collective begun, none finished, backend nccl",),
     )

@@ -13,7 +13,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose.source_reading import syntax
-from ddpdoctor.diagnose.source_reading.cfg_model import Edge, Function, Known, Node, Way, of_class, told_apart
+from ddpdoctor.diagnose.source_reading.cfg_model import (
+    Edge,
+    EdgeKind,
+    FunctionNodes,
+    KnownFunctions,
+    Node,
+    of_class,
+    told_apart,
+)
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -51,14 +59,14 @@ class FlowGraph:
         """
         self.files = frozenset(trees)
         self.nodes: list[Node] = []
-        self.functions: list[Function] = []
+        self.functions: list[FunctionNodes] = []
         #: the number of the function that each node is in
         self.home: list[int] = []
         #: a statement that calls one of the functions -> what it does afterwards
         self.after: dict[int, int] = {}
-        named: dict[str, list[Function]] = {}
-        methods: dict[tuple[str, str, str], Function] = {}
-        seen: list[Function] = []
+        named: dict[str, list[FunctionNodes]] = {}
+        methods: dict[tuple[str, str, str], FunctionNodes] = {}
+        seen: list[FunctionNodes] = []
         for file, tree in trees.items():
             self._function(file, "<module>", "", tree.body)
             for owner, node in syntax.functions(tree):
@@ -69,7 +77,7 @@ class FlowGraph:
                     seen.append(made)
         imported = self.imported = {file: syntax.imported(tree) for file, tree in trees.items()}
         objects = syntax.objects(trees.values())
-        known = Known(told_apart(named, seen), methods, imported, objects, of_class(methods))
+        known = KnownFunctions(told_apart(named, seen), methods, imported, objects, of_class(methods))
         for index in range(len(self.nodes)):
             self._join(index, known)
         for caller, called in sorted(calls):
@@ -101,11 +109,11 @@ class FlowGraph:
             return False
         return head.stmt.lineno <= node.first <= (head.stmt.end_lineno or head.stmt.lineno)
 
-    def _function(self, file: str, name: str, owner: str, body: list[ast.stmt]) -> Function:
+    def _function(self, file: str, name: str, owner: str, body: list[ast.stmt]) -> FunctionNodes:
         scope = _Scope(file, name, owner, -1, (), len(self.functions))
         end, fell, raised = (self._node(scope, None) for _ in range(3))
-        self.nodes[fell].edges.append(Edge(end, Way.ON))
-        made = Function(file, -1, end, raised, bool(owner))
+        self.nodes[fell].edges.append(Edge(end, EdgeKind.ON))
+        made = FunctionNodes(file, -1, end, raised, bool(owner))
         self.functions.append(made)
         first = len(self.nodes)
         made.entry = self._block(body, fell, replace(scope, exit=end, raised=(raised,)))
@@ -124,7 +132,7 @@ class FlowGraph:
     def _aside(self, index: int, follow: int) -> int:
         """A second node of a statement, which is not found by its line."""
         node = self.nodes[index]
-        edges = [Edge(follow, Way.ON)]
+        edges = [Edge(follow, EdgeKind.ON)]
         self.nodes.append(Node(node.file, node.function, node.stmt, node.first, -1, node.owner, edges))
         self.home.append(self.home[index])
         return len(self.nodes) - 1
@@ -141,52 +149,52 @@ class FlowGraph:
         index = self._node(scope, stmt)
         self.nodes[index].edges.extend(self._ways(stmt, index, follow, scope))
         if not isinstance(stmt, (ast.Break, ast.Continue, ast.Pass, *FUNCTIONS, ast.ClassDef)):
-            self.nodes[index].edges.extend(Edge(target, Way.RAISED) for target in scope.raised)
+            self.nodes[index].edges.extend(Edge(target, EdgeKind.RAISED) for target in scope.raised)
         return index
 
     def _ways(self, stmt: ast.stmt, index: int, follow: int, scope: _Scope) -> list[Edge]:
         match stmt:
             case ast.Return():
-                return [Edge(scope.exit, Way.ON)]
+                return [Edge(scope.exit, EdgeKind.ON)]
             case ast.Break():
-                return [Edge(scope.out, Way.ON)]
+                return [Edge(scope.out, EdgeKind.ON)]
             case ast.Continue():
-                return [Edge(scope.again, Way.ON)]
+                return [Edge(scope.again, EdgeKind.ON)]
             case ast.Raise():
                 return []
             case ast.If():
                 held, failed = self._block(stmt.body, follow, scope), self._block(stmt.orelse, follow, scope)
-                return [Edge(held, Way.YES), Edge(failed, Way.NO)]
+                return [Edge(held, EdgeKind.YES), Edge(failed, EdgeKind.NO)]
             case ast.For() | ast.AsyncFor() | ast.While():
                 return self._loop(stmt, index, follow, scope)
             case ast.With() | ast.AsyncWith():
                 silent = any("suppress" in syntax.names_called(item.context_expr) for item in stmt.items)
                 inner = replace(scope, raised=(self._aside(index, follow), *scope.raised)) if silent else scope
-                return [Edge(self._block(stmt.body, follow, inner), Way.ON)]
+                return [Edge(self._block(stmt.body, follow, inner), EdgeKind.ON)]
             case ast.Match():
-                cases = [Edge(self._block(case.body, follow, scope), Way.YES) for case in stmt.cases]
-                return cases if syntax.takes_all(stmt.cases[-1]) else [*cases, Edge(follow, Way.NO)]
-        return [Edge(follow, Way.ON)]
+                cases = [Edge(self._block(case.body, follow, scope), EdgeKind.YES) for case in stmt.cases]
+                return cases if syntax.takes_all(stmt.cases[-1]) else [*cases, Edge(follow, EdgeKind.NO)]
+        return [Edge(follow, EdgeKind.ON)]
 
     def _loop(self, stmt: ast.For | ast.AsyncFor | ast.While, index: int, follow: int, scope: _Scope) -> list[Edge]:
         inner = replace(scope, again=index, out=follow)
-        again = Edge(self._block(stmt.body, index, inner), Way.ROUND)
+        again = Edge(self._block(stmt.body, index, inner), EdgeKind.ROUND)
         if isinstance(stmt, ast.While) and isinstance(stmt.test, ast.Constant) and stmt.test.value:
             return [again]
-        return [again, Edge(self._block(stmt.orelse, follow, scope), Way.END)]
+        return [again, Edge(self._block(stmt.orelse, follow, scope), EdgeKind.END)]
 
     def _try(self, stmt: ast.Try, follow: int, scope: _Scope) -> int:
         last = self._block(stmt.finalbody, follow, scope)
         handlers = []
         for handler in stmt.handlers:
             index = self._node(scope, handler)
-            self.nodes[index].edges.append(Edge(self._block(handler.body, last, scope), Way.ON))
+            self.nodes[index].edges.append(Edge(self._block(handler.body, last, scope), EdgeKind.ON))
             handlers.append(index)
         catches_all = any(handler.type is None for handler in stmt.handlers)
         raised = tuple(handlers) if catches_all else (*handlers, *scope.raised)
         return self._block(stmt.body, self._block(stmt.orelse, last, scope), replace(scope, raised=raised))
 
-    def _join(self, index: int, known: Known) -> None:
+    def _join(self, index: int, known: KnownFunctions) -> None:
         """Lead the way through the function that a statement calls."""
         node = self.nodes[index]
         called = known.called_by(node)
@@ -203,7 +211,7 @@ class FlowGraph:
         self.after[index] = after
         self._return_to(after, called)
         self.nodes[called.raised].edges.extend(raised)
-        node.edges = [Edge(called.entry, Way.ON), *raised]
+        node.edges = [Edge(called.entry, EdgeKind.ON), *raised]
 
     def _join_seen(self, caller: Line, line: Line) -> None:
         """A call that no name tells, of an overriding method or through a library's hook: a stack has shown it."""
@@ -218,18 +226,18 @@ class FlowGraph:
                 after = self.after.get(index, self._aside(index, -1))
                 if index not in self.after:
                     self.nodes[after].edges = [*ways, *raised]
-                    ways = [Edge(after, Way.ON)]
-                node.edges = [Edge(called.entry, Way.ON), *ways, *raised]
+                    ways = [Edge(after, EdgeKind.ON)]
+                node.edges = [Edge(called.entry, EdgeKind.ON), *ways, *raised]
                 self._return_to(after, called)
                 self.nodes[called.raised].edges.extend(raised)
 
-    def _return_to(self, after: int, called: Function) -> None:
+    def _return_to(self, after: int, called: FunctionNodes) -> None:
         """A known value that the caller's condition asks for leads to that branch only."""
-        self.nodes[called.exit].edges.append(Edge(after, Way.ON))
+        self.nodes[called.exit].edges.append(Edge(after, EdgeKind.ON))
         branches = self._branches(after)
         for index, value in called.constant.items():
             edges = [edge for edge in self.nodes[index].edges if edge.target != called.exit]
-            self.nodes[index].edges = [*edges, Edge(branches.get(value, after), Way.ON)]
+            self.nodes[index].edges = [*edges, Edge(branches.get(value, after), EdgeKind.ON)]
 
     def _branches(self, after: int) -> dict[bool, int]:
         """Where the caller goes on for a true and for a false value of its call; empty where it asks for neither."""
@@ -244,29 +252,29 @@ class FlowGraph:
             test, wanted = test.operand, False
         if not (isinstance(test, ast.Name) and test.id == name) and not (isinstance(test, ast.Call) and not name):
             return {}
-        targets = {edge.way: edge.target for edge in node.edges}
-        return {wanted: targets[Way.YES], not wanted: targets[Way.NO]}
+        targets = {edge.kind: edge.target for edge in node.edges}
+        return {wanted: targets[EdgeKind.YES], not wanted: targets[EdgeKind.NO]}
 
-    def _through_generator(self, node: Node, called: Function, ways: list[Edge], raised: list[Edge]) -> None:
+    def _through_generator(self, node: Node, called: FunctionNodes, ways: list[Edge], raised: list[Edge]) -> None:
         """Each round runs the generator up to a `yield`; the loop ends where the generator does."""
         if not called.resumed:
             for index in called.yields:
                 self._suspend(index, called)
-        node.edges = [Edge(called.entry, Way.ON), *called.resumed, *raised]
-        rounds = [edge for edge in ways if edge.way is Way.ROUND]
+        node.edges = [Edge(called.entry, EdgeKind.ON), *called.resumed, *raised]
+        rounds = [edge for edge in ways if edge.kind is EdgeKind.ROUND]
         for index in called.yields:
             self.nodes[index].edges.extend(rounds)
-        ends = [Edge(edge.target, Way.ON) for edge in ways if edge.way is Way.END]
+        ends = [Edge(edge.target, EdgeKind.ON) for edge in ways if edge.kind is EdgeKind.END]
         self.nodes[called.exit].edges.extend(ends)
         self.nodes[called.raised].edges.extend(raised)
 
-    def _suspend(self, index: int, generator: Function) -> None:
+    def _suspend(self, index: int, generator: FunctionNodes) -> None:
         """What follows a `yield` follows only when the consumer asks for more; `yield from` also goes on by itself."""
         yielding = self.nodes[index]
         ways, failed = _split(yielding.edges)
         if syntax.yields_all(yielding.stmt):
-            generator.resumed.append(Edge(index, Way.ON))
-            yielding.edges = [*(Edge(edge.target, Way.END) for edge in ways), *failed]
+            generator.resumed.append(Edge(index, EdgeKind.ON))
+            yielding.edges = [*(Edge(edge.target, EdgeKind.END) for edge in ways), *failed]
         else:
             generator.resumed.extend(ways)
             yielding.edges = failed
@@ -274,4 +282,4 @@ class FlowGraph:
 
 def _split(edges: Iterable[Edge]) -> tuple[list[Edge], list[Edge]]:
     every = list(edges)
-    return [e for e in every if e.way is not Way.RAISED], [e for e in every if e.way is Way.RAISED]
+    return [e for e in every if e.kind is not EdgeKind.RAISED], [e for e in every if e.kind is EdgeKind.RAISED]

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from ddpdoctor.diagnose.source_reading import syntax
 
 
-class Way(Enum):
+class EdgeKind(Enum):
     """How a statement is left."""
 
     ON = "on"
@@ -27,7 +27,7 @@ class Way(Enum):
 @dataclass(frozen=True, slots=True)
 class Edge:
     target: int
-    way: Way
+    kind: EdgeKind
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class Function:
+class FunctionNodes:
     file: str
     entry: int
     exit: int
@@ -61,21 +61,21 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFunctions:
     """The functions that calls can be joined with."""
 
     #: by a name that only one of them has
-    named: Mapping[str, Function]
+    named: Mapping[str, FunctionNodes]
     #: by file, class and name
-    methods: Mapping[tuple[str, str, str], Function]
+    methods: Mapping[tuple[str, str, str], FunctionNodes]
     #: what each file imports: name -> the words of the module's path, and of the name there
     imported: Mapping[str, Mapping[str, frozenset[str]]]
     #: name of a variable or attribute -> the only class of the files that it holds objects of
     objects: Mapping[str, str]
     #: methods by class and name, of classes whose name only one of them has
-    of_class: Mapping[tuple[str, str], Function]
+    of_class: Mapping[tuple[str, str], FunctionNodes]
 
-    def called_by(self, node: Node) -> Function | None:
+    def called_by(self, node: Node) -> FunctionNodes | None:
         """The first of the statement's calls that is known; of the object's own methods whatever they are called."""
         if node.owner:
             for name in syntax.called_on_self(node.stmt):
@@ -100,7 +100,7 @@ def _words(file: str) -> frozenset[str]:
     return frozenset({path.stem, *path.parent.parts})
 
 
-def told_apart(named: Mapping[str, list[Function]], seen: list[Function]) -> dict[str, Function]:
+def told_apart(named: Mapping[str, list[FunctionNodes]], seen: list[FunctionNodes]) -> dict[str, FunctionNodes]:
     """The functions that a name means: the only one of that name, or the only one that was seen to run."""
     found = {}
     for name, functions in named.items():
@@ -110,7 +110,7 @@ def told_apart(named: Mapping[str, list[Function]], seen: list[Function]) -> dic
     return found
 
 
-def of_class(methods: Mapping[tuple[str, str, str], Function]) -> dict[tuple[str, str], Function]:
+def of_class(methods: Mapping[tuple[str, str, str], FunctionNodes]) -> dict[tuple[str, str], FunctionNodes]:
     files: dict[str, set[str]] = {}
     for file, owner, _ in methods:
         files.setdefault(owner, set()).add(file)

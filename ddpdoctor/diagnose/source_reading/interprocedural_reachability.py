@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ddpdoctor.diagnose.source_reading.cfg import FlowGraph
-from ddpdoctor.diagnose.source_reading.cfg_model import Way
+from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 
 _Back = Mapping[int, list[int]]
 
@@ -28,7 +28,7 @@ class Activations:
         for index, node in enumerate(graph.nodes):
             for edge in node.edges:
                 self._before.setdefault(edge.target, []).append(index)
-                if edge.way is not Way.RAISED:
+                if edge.kind is not EdgeKind.RAISED:
                     self._calmly.setdefault(edge.target, []).append(index)
                 if edge.target in entries and graph.home[edge.target] != graph.home[index]:
                     called.setdefault(graph.home[index], set()).add(graph.home[edge.target])

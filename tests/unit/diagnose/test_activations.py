@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.branch_points import Kind
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.evidence import Evidence
@@ -57,7 +57,7 @@ def in_helper(*, standing: bool) -> Evidence:
 
 
 def test_a_helper_was_entered_from_the_line_that_the_stack_shows() -> None:
-    assert ways(in_helper(standing=True)) == [(Kind.CONDITION, "if due(batch)", "")]
+    assert ways(in_helper(standing=True)) == [(BranchKind.CONDITION, "if due(batch)", "")]
 
 
 def test_without_the_stack_either_caller_may_have_led_there() -> None:
@@ -90,7 +90,7 @@ def test_a_hook_is_called_where_the_stack_shows_it() -> None:
     called = AT.all("all_reduce", hook)
     stack = (AT.line(stem, "forward"), AT.line(model, "run"))
     evidence = job([usual, Doing([*batch, *batch[:2], called], callers=stack), usual], code={AT.file: HOOK})
-    assert ways(evidence) == [(Kind.CONDITION, "if peak > limit", "")]
+    assert ways(evidence) == [(BranchKind.CONDITION, "if peak > limit", "")]
     assert examine(evidence).diagnoses[0].culprits.members == (1,)
 
 
@@ -123,4 +123,4 @@ def test_what_a_with_runs_is_not_taken_for_a_way_past_it() -> None:
     waiting = Doing([start, AT.all("barrier", others)], callers=(AT.line(entered, "prepare"),))
     failed = Doing([start, AT.all("all_reduce", after)])
     evidence = job([failed, waiting, waiting], code={AT.file: FIRST})
-    assert [choice for story in patterns.stories(digest(evidence)) for choice in story.choices] == []
+    assert [point for divergence in patterns.divergences(digest(evidence)) for point in divergence.branch_points] == []

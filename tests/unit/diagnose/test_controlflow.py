@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.branch_points import Kind
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.evidence import Evidence
@@ -30,10 +30,10 @@ def parted(code: str, actor: Sequence[Act], others: Sequence[Act]) -> Evidence:
     return job([usual, Doing(list(actor)), usual], code={AT.file: code})
 
 
-def ways(evidence: Evidence) -> list[tuple[Kind, str, str]]:
-    (story,) = patterns.stories(digest(evidence))
-    assert story.actors.members == (1,)
-    return [(choice.kind, choice.text, choice.jump_text) for choice in story.choices]
+def ways(evidence: Evidence) -> list[tuple[BranchKind, str, str]]:
+    (divergence,) = patterns.divergences(digest(evidence))
+    assert divergence.odd.members == (1,)
+    return [(point.kind, point.text, point.jump_text) for point in divergence.branch_points]
 
 
 def skipped(code: str, *, forward: bool = False) -> Evidence:
@@ -127,24 +127,30 @@ dist.barrier()  # after
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        (PLAIN, [(Kind.CONDITION, "if not finite(loss)", "continue")]),
-        (NEGATED, [(Kind.CONDITION, "if finite(loss)", "")]),
-        (CAUGHT, [(Kind.EXCEPTION, "except RuntimeError", "")]),
-        (RAISED_AGAIN, [(Kind.CONDITION, "if loss > limit: continue", "if loss > limit: continue")]),
-        (SUPPRESSED, [(Kind.EXCEPTION, "with contextlib.suppress(ValueError)", "")]),
-        (TWO_WAYS, [(Kind.CONDITION, "if loss > limit", "continue"), (Kind.CONDITION, "if stale(batch)", "continue")]),
-        (IN_A_FUNCTION, [(Kind.CONDITION, "if loss.isnan()", "return None")]),
-        (MATCHED, [(Kind.CONDITION, "match kind(loss)", "continue")]),
+        (PLAIN, [(BranchKind.CONDITION, "if not finite(loss)", "continue")]),
+        (NEGATED, [(BranchKind.CONDITION, "if finite(loss)", "")]),
+        (CAUGHT, [(BranchKind.EXCEPTION, "except RuntimeError", "")]),
+        (RAISED_AGAIN, [(BranchKind.CONDITION, "if loss > limit: continue", "if loss > limit: continue")]),
+        (SUPPRESSED, [(BranchKind.EXCEPTION, "with contextlib.suppress(ValueError)", "")]),
+        (
+            TWO_WAYS,
+            [
+                (BranchKind.CONDITION, "if loss > limit", "continue"),
+                (BranchKind.CONDITION, "if stale(batch)", "continue"),
+            ],
+        ),
+        (IN_A_FUNCTION, [(BranchKind.CONDITION, "if loss.isnan()", "return None")]),
+        (MATCHED, [(BranchKind.CONDITION, "match kind(loss)", "continue")]),
     ],
 )
-def test_ways_past_a_backward(code: str, expected: list[tuple[Kind, str, str]]) -> None:
+def test_ways_past_a_backward(code: str, expected: list[tuple[BranchKind, str, str]]) -> None:
     assert ways(skipped(code)) == expected
 
 
 def test_ways_past_a_forward_lead_through_the_function_that_makes_it() -> None:
     # GIVEN a step in a function of its own, which may return before its forward
     code = IN_A_FUNCTION.replace("    loss = model", "    if batch is None:\n        return None\n    loss = model")
-    assert ways(skipped(code, forward=True)) == [(Kind.CONDITION, "if batch is None", "return None")]
+    assert ways(skipped(code, forward=True)) == [(BranchKind.CONDITION, "if batch is None", "return None")]
 
 
 def test_a_generator_is_gone_through() -> None:
@@ -161,7 +167,7 @@ for batch in usable(loader):
     loss.backward()  # backward
 dist.barrier()  # after
 """
-    assert ways(skipped(code, forward=True)) == [(Kind.CONDITION, "if batch is None", "continue")]
+    assert ways(skipped(code, forward=True)) == [(BranchKind.CONDITION, "if batch is None", "continue")]
 
 
 LEFT = """\
@@ -207,7 +213,7 @@ def _called(thread: Thread, caller: Site) -> Thread:
 def test_the_first_choice_is_shown_not_what_follows_from_it() -> None:
     # GIVEN a return from inside the loop, after which the caller's own loop is left too
     evidence = left(LEFT)
-    assert ways(evidence) == [(Kind.CONDITION, "if stopper(loss.item())", "return True")]
+    assert ways(evidence) == [(BranchKind.CONDITION, "if stopper(loss.item())", "return True")]
     found = examine(evidence).diagnoses[0]
     assert (found.code, found.locations[0].source) == ("DD206", "return True")
 
@@ -229,12 +235,12 @@ def stops(code: str) -> Evidence:
 
 
 def test_loops_that_end_alike_part_nobody() -> None:
-    condition = (Kind.CONDITION, "if plateau(validate())", "break")
+    condition = (BranchKind.CONDITION, "if plateau(validate())", "break")
     assert ways(stops(STOPS)) == [condition]
     assert ways(stops(STOPS.replace("args.epochs", "3 * dist.get_world_size()"))) == [condition]
     # WHEN the number of rounds may differ THEN that is a way too
     count, other = ways(stops(STOPS.replace("args.epochs", "len(files)")))
-    assert (count[0], other) == (Kind.COUNT, condition)
+    assert (count[0], other) == (BranchKind.COUNT, condition)
     assert examine(stops(STOPS)).diagnoses[0].code == "DD206"
 
 
@@ -352,9 +358,9 @@ def test_rounds_that_all_callers_count_alike() -> None:
     text = STOPS.replace("args.epochs", "epochs")
     body = "".join(f"    {line}\n" for line in text.splitlines())
     called = f"def fit(loader, epochs):\n{body}\nfit(loader, epochs=args.epochs)\n"
-    assert [kind for kind, _, _ in ways(stops(called))] == [Kind.CONDITION]
+    assert [kind for kind, _, _ in ways(stops(called))] == [BranchKind.CONDITION]
     uneven = called.replace("epochs=args.epochs", "epochs=len(files)")
-    assert [kind for kind, _, _ in ways(stops(uneven))] == [Kind.COUNT, Kind.CONDITION]
+    assert [kind for kind, _, _ in ways(stops(uneven))] == [BranchKind.COUNT, BranchKind.CONDITION]
 
 
 def test_an_exception_in_a_statement_that_also_calls_a_function_of_the_file() -> None:
@@ -370,7 +376,7 @@ for batch in loader:  # next
         continue
 dist.barrier()  # after
 """
-    assert ways(skipped(text)) == [(Kind.EXCEPTION, "except RuntimeError", "continue")]
+    assert ways(skipped(text)) == [(BranchKind.EXCEPTION, "except RuntimeError", "continue")]
 
 
 def test_a_sentinel_at_the_end_of_the_data_is_not_surely_a_decision() -> None:
@@ -412,7 +418,7 @@ class Trainer:
 
 def test_a_method_that_is_called_on_self_is_gone_through_whatever_its_name() -> None:
     # GIVEN two classes with a `step`, and the last common event in a third method
-    assert ways(skipped(METHODS)) == [(Kind.CONDITION, "if loss.isnan()", "return None")]
+    assert ways(skipped(METHODS)) == [(BranchKind.CONDITION, "if loss.isnan()", "return None")]
     found = examine(skipped(METHODS)).diagnoses[0]
     assert (found.code, found.confidence.value, found.locations[0].source) == ("DD207", "certain", "return None")
 
@@ -444,7 +450,7 @@ def test_a_call_that_only_an_exception_leads_past(head: str) -> None:
     barrier = AT.all("barrier", call, function="save")
     for rounds in ([], [*epoch, barrier]):
         evidence = parted(code, [*rounds, *epoch, *epoch[:3]], [*rounds, *epoch, barrier])
-        assert ways(evidence) == [(Kind.EXCEPTION, "except OSError as error", "")]
+        assert ways(evidence) == [(BranchKind.EXCEPTION, "except OSError as error", "")]
         found = examine(evidence).diagnoses[0]
         assert (found.code, found.confidence.value, found.culprits.members) == ("DD208", "certain", (1,))
 
@@ -504,7 +510,7 @@ fabric.barrier()  # after
     gone = Doing([*batch, fabric.all("barrier", 7)], callers=(AT.line(after),))
     usual = Doing([*batch, *batch])
     evidence = job([usual, gone, usual], code={AT.file: text})
-    assert ways(evidence) == [(Kind.CONDITION, "if loss < best", "break")]
+    assert ways(evidence) == [(BranchKind.CONDITION, "if loss < best", "break")]
     found = examine(evidence).diagnoses[0]
     assert (found.code, found.locations[0].source) == ("DD206", "break")
     assert "fabric/__init__.py:7" in found.evidence[0]
@@ -512,9 +518,9 @@ fabric.barrier()  # after
 
 def test_rounds_of_a_setting_that_is_computed_with_the_rank() -> None:
     alike = STOPS.replace("for epoch", "config = json.load(open(path))\nfor epoch", 1).replace("args.", "config.")
-    assert [kind for kind, _, _ in ways(stops(alike))] == [Kind.CONDITION]
+    assert [kind for kind, _, _ in ways(stops(alike))] == [BranchKind.CONDITION]
     own = alike.replace("open(path)", 'open(f"{local_rank}.json")')
-    assert [kind for kind, _, _ in ways(stops(own))] == [Kind.COUNT, Kind.CONDITION]
+    assert [kind for kind, _, _ in ways(stops(own))] == [BranchKind.COUNT, BranchKind.CONDITION]
 
 
 CHECKED = """\

@@ -1,4 +1,4 @@
-"""From meetings to diagnoses. Dumps show that a rank is missing, not what it does instead: nothing here is certain."""
+"""From pending operations to diagnoses. Dumps show that a rank is missing, not what it does: nothing is certain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.offline import transport
 from ddpdoctor.diagnose.offline.recorder_dumps import shifts
 from ddpdoctor.diagnose.offline.recorder_dumps.mismatches import mismatch
-from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import Field, Meeting
+from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import JobState, PendingOp
 from ddpdoctor.diagnose.offline.recorder_dumps.shifts import Shift
 from ddpdoctor.diagnose.offline.recorder_dumps.wait_cycles import circle, circle_of_unnamed, may_lack_others
 from ddpdoctor.diagnose.offline.recorder_dumps.wording import a_few, issued, label, locations, places, ranks, verb
@@ -25,77 +25,77 @@ _UNSEEN = " It can also be in a send, a recv or a monitored_barrier: gloo's reco
 _MORE_RANKS = " But nothing here says how many ranks there are: one that left nothing may be the one that did not come."
 
 
-def causes(field: Field) -> tuple[Diagnosis, ...]:
+def causes(job: JobState) -> tuple[Diagnosis, ...]:
     """What holds the ranks up, the surest first; empty if nobody waits."""
-    if not field.meetings:
+    if not job.pending_ops:
         return ()
-    moved = _shifts(field)
+    moved = _shifts(job)
     if moved:
-        return tuple(_moved(field, shift) for shift in moved)
-    loose = _loose(field)
-    found = [_missing(field, meeting, missing, alone=len(loose) == 1) for meeting, missing in loose[:_MOST_CAUSES]]
+        return tuple(_moved(job, shift) for shift in moved)
+    loose = _loose(job)
+    found = [_missing(job, pending, missing, alone=len(loose) == 1) for pending, missing in loose[:_MOST_CAUSES]]
     if not found:
-        sinks = sorted(field.sinks, key=lambda sink: -sum(len(meeting.waiting) for meeting in sink))
-        unnamed = [sink[0] for sink in sinks if len(sink) == 1 and may_lack_others(field, sink[0])]
-        found = [circle_of_unnamed(field, unnamed)] if unnamed else []
-        found += [diagnosis for sink in sinks if sink[0] not in unnamed for diagnosis in _of_sink(field, sink)]
+        sinks = sorted(job.sinks, key=lambda sink: -sum(len(pending.waiting) for pending in sink))
+        unnamed = [sink[0] for sink in sinks if len(sink) == 1 and may_lack_others(job, sink[0])]
+        found = [circle_of_unnamed(job, unnamed)] if unnamed else []
+        found += [diagnosis for sink in sinks if sink[0] not in unnamed for diagnosis in _of_sink(job, sink)]
     return tuple(found[:_MOST_CAUSES])
 
 
-def _shifts(field: Field) -> list[Shift]:
+def _shifts(job: JobState) -> list[Shift]:
     """Shifts of all groups that somebody waits in; where the same ranks are moved in several, the earliest met."""
     found: dict[RankSet, Shift] = {}
     looked: set[int] = set()
-    for meeting in sorted(field.meetings, key=lambda m: -len(m.waiting)):
-        if id(meeting.group) in looked:
+    for pending in sorted(job.pending_ops, key=lambda m: -len(m.waiting)):
+        if id(pending.group) in looked:
             continue
-        looked.add(id(meeting.group))
-        shift = shifts.find_shift(field, meeting)
+        looked.add(id(pending.group))
+        shift = shifts.find_shift(job, pending)
         if shift is not None:
             found.setdefault(shift.ranks, shift)
     return list(found.values())[:_MOST_CAUSES]
 
 
-def _loose(field: Field) -> list[tuple[Meeting, RankSet]]:
+def _loose(job: JobState) -> list[tuple[PendingOp, RankSet]]:
     """Meetings that need ranks which stand in no recorded operation, each rank once, at the first that it missed.
 
     That is one that waits for nobody else; of several the one in which most wait.
     """
-    last = {id(meeting) for sink in field.sinks if len(sink) == 1 for meeting in sink}
-    found: list[tuple[Meeting, RankSet]] = []
+    last = {id(pending) for sink in job.sinks if len(sink) == 1 for pending in sink}
+    found: list[tuple[PendingOp, RankSet]] = []
     told: set[Rank] = set()
-    for meeting in sorted(field.meetings, key=lambda m: (id(m) not in last, -len(m.waiting))):
-        missing = [rank for rank in meeting.absent if rank not in field.place and rank not in told]
+    for pending in sorted(job.pending_ops, key=lambda m: (id(m) not in last, -len(m.waiting))):
+        missing = [rank for rank in pending.absent if rank not in job.place and rank not in told]
         if missing:
             told.update(missing)
-            found.append((meeting, RankSet.of(missing)))
+            found.append((pending, RankSet.of(missing)))
     return found
 
 
-def _of_sink(field: Field, sink: Sequence[Meeting]) -> Iterator[Diagnosis]:
+def _of_sink(job: JobState, sink: Sequence[PendingOp]) -> Iterator[Diagnosis]:
     if len(sink) > 1:
-        yield circle(field, sink)
+        yield circle(job, sink)
         return
-    meeting = sink[0]
-    sides = shifts.by_mark(meeting.steps)
-    if not meeting.step.p2p and len(sides) > 1:
-        yield mismatch(field, meeting, sides)
-    elif meeting.passed and operations.kind(meeting.step.op) is Kind.ALL:
-        yield _lag(field, meeting)
-    elif meeting.unknown:
-        yield _no_dump(field, meeting)
-    elif meeting.met:
-        yield _stall(field, meeting)
+    pending = sink[0]
+    sides = shifts.by_mark(pending.steps)
+    if not pending.step.p2p and len(sides) > 1:
+        yield mismatch(job, pending, sides)
+    elif pending.passed and operations.kind(pending.step.op) is Kind.ALL:
+        yield _lag(job, pending)
+    elif pending.unknown:
+        yield _no_dump(job, pending)
+    elif pending.met:
+        yield _stall(job, pending)
 
 
-def _moved(field: Field, shift: Shift) -> Diagnosis:
+def _moved(job: JobState, shift: Shift) -> Diagnosis:
     step = shift.steps[0]
     rule: Rule = codes.BARRIER_OFF_BY_ONE if operations.family(step.op) == "barrier" else codes.UNDECIDED
     doing = verb(shift.ranks, "left out", "left out") if shift.skipped else "added"
     who, others = ranks(shift.ranks), ranks(shift.others)
     count = len(shift.steps)
     more = f" and {count - 1} more" if count > 1 else ""
-    group = label(field, shift.meeting)
+    group = label(job, shift.pending)
     sure = Confidence.LIKELY if len(shift.others) > 1 else Confidence.POSSIBLE
     return Diagnosis(
         rule.code,
@@ -103,15 +103,15 @@ def _moved(field: Field, shift: Shift) -> Diagnosis:
         Confidence.LIKELY if rule is codes.BARRIER_OFF_BY_ONE else Confidence.POSSIBLE,
         sure,
         shift.ranks,
-        field.waiting - shift.ranks,
+        job.waiting - shift.ranks,
         f"{who} {doing} {issued(step)}{more} as number {shift.seq} of {group}; "
         f"since then {verb(shift.ranks, 'its', 'their')} operations pair with the wrong ones of {others}",
         f"Collectives of a group pair by their number alone. From number {shift.seq} on, what {who} issued is what "
         f"{others} issued, moved by {count}: it went unnoticed as long as the operations fitted together, and shows "
-        f"only now, in {issued(shift.meeting.step)}, number {shift.meeting.step.seq}. The dumps do not say why: a "
+        f"only now, in {issued(shift.pending.step)}, number {shift.pending.step.seq}. The dumps do not say why: a "
         "condition on the rank or on its data, or an exception that was caught.",
         f"Look at {places(shift.steps)}: every rank of the group must come there equally often.",
-        locations([(shift.ranks if not shift.skipped else shift.others, step.site)], field, shift.ranks),
+        locations([(shift.ranks if not shift.skipped else shift.others, step.site)], job, shift.ranks),
         tuple(
             f"number {shift.seq + n} is {issued(s)} on {others if shift.skipped else who}"
             for n, s in enumerate(shift.steps[:3])
@@ -119,21 +119,21 @@ def _moved(field: Field, shift: Shift) -> Diagnosis:
     )
 
 
-def _missing(field: Field, meeting: Meeting, missing: RankSet, *, alone: bool) -> Diagnosis:
+def _missing(job: JobState, pending: PendingOp, missing: RankSet, *, alone: bool) -> Diagnosis:
     """Ranks that issued less than the others and stand in no operation; or few that issued more than all others.
 
     Where several operations miss ranks, one of them may be a receive that was posted early and holds nobody up.
     """
-    few = len(missing) <= len(field.waiting)
-    culprits = missing if few else meeting.waiting
-    where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
-    if meeting.step.p2p:
-        where = f"{meeting.step.op} of {ranks(meeting.waiting)}"
+    few = len(missing) <= len(job.waiting)
+    culprits = missing if few else pending.waiting
+    where = f"{issued(pending.step)}, number {pending.step.seq} of {label(job, pending)}"
+    if pending.step.p2p:
+        where = f"{pending.step.op} of {ranks(pending.waiting)}"
     missed = ranks(missing)
     summary = (
-        f"{missed} never came to {where}; {ranks(field.waiting)} {verb(field.waiting, 'waits', 'wait')}"
+        f"{missed} never came to {where}; {ranks(job.waiting)} {verb(job.waiting, 'waits', 'wait')}"
         if few
-        else f"only {ranks(meeting.waiting)} came to {where}; {missed} did not"
+        else f"only {ranks(pending.waiting)} came to {where}; {missed} did not"
     )
     return Diagnosis(
         codes.UNDECIDED.code,
@@ -141,109 +141,109 @@ def _missing(field: Field, meeting: Meeting, missing: RankSet, *, alone: bool) -
         Confidence.POSSIBLE,
         Confidence.LIKELY if few and alone else Confidence.POSSIBLE,
         culprits,
-        field.waiting - culprits,
+        job.waiting - culprits,
         summary,
         f"{missed.capitalize()} stood in no operation that a recorder knows when the dump was written: "
         f"{verb(missing, 'it was', 'they were')} somewhere in the program, or had ended. What "
         f"{verb(missing, 'it', 'they')} did there, dumps cannot tell. Everybody else waits for it, directly or "
-        f"through ranks that do.{_UNSEEN if 'gloo' in meeting.step.backend else ''}",
-        f"Look at what {missed} did after {_last(field, missing)}; a stack of {verb(missing, 'it', 'them')} "
+        f"through ranks that do.{_UNSEEN if 'gloo' in pending.step.backend else ''}",
+        f"Look at what {missed} did after {_last(job, missing)}; a stack of {verb(missing, 'it', 'them')} "
         "(py-spy dump) or its log given beside the dumps says more.",
-        locations(((RankSet.of([rank]), _last_site(field, rank)) for rank in missing), field, field.waiting),
+        locations(((RankSet.of([rank]), _last_site(job, rank)) for rank in missing), job, job.waiting),
         tuple(
             a_few(
-                f"rank {rank}: the last of {label(field, meeting)} was {_frontier(field, meeting, rank)}"
+                f"rank {rank}: the last of {label(job, pending)} was {_frontier(job, pending, rank)}"
                 for rank in missing
             )
         ),
     )
 
 
-def _last_site(field: Field, rank: Rank) -> Site | None:
-    steps = field.crowd.members[rank].ring.steps
+def _last_site(job: JobState, rank: Rank) -> Site | None:
+    steps = job.crowd.members[rank].ring.steps
     return steps[-1].site if steps else None
 
 
-def _last(field: Field, missing: RankSet) -> str:
-    steps = field.crowd.members[missing.members[0]].ring.steps
+def _last(job: JobState, missing: RankSet) -> str:
+    steps = job.crowd.members[missing.members[0]].ring.steps
     if not steps:
         return "its start"
     return issued(steps[-1]) if steps[-1].op else f"operation {steps[-1].seq}"
 
 
-def _frontier(field: Field, meeting: Meeting, rank: Rank) -> str:
-    member = field.crowd.members[rank]
+def _frontier(job: JobState, pending: PendingOp, rank: Rank) -> str:
+    member = job.crowd.members[rank]
     for role, group in enumerate(member.groups):
-        front = field.outlook(rank).fronts.get(role)
-        if group.name == meeting.group.name and front is not None:
+        front = job.ring_summary(rank).fronts.get(role)
+        if group.name == pending.group.name and front is not None:
             return f"number {front.last.seq}{', ' + issued(front.last) if front.last.op else ''}"
     return "none that its ring holds"
 
 
-def _lag(field: Field, meeting: Meeting) -> Diagnosis:
+def _lag(job: JobState, pending: PendingOp) -> Diagnosis:
     """Some stand in an operation that needs all, and others are done with that number: it was another one to them."""
-    few = len(meeting.waiting) < len(meeting.passed)
-    culprits = meeting.waiting if few else RankSet()
-    who, others = ranks(meeting.waiting), ranks(meeting.passed)
-    where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
+    few = len(pending.waiting) < len(pending.passed)
+    culprits = pending.waiting if few else RankSet()
+    who, others = ranks(pending.waiting), ranks(pending.passed)
+    where = f"{issued(pending.step)}, number {pending.step.seq} of {label(job, pending)}"
     return Diagnosis(
         codes.UNDECIDED.code,
         codes.UNDECIDED.name,
         Confidence.POSSIBLE,
         Confidence.LIKELY if few else Confidence.POSSIBLE,
         culprits,
-        field.waiting - culprits,
-        f"{who} {verb(meeting.waiting, 'stands', 'stand')} in {where}, which {others} "
-        f"{verb(meeting.passed, 'has', 'have')} passed",
+        job.waiting - culprits,
+        f"{who} {verb(pending.waiting, 'stands', 'stand')} in {where}, which {others} "
+        f"{verb(pending.passed, 'has', 'have')} passed",
         f"That operation is complete on no rank before all have come, so what {others} issued under that number was "
-        f"not what {who} {verb(meeting.waiting, 'waits', 'wait')} in: somewhere before, {who} came to one operation "
+        f"not what {who} {verb(pending.waiting, 'waits', 'wait')} in: somewhere before, {who} came to one operation "
         "more or less, or to another one.",
         f"Compare what {who} and {others} did before: --matrix shows their operations side by side.",
-        locations([(meeting.waiting, meeting.step.site)], field, meeting.passed),
-        tuple(a_few(f"rank {rank}: {_frontier(field, meeting, rank)}" for rank in (*meeting.waiting, *meeting.passed))),
+        locations([(pending.waiting, pending.step.site)], job, pending.passed),
+        tuple(a_few(f"rank {rank}: {_frontier(job, pending, rank)}" for rank in (*pending.waiting, *pending.passed))),
     )
 
 
-def _no_dump(field: Field, meeting: Meeting) -> Diagnosis:
-    missing = meeting.unknown
-    where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
+def _no_dump(job: JobState, pending: PendingOp) -> Diagnosis:
+    missing = pending.unknown
+    where = f"{issued(pending.step)}, number {pending.step.seq} of {label(job, pending)}"
     return Diagnosis(
         codes.UNDECIDED.code,
         codes.UNDECIDED.name,
         Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         missing,
-        field.waiting - missing,
+        job.waiting - missing,
         f"{ranks(missing)} left no dump; all others of the group wait in {where}",
         f"Every member that left a dump has come to {where}. Whether {ranks(missing)} came is not known: a rank that "
         "was killed, or that hangs where the dump cannot be written, leaves none.",
         f"Look for the dump, the log and the exit status of {ranks(missing)}.",
-        locations([(meeting.waiting, meeting.step.site)], field, RankSet()),
-        (f"{len(meeting.waiting)} of {len(meeting.group.members)} ranks have come to it",),
+        locations([(pending.waiting, pending.step.site)], job, RankSet()),
+        (f"{len(pending.waiting)} of {len(pending.group.members)} ranks have come to it",),
     )
 
 
-def _stall(field: Field, meeting: Meeting) -> Diagnosis:
-    seq = meeting.step.seq
-    gave_up = any(step.timed_out for step in meeting.steps.values())
-    where = f"{issued(meeting.step)}, number {meeting.step.seq} of {label(field, meeting)}"
-    whole = meeting.group.name not in field.crowd.inferred
-    advice = transport.advise(frozenset({meeting.step.backend}), nodes=None, seq=seq).numbered()
+def _stall(job: JobState, pending: PendingOp) -> Diagnosis:
+    seq = pending.step.seq
+    gave_up = any(step.timed_out for step in pending.steps.values())
+    where = f"{issued(pending.step)}, number {pending.step.seq} of {label(job, pending)}"
+    whole = pending.group.name not in job.crowd.inferred
+    advice = transport.advise(frozenset({pending.step.backend}), nodes=None, seq=seq).numbered()
     return Diagnosis(
         codes.TRANSPORT_STALL.code,
         codes.TRANSPORT_STALL.name,
         Confidence.LIKELY if gave_up and whole else Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         RankSet(),
-        field.waiting,
-        f"all of {label(field, meeting)} are in {where}, none is missing, and it is not complete"
+        job.waiting,
+        f"all of {label(job, pending)} are in {where}, none is missing, and it is not complete"
         if whole
-        else f"{ranks(meeting.waiting)}, all that left a trace, {verb(meeting.waiting, 'is', 'are')} in {where}, and "
+        else f"{ranks(pending.waiting)}, all that left a trace, {verb(pending.waiting, 'is', 'are')} in {where}, and "
         "it is not complete",
         f"Every {'member' if whole else 'rank that is seen'} has issued the same operation, so the program agrees with "
         "itself. If it did not end, what carries the data is at fault; a dump that was written while all went well "
         f"looks the same.{'' if whole else _MORE_RANKS}",
         f"{'Try' if whole else 'Make sure that no rank is left out here. Then try'}, in this order: {advice}.",
-        locations([(meeting.waiting, meeting.step.site)], field, RankSet()),
-        (f"{len(meeting.waiting)} of {len(meeting.group.members)} ranks have come to it",),
+        locations([(pending.waiting, pending.step.site)], job, RankSet()),
+        (f"{len(pending.waiting)} of {len(pending.group.members)} ranks have come to it",),
     )

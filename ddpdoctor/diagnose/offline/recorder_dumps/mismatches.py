@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ddpdoctor.diagnose import codes
 from ddpdoctor.diagnose.digest import operations
-from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import Field, Meeting
+from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import JobState, PendingOp
 from ddpdoctor.diagnose.offline.recorder_dumps.wording import a_few, full, label, locations, numel, ranks, verb
 from ddpdoctor.model.crowd import Step
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -21,7 +21,7 @@ _PARTED = (
 _NEAR = 3
 
 
-def mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Step]]) -> Diagnosis:
+def mismatch(job: JobState, pending: PendingOp, sides: Sequence[tuple[RankSet, Step]]) -> Diagnosis:
     """All came to the same number of the group, with operations or tensors that do not fit together."""
     usual, odd = sides[0], sides[1:]
     tie = len(odd[0][0]) == len(usual[0])
@@ -36,7 +36,7 @@ def mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Step
         else codes.DTYPE_MISMATCH
     )
     told = [f"{ranks(members)} {verb(members, 'issues', 'issue')} {full(step)}" for members, step in sides[::-1]]
-    where = f"number {meeting.step.seq} of {label(field, meeting)}"
+    where = f"number {pending.step.seq} of {label(job, pending)}"
     near = _side_by_side([step.site for _, step in sides])
     return Diagnosis(
         rule.code,
@@ -44,12 +44,12 @@ def mismatch(field: Field, meeting: Meeting, sides: Sequence[tuple[RankSet, Step
         Confidence.LIKELY if near else Confidence.POSSIBLE,
         Confidence.POSSIBLE if tie else Confidence.LIKELY,
         culprits,
-        field.waiting - culprits,
+        job.waiting - culprits,
         f"at {where} {', '.join(a_few(told))}",
         "Collectives of a group pair by their number alone, and nothing checks that they fit: operations that differ, "
         f"in kind or in size, wait for partners and data that do not come.{'' if near else _PARTED}",
         "Issue the same operations in one order on every rank, with tensors of one size and type.",
-        locations(((members, step.site) for members, step in (*odd, usual)), field, RankSet()),
+        locations(((members, step.site) for members, step in (*odd, usual)), job, RankSet()),
         tuple(a_few(told)),
     )
 

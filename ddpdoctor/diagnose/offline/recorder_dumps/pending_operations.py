@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose.offline.recorder_dumps.ring_summary import Outlook, look
+from ddpdoctor.diagnose.offline.recorder_dumps.ring_summary import RingSummary, summarise
 from ddpdoctor.model.crowd import Crowd, Ring, Step
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 
@@ -16,7 +16,7 @@ DEFAULT = "0"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Meeting:
+class PendingOp:
     """One operation that ranks stand in: it is complete when all whom it needs have come."""
 
     group: Group
@@ -45,19 +45,19 @@ class Meeting:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Field:
-    """All meetings of a job."""
+class JobState:
+    """All pending operations of a job."""
 
     crowd: Crowd
-    outlooks: Mapping[Ring, Outlook]
-    meetings: tuple[Meeting, ...]
+    ring_summaries: Mapping[Ring, RingSummary]
+    pending_ops: tuple[PendingOp, ...]
     #: where each rank stands
-    place: Mapping[Rank, Meeting]
-    #: meetings that wait for no other than those of their own set: one, or a circle
-    sinks: tuple[tuple[Meeting, ...], ...]
+    place: Mapping[Rank, PendingOp]
+    #: pending operations that wait for no other than those of their own set: one, or a circle
+    sinks: tuple[tuple[PendingOp, ...], ...]
 
-    def outlook(self, rank: Rank) -> Outlook:
-        return self.outlooks[self.crowd.members[rank].ring]
+    def ring_summary(self, rank: Rank) -> RingSummary:
+        return self.ring_summaries[self.crowd.members[rank].ring]
 
     def standing(self, rank: Rank) -> bool:
         """The rank left a dump and stands in an operation."""
@@ -77,18 +77,18 @@ class _Roster:
     unknown: RankSet
 
 
-def survey(crowd: Crowd) -> Field:
-    """Find all meetings and what they wait for."""
-    outlooks: dict[Ring, Outlook] = {}
+def survey(crowd: Crowd) -> JobState:
+    """Find all pending operations and what they wait for."""
+    ring_summaries: dict[Ring, RingSummary] = {}
     for member in crowd.members.values():
-        if member.ring not in outlooks:
-            outlooks[member.ring] = look(member.ring)
-    meetings: list[Meeting] = []
+        if member.ring not in ring_summaries:
+            ring_summaries[member.ring] = summarise(member.ring)
+    pending_ops: list[PendingOp] = []
     for roster in _rosters(crowd):
-        meetings.extend(_collectives(crowd, outlooks, roster))
-    meetings.extend(_pairs(crowd, outlooks))
-    place = {rank: meeting for meeting in meetings for rank in meeting.waiting}
-    return Field(crowd, outlooks, tuple(meetings), place, _sinks(meetings, place))
+        pending_ops.extend(_collectives(crowd, ring_summaries, roster))
+    pending_ops.extend(_pairs(crowd, ring_summaries))
+    place = {rank: pending for pending in pending_ops for rank in pending.waiting}
+    return JobState(crowd, ring_summaries, tuple(pending_ops), place, _sinks(pending_ops, place))
 
 
 def _rosters(crowd: Crowd) -> Iterable[_Roster]:
@@ -108,10 +108,10 @@ def _rosters(crowd: Crowd) -> Iterable[_Roster]:
         yield _Roster(group, roles[number], unknown)
 
 
-def _collectives(crowd: Crowd, outlooks: Mapping[Ring, Outlook], roster: _Roster) -> Iterable[Meeting]:
+def _collectives(crowd: Crowd, ring_summaries: Mapping[Ring, RingSummary], roster: _Roster) -> Iterable[PendingOp]:
     heads: dict[Rank, Step] = {}
     for rank, role in roster.roles.items():
-        head = outlooks[crowd.members[rank].ring].open
+        head = ring_summaries[crowd.members[rank].ring].open
         if head is not None and head.role == role and not head.p2p:
             heads[rank] = head
     for seq in sorted({step.seq for step in heads.values()})[:_MOST_PLACES]:
@@ -122,19 +122,19 @@ def _collectives(crowd: Crowd, outlooks: Mapping[Ring, Outlook], roster: _Roster
         for rank in roster.group.members:
             if rank in steps or rank not in crowd.members:
                 continue
-            outlook = outlooks[crowd.members[rank].ring]
-            front = outlook.fronts.get(roster.roles.get(rank, -1))
+            ring_summary = ring_summaries[crowd.members[rank].ring]
+            front = ring_summary.fronts.get(roster.roles.get(rank, -1))
             if front is None or front.last.seq < seq:
                 absent.append(rank)
             elif (
-                outlook.open is not None
-                and heads.get(rank, outlook.open).seq != seq
+                ring_summary.open is not None
+                and heads.get(rank, ring_summary.open).seq != seq
                 and _unfinished(crowd.members[rank].ring, roster.roles[rank], seq)
             ):
                 behind.append(rank)
             else:
                 passed.append(rank)
-        yield Meeting(
+        yield PendingOp(
             roster.group,
             next(iter(steps.values())),
             RankSet.of(steps),
@@ -150,10 +150,10 @@ def _unfinished(ring: Ring, role: int, seq: int) -> bool:
     return any(s.role == role and s.seq == seq and not s.p2p and not s.finished for s in reversed(ring.steps))
 
 
-def _pairs(crowd: Crowd, outlooks: Mapping[Ring, Outlook]) -> Iterable[Meeting]:
-    """One meeting for each rank that stands in a send, a receive, or a batch of them."""
+def _pairs(crowd: Crowd, ring_summaries: Mapping[Ring, RingSummary]) -> Iterable[PendingOp]:
+    """One pending operation for each rank that stands in a send, a receive, or a batch of them."""
     for rank, member in crowd.members.items():
-        head = outlooks[member.ring].head
+        head = ring_summaries[member.ring].head
         if not head or not head[0].p2p:
             continue
         group = member.groups[head[0].role]
@@ -166,10 +166,10 @@ def _pairs(crowd: Crowd, outlooks: Mapping[Ring, Outlook]) -> Iterable[Meeting]:
                 continue
             if peer not in crowd.members:
                 unknown.append(peer)
-            elif not _answers(crowd, outlooks, peer, group, rank, step):
-                standing = outlooks[crowd.members[peer].ring].open is not None
+            elif not _answers(crowd, ring_summaries, peer, group, rank, step):
+                standing = ring_summaries[crowd.members[peer].ring].open is not None
                 (behind if standing else absent).append(peer)
-        yield Meeting(
+        yield PendingOp(
             group,
             head[0],
             RankSet.of([rank]),
@@ -181,11 +181,13 @@ def _pairs(crowd: Crowd, outlooks: Mapping[Ring, Outlook]) -> Iterable[Meeting]:
         )
 
 
-def _answers(crowd: Crowd, outlooks: Mapping[Ring, Outlook], peer: Rank, group: Group, rank: Rank, step: Step) -> bool:
+def _answers(
+    crowd: Crowd, ring_summaries: Mapping[Ring, RingSummary], peer: Rank, group: Group, rank: Rank, step: Step
+) -> bool:
     """The peer stands in the counterpart of this send or receive."""
     other = crowd.members[peer]
     wanted = "recv" if step.op == "send" else "send"
-    for theirs in outlooks[other.ring].head:
+    for theirs in ring_summaries[other.ring].head:
         if not theirs.p2p or theirs.op != wanted or theirs.peer is None:
             continue
         members = other.groups[theirs.role].members
@@ -194,30 +196,30 @@ def _answers(crowd: Crowd, outlooks: Mapping[Ring, Outlook], peer: Rank, group: 
     return False
 
 
-def _sinks(meetings: list[Meeting], place: Mapping[Rank, Meeting]) -> tuple[tuple[Meeting, ...], ...]:
-    """Sets of meetings that only wait for themselves: strongly connected, and nothing leads out of them."""
+def _sinks(pending_ops: list[PendingOp], place: Mapping[Rank, PendingOp]) -> tuple[tuple[PendingOp, ...], ...]:
+    """Sets of pending operations that only wait for themselves: strongly connected, and nothing leads out of them."""
     targets = {
-        meeting: list(
-            dict.fromkeys(place[rank] for rank in meeting.needs if rank in place and place[rank] is not meeting)
+        pending: list(
+            dict.fromkeys(place[rank] for rank in pending.needs if rank in place and place[rank] is not pending)
         )
-        for meeting in meetings
+        for pending in pending_ops
     }
     sets = _strongly_connected(targets)
-    home = {meeting: number for number, found in enumerate(sets) for meeting in found}
+    home = {pending: number for number, found in enumerate(sets) for pending in found}
     return tuple(
         tuple(found)
         for number, found in enumerate(sets)
-        if all(home[target] == number for meeting in found for target in targets[meeting])
+        if all(home[target] == number for pending in found for target in targets[pending])
     )
 
 
-def _strongly_connected(targets: Mapping[Meeting, list[Meeting]]) -> list[list[Meeting]]:
+def _strongly_connected(targets: Mapping[PendingOp, list[PendingOp]]) -> list[list[PendingOp]]:
     """Tarjan's algorithm, without recursion: a pipeline of a thousand stages is a chain of a thousand nodes."""
-    index: dict[Meeting, int] = {}
-    low: dict[Meeting, int] = {}
-    stack: list[Meeting] = []
-    on_stack: set[Meeting] = set()
-    found: list[list[Meeting]] = []
+    index: dict[PendingOp, int] = {}
+    low: dict[PendingOp, int] = {}
+    stack: list[PendingOp] = []
+    on_stack: set[PendingOp] = set()
+    found: list[list[PendingOp]] = []
     for start in targets:
         if start in index:
             continue
@@ -245,8 +247,8 @@ def _strongly_connected(targets: Mapping[Meeting, list[Meeting]]) -> list[list[M
     return found
 
 
-def _popped(stack: list[Meeting], on_stack: set[Meeting], last: Meeting) -> list[Meeting]:
-    members: list[Meeting] = []
+def _popped(stack: list[PendingOp], on_stack: set[PendingOp], last: PendingOp) -> list[PendingOp]:
+    members: list[PendingOp] = []
     while not members or members[-1] is not last:
         members.append(stack.pop())
         on_stack.discard(members[-1])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ddpdoctor.diagnose import codes
 from ddpdoctor.diagnose.offline.recorder_dumps.diagnoses import causes
-from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import DEFAULT, Field, Meeting, survey
+from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import DEFAULT, JobState, PendingOp, survey
 from ddpdoctor.diagnose.offline.recorder_dumps.wording import ranks
 from ddpdoctor.merge.crowd import fold
 from ddpdoctor.model.crowd import Crowd, Step
@@ -20,24 +20,24 @@ from ddpdoctor.model.stacks import Site
 _MOST_GROUPS = 64
 
 
-def examine(crowd: Crowd, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = ()) -> Report:
+def examine_dumps(crowd: Crowd, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = ()) -> Report:
     """Say what holds the job up, as far as recorders alone can say it. Never raises for odd dumps."""
-    field = survey(crowd)
-    waits = bool(field.meetings)
+    job = survey(crowd)
+    waits = bool(job.pending_ops)
     return Report(
         outcome=Outcome.HANG if waits else Outcome.HEALTHY,
         deadlock=Deadlock.SUSPECTED if waits else Deadlock.NO,
-        diagnoses=causes(field),
-        ranks=tuple(_statuses(field)),
-        groups=tuple(_groups(field)),
+        diagnoses=causes(job),
+        ranks=tuple(_statuses(job)),
+        groups=tuple(_groups(job)),
         stacks=(),
         gaps=gaps,
         timeline=Timeline(None, None, None),
-        notes=(*notes, *_notes(field)),
+        notes=(*notes, *_notes(job)),
     )
 
 
-def beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
+def recorded_beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
     """What the recorders of ranks without pages say, where stacks or logs are there too; empty if they say nothing.
 
     Of a rank that was seen otherwise, the rules say more than that its operations are not known.
@@ -50,37 +50,37 @@ def beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
     return tuple(d for d in found if d.code != codes.UNDECIDED.code or not any(rank in seen for rank in d.culprits))
 
 
-def _notes(field: Field) -> Iterator[str]:
-    unseen = field.crowd.unseen()
+def _notes(job: JobState) -> Iterator[str]:
+    unseen = job.crowd.unseen()
     if unseen:
         yield f"{ranks(unseen)} left no dump"
-    if DEFAULT in field.crowd.inferred:
+    if DEFAULT in job.crowd.inferred:
         yield "nothing says how many ranks the job had: taken are those that left a dump"
-    if parts := field.crowd.inferred - {DEFAULT}:
+    if parts := job.crowd.inferred - {DEFAULT}:
         names = ", ".join(sorted(parts)[:8])
         yield f"the dumps do not name the members of group {names}: taken are the ranks that used it"
-    if not field.meetings and field.crowd.members:
+    if not job.pending_ops and job.crowd.members:
         yield "no operation was outstanding in any dump: they were written while nobody waited"
 
 
-def _statuses(field: Field) -> Iterator[RankStatus]:
-    for number in range(field.crowd.world_size):
+def _statuses(job: JobState) -> Iterator[RankStatus]:
+    for number in range(job.crowd.world_size):
         rank = Rank(number)
-        if rank not in field.crowd.members:
+        if rank not in job.crowd.members:
             yield RankStatus(rank, "unseen", "left no dump", None, -1)
-        elif rank in field.place:
-            meeting = field.place[rank]
-            step = meeting.steps[rank]
-            yield RankStatus(rank, "waiting", _label(meeting, step), _location(rank, step.site), -1)
+        elif rank in job.place:
+            pending = job.place[rank]
+            step = pending.steps[rank]
+            yield RankStatus(rank, "waiting", _label(pending, step), _location(rank, step.site), -1)
         else:
-            steps = field.crowd.members[rank].ring.steps
+            steps = job.crowd.members[rank].ring.steps
             last = f"since {steps[-1].op or 'operation'} seq {steps[-1].seq}" if steps else "at all"
             site = steps[-1].site if steps else None
             yield RankStatus(rank, "unclear", f"in no operation {last}", _location(rank, site), -1)
 
 
-def _label(meeting: Meeting, step: Step) -> str:
-    members = meeting.group.members
+def _label(pending: PendingOp, step: Step) -> str:
+    members = pending.group.members
     if step.p2p and step.peer is not None and step.peer < len(members):
         return f"{step.op} {'to' if step.op == 'send' else 'from'} rank {members[step.peer]}"
     return f"{step.op or 'operation'} seq {step.seq}"
@@ -90,26 +90,26 @@ def _location(rank: Rank, site: Site | None) -> Location | None:
     return Location(RankSet((rank,)), site.file, site.line, site.function) if site else None
 
 
-def _groups(field: Field) -> Iterator[GroupReport]:
+def _groups(job: JobState) -> Iterator[GroupReport]:
     """Every group with its members' last operations; of very many groups those that somebody waits in."""
-    waited = {id(meeting.group) for meeting in field.meetings}
+    waited = {id(pending.group) for pending in job.pending_ops}
     groups: dict[int, Group] = {}
     users: dict[int, dict[Rank, int]] = {}
-    for rank, member in field.crowd.members.items():
+    for rank, member in job.crowd.members.items():
         for role, group in enumerate(member.groups):
             groups[id(group)] = group
             users.setdefault(id(group), {})[rank] = role
     shown = list(groups) if len(groups) <= _MOST_GROUPS else [number for number in groups if number in waited]
     for number in shown[:_MOST_GROUPS]:
         group = groups[number]
-        label = group.label(field.crowd.world_size)
-        yield GroupReport(group.name, label, RankSet.of(group.members), tuple(_frontiers(field, users[number])))
+        label = group.label(job.crowd.world_size)
+        yield GroupReport(group.name, label, RankSet.of(group.members), tuple(_frontiers(job, users[number])))
 
 
-def _frontiers(field: Field, roles: Mapping[Rank, int]) -> Iterator[Frontier]:
+def _frontiers(job: JobState, roles: Mapping[Rank, int]) -> Iterator[Frontier]:
     found: dict[tuple[int, str, bool], list[Rank]] = {}
     for rank, role in roles.items():
-        front = field.outlook(rank).fronts.get(role)
+        front = job.ring_summary(rank).fronts.get(role)
         if front is not None:
             found.setdefault((front.last.seq, front.last.op, front.last.finished), []).append(rank)
     for (seq, op, finished), members in sorted(found.items()):

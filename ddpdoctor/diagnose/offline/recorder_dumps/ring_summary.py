@@ -17,7 +17,7 @@ class Front:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class RingSummary:
     """What matters of one ring."""
 
     fronts: Mapping[int, Front]
@@ -29,7 +29,7 @@ class Outlook:
         return self.head[0] if self.head else None
 
 
-def look(ring: Ring) -> Outlook:
+def summarise(ring: Ring) -> RingSummary:
     """Digest one ring.
 
     The oldest unfinished operation is what the rank stands in: on a device later ones queue behind it, also those of
@@ -48,4 +48,4 @@ def look(ring: Ring) -> Outlook:
             head.append(step)
     fronts = {role: Front(firsts[role], last) for role, last in lasts.items()}
     pairs = tuple(step for step in head if step.peer is not None)
-    return Outlook(fronts, pairs or tuple(head[:1]))
+    return RingSummary(fronts, pairs or tuple(head[:1]))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import operations
-from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import Field, Meeting
+from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import JobState, PendingOp
 from ddpdoctor.model.crowd import Ring, Step
 from ddpdoctor.model.ranks import Rank, RankSet
 
@@ -28,7 +28,7 @@ _Mark = tuple[object, ...]
 class Shift:
     """Some ranks' operations of a group are moved against the others' from one number on."""
 
-    meeting: Meeting
+    pending: PendingOp
     ranks: RankSet
     others: RankSet
     #: the first number that differs
@@ -52,27 +52,27 @@ class _Line:
         return self.marks[seq - self.first :]
 
 
-def find_shift(field: Field, meeting: Meeting) -> Shift | None:
+def find_shift(job: JobState, pending: PendingOp) -> Shift | None:
     """The earliest shift among the members of a group that somebody waits in; None where there is none to tell."""
-    if meeting.step.p2p:
+    if pending.step.p2p:
         return None
-    lines = _compared(_lines(field, meeting))
+    lines = _compared(_lines(job, pending))
     if len(lines) < 2:
         return None
     usual = max(lines, key=lambda line: len(line.ranks))
     if sum(len(line.ranks) == len(usual.ranks) for line in lines) > 1:
         return None  # no majority: which of two is moved cannot be told
-    found = [shift for line in lines if line is not usual if (shift := _shift(meeting, line, usual))]
+    found = [shift for line in lines if line is not usual if (shift := _shift(pending, line, usual))]
     return min(found, key=lambda shift: (shift.seq, shift.ranks.members), default=None)
 
 
-def _lines(field: Field, meeting: Meeting) -> list[_Line]:
+def _lines(job: JobState, pending: PendingOp) -> list[_Line]:
     """The members' collectives, ranks with the same ring together."""
-    crowd = field.crowd
+    crowd = job.crowd
     sharing: dict[tuple[Ring, int], list[Rank]] = {}
-    for rank in meeting.group.members:
+    for rank in pending.group.members:
         member = crowd.members.get(rank)
-        role = next((n for n, g in enumerate(member.groups) if g.name == meeting.group.name), None) if member else None
+        role = next((n for n, g in enumerate(member.groups) if g.name == pending.group.name), None) if member else None
         if member is not None and role is not None:
             sharing.setdefault((member.ring, role), []).append(rank)
     found = [_line(ring, role, ranks) for (ring, role), ranks in sharing.items()]
@@ -116,7 +116,7 @@ def _merged(begin: int, lines: list[_Line]) -> _Line:
     return _Line(begin, longest.marks[skip:], longest.steps[skip:], ranks)
 
 
-def _shift(meeting: Meeting, line: _Line, usual: _Line) -> Shift | None:
+def _shift(pending: PendingOp, line: _Line, usual: _Line) -> Shift | None:
     place = next((n for n, (a, b) in enumerate(zip(line.marks, usual.marks, strict=False)) if a != b), None)
     if place is None:
         return None
@@ -127,7 +127,7 @@ def _shift(meeting: Meeting, line: _Line, usual: _Line) -> Shift | None:
             if length >= _FEWEST and short[:length] == long[:length]:
                 steps = (usual if skipped else line).steps[place : place + width]
                 ranks, others = RankSet.of(line.ranks), RankSet.of(usual.ranks)
-                return Shift(meeting, ranks, others, line.first + place, steps, skipped)
+                return Shift(pending, ranks, others, line.first + place, steps, skipped)
     return None
 
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from ddpdoctor.diagnose import codes
-from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import DEFAULT, Field, Meeting
+from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import DEFAULT, JobState, PendingOp
 from ddpdoctor.diagnose.offline.recorder_dumps.shifts import mark
 from ddpdoctor.diagnose.offline.recorder_dumps.wording import a_few, issued, label, locations, ranks, verb
 from ddpdoctor.model.crowd import Ring, Step
@@ -14,94 +14,92 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 
 
-def circle(field: Field, sink: Sequence[Meeting]) -> Diagnosis:
-    """The diagnosis of a set of meetings that wait for each other and for nobody else."""
-    found = _shortest(field, sink)
-    if all(meeting.step.p2p for meeting in found):
-        return _pairs(field, found)
-    return _groups(field, found)
+def circle(job: JobState, sink: Sequence[PendingOp]) -> Diagnosis:
+    """The diagnosis of a set of pending operations that wait for each other and for nobody else."""
+    found = _shortest(job, sink)
+    if all(pending.step.p2p for pending in found):
+        return _pairs(job, found)
+    return _groups(job, found)
 
 
-def _shortest(field: Field, sink: Sequence[Meeting]) -> tuple[Meeting, ...]:
-    """A shortest circle among the meetings; breadth first from each of the first ones."""
+def _shortest(job: JobState, sink: Sequence[PendingOp]) -> tuple[PendingOp, ...]:
+    """A shortest circle among the pending operations; breadth first from each of the first ones."""
     inside = set(sink)
-    best: tuple[Meeting, ...] = ()
+    best: tuple[PendingOp, ...] = ()
     for start in sorted(sink, key=lambda m: m.waiting.members)[:32]:
-        before: dict[Meeting, Meeting] = {}
+        before: dict[PendingOp, PendingOp] = {}
         queue = [start]
-        for meeting in queue:
-            for target in _targets(field, meeting):
+        for pending in queue:
+            for target in _targets(job, pending):
                 if target is start:
-                    path = [meeting]
+                    path = [pending]
                     while path[-1] is not start:
                         path.append(before[path[-1]])
                     if not best or len(path) < len(best):
                         best = tuple(reversed(path))
                     break
                 if target in inside and target not in before:
-                    before[target] = meeting
+                    before[target] = pending
                     queue.append(target)
     return best or tuple(sink)
 
 
-def _targets(field: Field, meeting: Meeting) -> list[Meeting]:
+def _targets(job: JobState, pending: PendingOp) -> list[PendingOp]:
     return list(
-        dict.fromkeys(
-            field.place[rank] for rank in meeting.needs if rank in field.place and field.place[rank] is not meeting
-        )
+        dict.fromkeys(job.place[rank] for rank in pending.needs if rank in job.place and job.place[rank] is not pending)
     )
 
 
-def _links(field: Field, found: Sequence[Meeting]) -> list[str]:
+def _links(job: JobState, found: Sequence[PendingOp]) -> list[str]:
     lines = []
-    for meeting, following in zip(found, (*found[1:], found[0]), strict=True):
-        needed = RankSet.of(rank for rank in meeting.needs if field.place.get(rank) is following)
-        where = _named(field, meeting)
+    for pending, following in zip(found, (*found[1:], found[0]), strict=True):
+        needed = RankSet.of(rank for rank in pending.needs if job.place.get(rank) is following)
+        where = _named(job, pending)
         lines.append(
-            f"{ranks(meeting.waiting)} {verb(meeting.waiting, 'is', 'are')} in {where} and "
-            f"{verb(meeting.waiting, 'needs', 'need')} {ranks(needed)}"
+            f"{ranks(pending.waiting)} {verb(pending.waiting, 'is', 'are')} in {where} and "
+            f"{verb(pending.waiting, 'needs', 'need')} {ranks(needed)}"
         )
     return lines
 
 
-def _named(field: Field, meeting: Meeting) -> str:
-    step = meeting.step
+def _named(job: JobState, pending: PendingOp) -> str:
+    step = pending.step
     if step.p2p:
-        members = meeting.group.members
+        members = pending.group.members
         peer = members[step.peer] if step.peer is not None and step.peer < len(members) else "?"
         return f"{step.op} {'to' if step.op == 'send' else 'from'} rank {peer}"
-    return f"{issued(step)}, number {step.seq} of {label(field, meeting)}"
+    return f"{issued(step)}, number {step.seq} of {label(job, pending)}"
 
 
-def _pairs(field: Field, found: Sequence[Meeting]) -> Diagnosis:
+def _pairs(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
     rule = codes.P2P_DEADLOCK
-    members = RankSet.of(rank for meeting in found for rank in meeting.waiting)
-    kinds = {meeting.step.op for meeting in found}
+    members = RankSet.of(rank for pending in found for rank in pending.waiting)
+    kinds = {pending.step.op for pending in found}
     kind = {frozenset({"recv"}): "receive", frozenset({"send"}): "send"}.get(frozenset(kinds), "send and receive")
-    links = _links(field, found)
+    links = _links(job, found)
     return Diagnosis(
         rule.code,
         rule.name,
         Confidence.LIKELY,
         Confidence.POSSIBLE,
         RankSet(),
-        field.waiting,
+        job.waiting,
         f"{ranks(members)} {kind} in a circle: {'; '.join(links[:2])}{' ...' if len(links) > 2 else ''}",
         "Each waits for the next one's send or recv, which comes only after its own returns.",
         "Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
-        locations(((m.waiting, m.step.site) for m in found), field, RankSet()),
+        locations(((m.waiting, m.step.site) for m in found), job, RankSet()),
         tuple(a_few(links)),
     )
 
 
-def _groups(field: Field, found: Sequence[Meeting]) -> Diagnosis:
+def _groups(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
     rule = codes.GROUP_ORDER_CYCLE
-    odd = _odd(field, found)
-    links = _links(field, found)
-    members = RankSet.of(rank for meeting in found for rank in meeting.waiting)
-    groups = len({id(meeting.group) for meeting in found})
+    odd = _odd(job, found)
+    links = _links(job, found)
+    members = RankSet.of(rank for pending in found for rank in pending.waiting)
+    groups = len({id(pending.group) for pending in found})
     summary = (
-        f"{ranks(odd)} {verb(odd, 'is', 'are')} in {_named(field, field.place[odd.members[0]])}, out of the order "
+        f"{ranks(odd)} {verb(odd, 'is', 'are')} in {_named(job, job.place[odd.members[0]])}, out of the order "
         f"that the others keep: {ranks(members - odd)} wait for {verb(odd, 'it', 'them')} elsewhere"
         if odd
         else f"{ranks(members)} wait for each other in a circle through {groups} process groups"
@@ -112,31 +110,31 @@ def _groups(field: Field, found: Sequence[Meeting]) -> Diagnosis:
         Confidence.LIKELY,
         Confidence.LIKELY if odd else Confidence.POSSIBLE,
         odd,
-        field.waiting - odd,
+        job.waiting - odd,
         summary,
         f"{'; '.join(a_few(links))}. Each would come to the operation that the others wait in only afterwards.",
         "Use the groups in the same order on every rank, also where communication is overlapped with something else.",
-        locations(((RankSet.of([r]), m.steps[r].site) for m in found for r in m.waiting.members[:1]), field, odd),
+        locations(((RankSet.of([r]), m.steps[r].site) for m in found for r in m.waiting.members[:1]), job, odd),
         tuple(a_few(links)),
     )
 
 
-def may_lack_others(field: Field, meeting: Meeting) -> bool:
+def may_lack_others(job: JobState, pending: PendingOp) -> bool:
     """All that are known to be in the group have come; but others wait elsewhere, and may be in it too."""
     # in the default group all ranks are: who waits elsewhere has come to fewer of its operations, or to more
-    named = meeting.group.name not in field.crowd.inferred or meeting.group.name == DEFAULT
-    return not named and meeting.met and not meeting.step.p2p and len(field.waiting - meeting.waiting) > 0
+    named = pending.group.name not in job.crowd.inferred or pending.group.name == DEFAULT
+    return not named and pending.met and not pending.step.p2p and len(job.waiting - pending.waiting) > 0
 
 
-def circle_of_unnamed(field: Field, found: Sequence[Meeting]) -> Diagnosis:
+def circle_of_unnamed(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
     """Operations of groups whose members no dump names, while other ranks wait elsewhere: these may be the members.
 
     In two groups of all ranks that is the circle through both; the transport has failed in neither.
     """
     rule = codes.GROUP_ORDER_CYCLE if len(found) > 1 else codes.UNDECIDED
-    inside = RankSet.of(rank for meeting in found for rank in meeting.waiting)
-    places = [f"{ranks(m.waiting)} {verb(m.waiting, 'is', 'are')} in {_named(field, m)}" for m in found]
-    rest = field.waiting - inside
+    inside = RankSet.of(rank for pending in found for rank in pending.waiting)
+    places = [f"{ranks(m.waiting)} {verb(m.waiting, 'is', 'are')} in {_named(job, m)}" for m in found]
+    rest = job.waiting - inside
     if rest:
         places.append(f"{ranks(rest)} {verb(rest, 'waits', 'wait')} elsewhere")
     return Diagnosis(
@@ -145,34 +143,34 @@ def circle_of_unnamed(field: Field, found: Sequence[Meeting]) -> Diagnosis:
         Confidence.POSSIBLE,
         Confidence.POSSIBLE,
         RankSet(),
-        field.waiting,
+        job.waiting,
         "; ".join(a_few(places)),
         "The dumps do not name the members of these groups. If ranks that wait elsewhere belong to them, they wait for "
         "each other: each would come to the other operation only afterwards.",
         "Use the groups in the same order on every rank; see who is in each of them where they are made.",
-        locations(((m.waiting, m.step.site) for m in found), field, RankSet()),
+        locations(((m.waiting, m.step.site) for m in found), job, RankSet()),
         tuple(a_few(places)),
     )
 
 
-def _odd(field: Field, found: Sequence[Meeting]) -> RankSet:
+def _odd(job: JobState, found: Sequence[PendingOp]) -> RankSet:
     """The ranks of a circle that left the order that they kept until then, if these are few.
 
     Where habit does not tell, and two groups are used by the same ranks, those in the one that fewer of them stand in.
     """
-    everyone = [rank for meeting in found for rank in meeting.waiting]
+    everyone = [rank for pending in found for rank in pending.waiting]
     unusual: dict[Ring, bool] = {}
     for rank in everyone:
-        ring = field.crowd.members[rank].ring
+        ring = job.crowd.members[rank].ring
         if ring not in unusual:
-            unusual[ring] = _leaves_habit(ring, field.outlook(rank).open)
-    odd = [rank for rank in everyone if unusual[field.crowd.members[rank].ring]]
+            unusual[ring] = _leaves_habit(ring, job.ring_summary(rank).open)
+    odd = [rank for rank in everyone if unusual[job.crowd.members[rank].ring]]
     if odd:
         return RankSet.of(odd) if 2 * len(odd) < len(everyone) or len(everyone) == 2 > len(odd) else RankSet()
-    if len(found) != 2 or any(meeting.step.p2p for meeting in found):
+    if len(found) != 2 or any(pending.step.p2p for pending in found):
         return RankSet()
     common = set(found[0].group.members) & set(found[1].group.members)
-    first, second = ([rank for rank in meeting.waiting if rank in common] for meeting in found)
+    first, second = ([rank for rank in pending.waiting if rank in common] for pending in found)
     if not first or not second or len(first) == len(second):
         return RankSet()
     return RankSet.of(first if len(first) < len(second) else second)

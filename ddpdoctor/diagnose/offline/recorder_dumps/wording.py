@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
-from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import Field, Meeting
+from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import JobState, PendingOp
 from ddpdoctor.model.crowd import Step
 from ddpdoctor.model.diagnosis import Location
 from ddpdoctor.model.ranks import RankSet
@@ -56,10 +56,10 @@ def _place(site: Site) -> str:
     return f"{PurePath(site.file).name}:{site.line}"
 
 
-def label(field: Field, meeting: Meeting) -> str:
+def label(job: JobState, pending: PendingOp) -> str:
     """How a person knows the group, with at most a few runs of its members."""
-    group = meeting.group
-    whole = group.label(field.crowd.world_size)
+    group = pending.group
+    whole = group.label(job.crowd.world_size)
     if whole == "the default group":
         return whole
     named = group.description if group.description not in ("", "undefined") else group.name
@@ -72,14 +72,14 @@ def a_few(lines: Iterable[str]) -> list[str]:
     return every if len(every) <= _FEW else [*every[: _FEW - 1], f"and {len(every) - _FEW + 1} more"]
 
 
-def locations(given: Iterable[tuple[RankSet, Site | None]], field: Field, also: RankSet) -> tuple[Location, ...]:
+def locations(given: Iterable[tuple[RankSet, Site | None]], job: JobState, also: RankSet) -> tuple[Location, ...]:
     """One location for each place, in the order given; then where the ranks of `also` stand."""
     found: dict[Site, list[int]] = {}
     for members, site in given:
         if site is not None:
             found.setdefault(site, []).extend(members)
     for rank in also:
-        standing = field.place[rank].steps[rank].site if rank in field.place else None
+        standing = job.place[rank].steps[rank].site if rank in job.place else None
         if standing is not None:
             found.setdefault(standing, []).append(rank)
     return tuple(

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.dumps.jobs import Family, dumps, job
 from benchmarks.dumps.wire import Writer
 from ddpdoctor.archive.flight_recorder import Reader, step_of
-from ddpdoctor.diagnose.offline.recorder_dumps.report import examine
+from ddpdoctor.diagnose.offline.recorder_dumps.report import examine_dumps
 from ddpdoctor.merge.crowd import complete, fold
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
@@ -37,7 +37,7 @@ def crowd_of(family: Family, world: int, entries: int = 60) -> Crowd:
 @pytest.mark.parametrize("family", list(Family))
 def test_every_family_is_told(family: Family, world: int) -> None:
     wanted = job(family, world, 60)
-    report = examine(crowd_of(family, world))
+    report = examine_dumps(crowd_of(family, world))
     first = report.diagnoses[0]
     assert (first.code, first.culprits) == (wanted.code, RankSet.of(wanted.culprits))
     assert report.outcome is Outcome.HANG
@@ -48,13 +48,13 @@ def test_every_family_is_told(family: Family, world: int) -> None:
 
 
 def test_a_circle_of_receives_names_its_ranks() -> None:
-    first = examine(crowd_of(Family.PAIR_CYCLE, 8)).diagnoses[0]
+    first = examine_dumps(crowd_of(Family.PAIR_CYCLE, 8)).diagnoses[0]
     assert "ranks 0-3 receive in a circle" in first.summary
     assert "rank 0 is in recv from rank 3 and needs rank 3" in " ".join(first.evidence)
 
 
 def test_a_skipped_operation_is_named_with_its_place() -> None:
-    first = examine(crowd_of(Family.SKIPPED, 8)).diagnoses[0]
+    first = examine_dumps(crowd_of(Family.SKIPPED, 8)).diagnoses[0]
     assert "rank 5 left out all_reduce at train.py:81" in first.summary
 
 
@@ -76,7 +76,7 @@ def verdict(rings: Mapping[int, list[RecorderEntry]], world: int, groups: tuple[
         Rank(rank): Recorder("2.10", tuple(entries), (everyone, *(g for g in groups if rank in g.members)))
         for rank, entries in rings.items()
     }
-    return examine(fold(recorders, world))
+    return examine_dumps(fold(recorders, world))
 
 
 def test_nothing_outstanding_is_healthy() -> None:
@@ -204,7 +204,7 @@ def test_two_ranks_that_miss_different_operations_are_both_told_and_neither_is_l
 def test_groups_without_names_of_their_members_are_no_failure_of_the_transport() -> None:
     """gloo's dumps name none: rank 0 can be a member of the group in which ranks 1 and 2 wait."""
     rings = {rank: [waits(1, 10 + (rank > 0), group="2" if rank else "1", backend="gloo")] for rank in range(3)}
-    report = examine(fold({Rank(rank): Recorder("2.10", tuple(ring)) for rank, ring in rings.items()}, 3))
+    report = examine_dumps(fold({Rank(rank): Recorder("2.10", tuple(ring)) for rank, ring in rings.items()}, 3))
     first = report.diagnoses[0]
     assert (first.code, first.confidence, first.culprits) == ("DD220", Confidence.POSSIBLE, RankSet())
     assert {(place.line, place.ranks.members) for place in first.locations} == {(10, (0,)), (11, (1, 2))}
@@ -217,5 +217,5 @@ def test_one_such_group_leaves_it_open() -> None:
         1: [waits(1, 11, group="2", backend="gloo")],
         2: [waits(1, 11, group="2", backend="gloo")],
     }
-    report = examine(fold({Rank(rank): Recorder("2.10", tuple(ring)) for rank, ring in rings.items()}, 3))
+    report = examine_dumps(fold({Rank(rank): Recorder("2.10", tuple(ring)) for rank, ring in rings.items()}, 3))
     assert "DD271" not in [diagnosis.code for diagnosis in report.diagnoses]
