@@ -10,7 +10,7 @@ from pathlib import Path
 from ddpdoctor.errors import InputError
 from ddpdoctor.lint import baseline
 from ddpdoctor.lint.engine import Report
-from ddpdoctor.lint.record import record, replace
+from ddpdoctor.model.record import record, replace
 
 
 @record(frozen=True, slots=True)

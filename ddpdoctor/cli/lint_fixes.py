@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ddpdoctor.errors import InputError
-from ddpdoctor.lint import files, fix, source
+from ddpdoctor.lint import files, fix
 from ddpdoctor.lint.engine import Report
 from ddpdoctor.lint.linter import Linter
-from ddpdoctor.lint.record import record
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import Finding
+from ddpdoctor.model.record import record
+from ddpdoctor.program import source
 
 #: fixes that overlap are applied one after the other: more in one place than this is a fix that never ends
 PASSES = 10

@@ -2,16 +2,19 @@
 
 How it works
 ------------
-`source` decodes and parses. `facts` simulates the program on four imaginary ranks at once: a value is one constant,
-one constant a rank (`get_rank()` is 0, 1, 2, 3) or a symbol, and every function yields a *trace*, the tree of its
-collectives, branches, loops and exits. `facts.compare` takes two ranks' views of a trace and tells where they part.
-A branch is judged by what its condition *is*, never by how its variables are spelled.
+`program` (beside this folder) decodes and parses. `interpreter` simulates the module on four imaginary ranks at once:
+a value is one constant, one constant a rank (`get_rank()` is 0, 1, 2, 3) or a symbol, and every function yields a
+*trace*, the tree of its collectives, branches, loops and exits. `ranks` takes two ranks' views of a trace and tells
+where they part. A branch is judged by what its condition *is*, never by how its variables are spelled.
+
+Layers, each of which imports only those before it: `knowledge` (tables), `values`, `interpreter`, `ranks`, `facts`
+(what rules read), `rules`.
 
 How a rule reads facts
 ----------------------
 A rule is a module in `rules/` with a docstring (what it does, why it hangs or harms, example, use instead, fix
 safety, when it is wrong, references), a `RULE = LintRule(...)` and a generator `check(facts)`; it is then listed in
-`registry`. `facts` is a `ModuleFacts` (facts/facts.py):
+`registry`. `facts` is a `ModuleFacts` (facts/module_facts.py):
 
 - `facts.divergences`: branches whose sides run different collectives, with both ranks' sequences: the proof.
 - `facts.calls`: every call of something outside the project, with evaluated arguments, and the `Context` it happened
@@ -20,8 +23,8 @@ safety, when it is wrong, references), a `RULE = LintRule(...)` and a generator 
   calls of methods named x on objects that are not modules.
 - `facts.iterations`: `for` loops that started, with what they iterate (`turn.over`).
 - values: `value.constant`, `value.atoms` (a rank's worth each), `value.taint`, `value.tags` ("rank", "local_rank",
-  "batch", "ddp", "time", "unique", "shard", ...), `value.thing` (see facts/things.py: `Made` is what an external
-  constructor gave, with its arguments).
+  "batch", "ddp", "time", "unique", "shard", ...), `value.thing` (see values/abstract_objects.py: `Made` is what an
+  external constructor gave, with its arguments).
 - `facts.finding(RULE, node_or_site, message, ...)` makes a Finding, or None where the place is in another file.
 
 UNKNOWN stays silent. Rules never walk the tree for concepts; what is missing belongs into facts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import tokenize
 
-from ddpdoctor.lint.record import record
+from ddpdoctor.model.record import record
 
 
 @record(frozen=True, slots=True)

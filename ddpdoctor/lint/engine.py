@@ -6,12 +6,13 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Mapping
 
-from ddpdoctor.lint import files, registry, shares, source, unsure
+from ddpdoctor.lint import deferred_findings, files, registry, worker_pool
 from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import Linter, Result, in_order, unreadable
-from ddpdoctor.lint.record import record
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import Finding, Role
+from ddpdoctor.model.record import record
+from ddpdoctor.program import source
 
 #: bytes of source in the share of one process, at most and at least
 LARGE, SMALL = 600_000, 50_000
@@ -39,7 +40,7 @@ def lint(
 ) -> Report:
     """Lint files and folders. Raises InputError for a path that is not there."""
     candidates = list(files.discover(paths, settings))
-    jobs = jobs if shares.possible() else 1
+    jobs = jobs if worker_pool.possible() else 1
     mattering = files.mattering(candidates, jobs)
     if jobs > 1 and sum(size for _, _, size in mattering) > FEW:
         results = _parallel(mattering, settings, jobs, root, told)
@@ -68,7 +69,7 @@ def _with_confirmed(results: list[Result]) -> list[Finding]:
     proved = {(f.code, os.path.relpath(r.file), r.line) for result in results for f in result.findings
               for r in f.related}  # fmt: skip
     rest = [f for f in open_ if (f.code, os.path.relpath(f.file), f.line) not in proved]
-    sure = {(f.file, in_order(f)): f for f in unsure.confirmed(rest)}
+    sure = {(f.file, in_order(f)): f for f in deferred_findings.confirmed(rest)}
     found: list[Finding] = []
     for result in results:
         more = [f for (file, _), f in sure.items() if file == result.path]
@@ -102,15 +103,15 @@ def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str, 
 
     found: dict[str, Result] = {}
     alone: list[list[Candidate]] = []
-    for candidate, result in shares.each(begin, _by_folder(mattering, jobs), jobs):
-        if isinstance(result, shares.Lost):
+    for candidate, result in worker_pool.each(begin, _by_folder(mattering, jobs), jobs):
+        if isinstance(result, worker_pool.Lost):
             alone.append([candidate])  # once more, by itself: what was parsed before may have been too much
         else:
             found[result.path] = result
         if told is not None:
             told(len(found), len(mattering))
-    for (path, _), result in shares.each(begin, alone, jobs):
-        if not isinstance(result, shares.Lost):
+    for (path, _), result in worker_pool.each(begin, alone, jobs):
+        if not isinstance(result, worker_pool.Lost):
             found[path] = result
         elif result.signal:
             killed = source.Unreadable(f"the process that analysed it was killed by signal {result.signal}")

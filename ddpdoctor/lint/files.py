@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ddpdoctor.errors import InputError
-from ddpdoctor.lint import shares, source
-from ddpdoctor.lint.facts.names import NEVER_LOCAL
+from ddpdoctor.lint import screening, worker_pool
+from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.settings import Settings, matches
+from ddpdoctor.program import source
 
 #: files whose bytes one process looks at for less than several do
 LOOKS = 500
@@ -139,9 +140,9 @@ def mattering(candidates: list[Candidate], jobs: int) -> list[Sized]:
         step = -(-len(candidates) // jobs)
         looks = [candidates[i : i + step] for i in range(0, len(candidates), step)]
         found: dict[Candidate, list[_Look]] = {}
-        for look, part in shares.each(lambda: _look, [[look] for look in looks], jobs):
+        for look, part in worker_pool.each(lambda: _look, [[look] for look in looks], jobs):
             # a look that was killed is taken here
-            found[look[0]] = _look(look) if isinstance(part, shares.Lost) else part
+            found[look[0]] = _look(look) if isinstance(part, worker_pool.Lost) else part
         seen = [found[look[0]] for look in looks]
     return _with_scripts([look for part in seen for look in part])
 
@@ -156,10 +157,10 @@ def _look(candidates: list[Candidate]) -> list[_Look]:
         raw = read_file(path)
         if raw is None and not named and is_file(path):
             named = True  # a file that may not be read is told of: nothing is known about it
-        if named or (raw is not None and source.matters(raw)):
+        if named or (raw is not None and screening.matters(raw)):
             found.append(((path, named, len(raw or b"")), ()))
-        elif raw is not None and source.STARTS in raw:
-            imports = tuple(i for i in source.imported(raw) if i.partition("/")[0] not in NEVER_LOCAL)
+        elif raw is not None and screening.STARTS in raw:
+            imports = tuple(i for i in screening.imported(raw) if i.partition("/")[0] not in NEVER_LOCAL)
             if imports:
                 found.append(((path, True, len(raw)), imports))
     return found

@@ -7,8 +7,8 @@ import difflib
 import re
 from collections.abc import Iterable
 
-from ddpdoctor.lint.source import Source
 from ddpdoctor.model.finding import Applicability, Edit, Finding
+from ddpdoctor.program.source import Source
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 

@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ddpdoctor.lint import files, registry, source, suppress, taught, unsure
+from ddpdoctor.lint import deferred_findings, files, registry, screening, suppress, taint_comments
 from ddpdoctor.lint.comments import read as comments_of
-from ddpdoctor.lint.facts import indexing, modules
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.project import Project
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
-from ddpdoctor.lint.record import field, record
 from ddpdoctor.lint.settings import Settings, ignored_here
 from ddpdoctor.model.finding import Finding, Role, Severity, source_of
+from ddpdoctor.model.record import field, record
+from ddpdoctor.program import indexing, modules, notebook, source
+from ddpdoctor.program.project import Project
 
 #: characters of source after which a process that lints on looks for garbage
 GARBAGE = 600_000
@@ -58,12 +58,12 @@ class Linter:
 
     def bytes(self, path: str, raw: bytes, *, named: bool) -> Result:
         """Lint a file's contents; one that was `named` is read in full though it mentions no training itself."""
-        if not named and not source.matters(raw):
+        if not named and not screening.matters(raw):
             return Result(path, ())
         if len(raw) > source.LARGEST:
             too_large = source.Unreadable(f"too large to analyse: over {source.LARGEST // 1_000_000} MB of source")
             return self._result(path, [unreadable(path, too_large)])
-        decoded = source.decode(raw, notebook=path.endswith(".ipynb"))
+        decoded = notebook.decode(raw) if path.endswith(".ipynb") else source.decode(raw)
         if isinstance(decoded, source.Unreadable):
             return self._result(path, [unreadable(path, decoded)])
         tree = source.parse(decoded.text)
@@ -71,7 +71,8 @@ class Linter:
             return self._result(path, [unreadable(path, tree)], decoded)
         absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
         module = indexing.build(absolute, self._project.package(absolute)[1], decoded.text, tree)
-        if suppress.whole_file(module.comments):
+        said = taint_comments.of(module)
+        if suppress.whole_file(said.comments):
             return Result(path, ())
         self._project.adopt(module)
         self._since += len(decoded.text)
@@ -79,10 +80,10 @@ class Linter:
             # functions, classes and their module point at one another: an old one goes only when it is looked for
             self._since = 0
             gc.collect()
-        findings = [*self._check(module, path), *taught.findings(module.taught.faults, path)]
+        findings = [*self._check(module, path), *taint_comments.findings(said.faults, path)]
         findings += [unreadable(path, fault) for fault in decoded.faults]
-        if findings or module.comments:
-            comments = module.comments or comments_of(decoded.text)
+        if findings or said.comments:
+            comments = said.comments or comments_of(decoded.text)
             known = registry.names()
             findings = suppress.apply(findings, suppress.read(comments), path, self._settings.codes, known)
         return self._result(path, findings, decoded)
@@ -108,7 +109,7 @@ class Linter:
         relative = os.path.relpath(path, self._root) if self._root else path
         silenced = ignored_here(self._settings, relative, known)
         findings = [f for f in findings if f.code in self._settings.codes and f.code not in silenced]
-        open_ = tuple(f for f in findings if unsure.unsure(f))
+        open_ = tuple(f for f in findings if deferred_findings.unsure(f))
         kept = sorted((f for f in findings if self._wanted(f) and f not in open_), key=in_order)
         if decoded is None or not (kept or open_):
             return Result(path, tuple(kept))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from ddpdoctor.lint import settings
-from ddpdoctor.lint.rule import LintRule, Registered
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.suppress import UNUSED
-from ddpdoctor.lint.taught import INEFFECTIVE
-from ddpdoctor.model.finding import Severity
+from ddpdoctor.lint.taint_comments import INEFFECTIVE
+from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.record import record
 
 #: a file that cannot be read as Python; always on
 UNREADABLE = LintRule(settings.UNREADABLE, "unreadable-source", Severity.ERROR)
@@ -78,6 +81,15 @@ RULES = (
     "reduceop_avg_portability",
     "deprecated_distributed_api",
 )  # fmt: skip
+
+
+@record(frozen=True, slots=True)
+class Registered:
+    """A rule with its check and its page."""
+
+    rule: LintRule
+    check: Callable[[ModuleFacts], Iterator[Finding | None]]
+    page: str
 
 
 @cache

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
-
-from ddpdoctor.lint.record import record
-from ddpdoctor.model.finding import Finding, Severity
-
-if TYPE_CHECKING:
-    from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.model.finding import Severity
+from ddpdoctor.model.record import record
 
 
 @record(frozen=True, slots=True)
@@ -23,12 +17,3 @@ class LintRule:
     diagnoses: tuple[str, ...] = ()
     #: words of which at least one must occur in the file for the rule to be worth running
     words: frozenset[str] = frozenset()
-
-
-@record(frozen=True, slots=True)
-class Registered:
-    """A rule with its check and its page."""
-
-    rule: LintRule
-    check: Callable[[ModuleFacts], Iterator[Finding | None]]
-    page: str

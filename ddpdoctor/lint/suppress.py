@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ddpdoctor.lint.comments import Comment
-from ddpdoctor.lint.record import record
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.record import record
 
 UNUSED = LintRule("DD198", "unused-suppression", Severity.WARNING)
 

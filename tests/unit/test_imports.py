@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -13,12 +13,21 @@ PACKAGE = Path(__file__).parents[2] / "ddpdoctor"
 
 #: pure folders -> their impure modules; of observe only the policy is pure
 PURE: dict[str, frozenset[str]] = {
-    "model": frozenset(),
+    "model": frozenset({"record"}),
+    "program": frozenset(),
     "merge": frozenset(),
     "diagnose": frozenset(),
     "report": frozenset(),
-    "lint": frozenset({"engine", "files", "linter", "record", "shares", "source", "unsure"}),
+    "lint": frozenset({"engine", "files", "linter", "worker_pool", "deferred_findings"}),
     "archive": frozenset({"input_files", "resource_limits", "parallel_dumps", "unpickle", "local_source", "pipeline"}),
+}
+#: the layers of lint, each of which imports only those before it, itself and the modules that any layer may import
+LINT_LAYERS = ("knowledge", "values", "interpreter", "ranks", "facts", "rules")
+LINT_GROUND = {
+    "comments": frozenset[str](),
+    "rule": frozenset[str](),
+    "suppress": frozenset({"comments", "rule"}),
+    "taint_comments": frozenset({"comments", "rule", "suppress", "values"}),
 }
 PURE_MODULES = frozenset({"observe.stall", "collect.capture", "collect.assemble", "repro.expectations"})
 #: `pathlib` is not among them: PurePath is no I/O, so its impure half is looked for by name
@@ -40,8 +49,9 @@ ALLOWED = {
     "errors": frozenset[str](),
     "workers": frozenset[str](),
     "probe": frozenset[str](),
+    "program": frozenset({"model"}),
     "merge": frozenset({"model"}),
-    "lint": frozenset({"model", "errors", "workers"}),
+    "lint": frozenset({"model", "program", "errors", "workers"}),
     "report": frozenset({"model"}),
     "diagnose": frozenset({"model", "merge"}),
     "collect": frozenset({"model", "probe", "errors"}),
@@ -79,20 +89,12 @@ def _modules() -> Iterator[tuple[str, Path]]:
 MODULES = dict(_modules())
 
 
-def _imports(name: str, *, everywhere: bool = True) -> Iterator[str]:
-    """Absolute names of all modules that a module imports: at its top, and inside functions if `everywhere`."""
-    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-    yield from _imported(name, _run_time(tree) if everywhere else tree.body)
-
-
-def _every_import(name: str) -> Iterator[str]:
-    """Like `_imports`, also those inside functions and those that only type checkers see."""
-    yield from _imported(name, ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))))
-
-
-def _imported(name: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
-    package = ["ddpdoctor", *MODULES[name].relative_to(PACKAGE).parent.parts]
-    for node in nodes:
+def _imports(name: str, *, types: bool = False) -> Iterator[str]:
+    """Absolute names of all modules that a module imports, wherever that stands; `types`: for types alone, too."""
+    here = MODULES[name]
+    package = ["ddpdoctor", *here.relative_to(PACKAGE).parent.parts]
+    tree = ast.parse(here.read_text(encoding="utf-8"))
+    for node in ast.walk(tree) if types else _run_time(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -126,17 +128,28 @@ def _is_pure(module: str) -> bool:
     return module in PURE_MODULES or (folder in PURE and rest.partition(".")[0] not in PURE[folder])
 
 
-def test_imports_outside_of_lint_form_a_dag_counting_those_in_functions_and_for_types() -> None:
-    names = [name for name in MODULES if _folder(name) != "lint"]
-    graph = {
-        name: {ours for i in _every_import(name) if _folder(ours := _ours(i)) != "lint"} - {name} for name in names
-    }
-    TopologicalSorter(graph).prepare()
-
-
 def test_imports_between_modules_form_a_dag() -> None:
-    graph = {name: {_ours(i) for i in _imports(name, everywhere=False)} - {name} for name in MODULES}
+    """Every import counts: inside functions and for types alone, too."""
+    graph = {name: {_ours(i) for i in _imports(name, types=True)} - {name} for name in MODULES}
     TopologicalSorter(graph).prepare()
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in MODULES if name.partition(".")[2].partition(".")[0] in LINT_LAYERS]
+)
+def test_a_layer_of_lint_imports_only_what_stands_before_it(module: str) -> None:
+    layer = module.split(".")[1]
+    before = {*LINT_LAYERS[: LINT_LAYERS.index(layer) + 1], *LINT_GROUND}
+    imported = {ours.split(".")[1] for i in _imports(module, types=True) if (ours := _ours(i)).startswith("lint.")}
+    assert imported <= before
+
+
+@pytest.mark.parametrize("module", LINT_GROUND)
+def test_what_any_layer_of_lint_may_import_knows_no_higher_layer(module: str) -> None:
+    imported = {
+        ours.split(".")[1] for i in _imports(f"lint.{module}", types=True) if (ours := _ours(i)).startswith("lint.")
+    }
+    assert imported <= LINT_GROUND[module]
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if _folder(name) in ALLOWED])
@@ -148,7 +161,7 @@ def test_a_folder_imports_only_what_stands_before_it(module: str) -> None:
 @pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("diagnose.")])
 def test_a_stage_of_diagnose_imports_only_what_stands_before_it(module: str) -> None:
     stage = module.split(".")[1]
-    ours = {name.split(".")[1] for i in _every_import(module) if (name := _ours(i)).startswith("diagnose.")}
+    ours = {name.split(".")[1] for i in _imports(module, types=True) if (name := _ours(i)).startswith("diagnose.")}
     assert ours <= {stage, *DIAGNOSE[stage].split()}
 
 

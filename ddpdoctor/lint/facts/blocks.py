@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.modules import Module
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite
 
 
-def module_of(facts: ModuleFacts, site: Site) -> Module | None:
+def module_of(facts: ModuleFacts, site: SourceSite) -> Module | None:
     """The file of a site, among those that were looked into."""
     return next((m for m in (facts.module, *facts.analysis.reached.values()) if m.path == site.file), None)
 
@@ -27,7 +27,7 @@ def function_at(module: Module, line: int) -> ast.FunctionDef | ast.AsyncFunctio
     return best
 
 
-def around(module: Module, site: Site) -> list[ast.If | ast.IfExp | ast.BoolOp | ast.Try]:
+def around(module: Module, site: SourceSite) -> list[ast.If | ast.IfExp | ast.BoolOp | ast.Try]:
     """Conditions and `try` blocks around a place in its function; the test of an `if` itself is not under it."""
     scope: ast.AST = function_at(module, site.line) or module.tree
     found: list[ast.If | ast.IfExp | ast.BoolOp | ast.Try] = []
@@ -39,7 +39,7 @@ def around(module: Module, site: Site) -> list[ast.If | ast.IfExp | ast.BoolOp |
     return found
 
 
-def before(module: Module, site: Site) -> list[tuple[ast.If, ast.stmt]]:
+def before(module: Module, site: SourceSite) -> list[tuple[ast.If, ast.stmt]]:
     """Branches in front of a place in its function that leave it, each with the statement that leaves."""
     scope: ast.AST = function_at(module, site.line) or module.tree
     found: list[tuple[ast.If, ast.stmt]] = []
@@ -60,6 +60,6 @@ def leaves(statement: ast.stmt) -> bool:
     return name in ("exit", "_exit", "quit", "abort")
 
 
-def _holds(node: ast.expr | ast.stmt, site: Site) -> bool:
+def _holds(node: ast.expr | ast.stmt, site: SourceSite) -> bool:
     start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
     return start <= (site.line, site.column - 1) <= end

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.modules import Module
-from ddpdoctor.lint.facts.things import External, Made
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.values.abstract_objects import External, Made
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.modules import Module
 
 GROUP = "torch.distributed.init_process_group"
 #: make one device the current one for the rest of the process

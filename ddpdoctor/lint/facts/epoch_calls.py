@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from enum import Enum
 
-from ddpdoctor.lint.facts import loaders, spellings
-from ddpdoctor.lint.facts.events import Call, Iteration
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Instance, Made
-from ddpdoctor.lint.facts.values import Symbol, Value
+from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call, Iteration
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.values.abstract_objects import Instance, Made
+from ddpdoctor.lint.values.values import Symbol, Value
 
 
 class Told(Enum):
@@ -46,7 +47,7 @@ def _sampler(receiver: Value | None) -> Made | None:
     """The sampler that is told, where that is sure."""
     thing = receiver.thing if receiver is not None else None
     made = thing.base if isinstance(thing, Instance) else thing
-    return made if isinstance(made, Made) and made.path == spellings.SAMPLER else None
+    return made if isinstance(made, Made) and made.path == aliases.SAMPLER else None
 
 
 def _calls(facts: ModuleFacts) -> dict[int, list[Call | None]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.modules import Module
-from ddpdoctor.lint.facts.nodes import walk
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import walk
 
 #: what tests import: they run on the machine of whoever wrote them
 _TESTING = frozenset({"pytest", "unittest"})

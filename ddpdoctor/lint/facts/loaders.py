@@ -4,38 +4,39 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts import sharing, spellings
-from ddpdoctor.lint.facts.classes import find_method
-from ddpdoctor.lint.facts.events import Turn
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.frame import Frame
-from ddpdoctor.lint.facts.instances import instance_value
-from ddpdoctor.lint.facts.loops import iterated_of
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.sites import site_of
-from ddpdoctor.lint.facts.things import Function, Instance, Made
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.events import EnclosingLoop
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.instances import instance_value
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.values import loader_join
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
+from ddpdoctor.lint.values.iteration import iterated_of
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import site_of
 
 
 def loader_of(value: Value | None) -> Made | None:
     """The `DataLoader(...)` that a value is, also as an object of a subclass."""
-    return _extended(value, spellings.LOADER)
+    return _extended(value, aliases.LOADER)
 
 
 def _extended(value: Value | None, path: str) -> Made | None:
-    made = sharing.made_of(value)
+    made = loader_join.made_of(value)
     return made if made is not None and made.path == path else None
 
 
 def sampler_of(value: Value | None) -> Made | None:
     """The DistributedSampler of a loader, also inside a BatchSampler."""
-    return _extended(given_sampler(value), spellings.SAMPLER)
+    return _extended(given_sampler(value), aliases.SAMPLER)
 
 
 def given_sampler(value: Value | None) -> Value | None:
     """What a loader was given as its sampler, also inside a BatchSampler."""
     loader = loader_of(value)
-    return sharing.given_sampler(loader) if loader is not None else None
+    return loader_join.given_sampler(loader) if loader is not None else None
 
 
 def turns_by_itself(sampler: Value) -> bool:
@@ -94,7 +95,7 @@ def _yielded_tags(facts: ModuleFacts, value: Value, thing: Instance) -> frozense
     return iterated_of(outcome.value)[0].tags & {"shard", "block"} if outcome is not None else frozenset()
 
 
-def runs_once(turn: Turn) -> bool:
+def runs_once(turn: EnclosingLoop) -> bool:
     """`for epoch in range(1)`."""
     thing = turn.over.thing if turn.over is not None else None
     return isinstance(thing, Made) and thing.path == "builtins.range" and bool(thing.args) and (

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import re
 
-from ddpdoctor.lint.facts import drawing, frameworks, spellings
-from ddpdoctor.lint.facts.classes import external_bases
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
-from ddpdoctor.lint.facts.modules import FunctionInfo, Module
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.things import Function, Made, Method, Namespace, Site
-from ddpdoctor.lint.facts.values import Value, unknown
+from ddpdoctor.lint.facts import random_draws
+from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.interpreter.classes import external_bases
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import aliases, frameworks
+from ddpdoctor.lint.values.abstract_objects import Function, Made, Method, Namespace
+from ddpdoctor.lint.values.values import Value, unknown
+from ddpdoctor.program.modules import FunctionInfo, Module
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite
 
 SEEDERS = (
     "torch.manual_seed",
@@ -45,7 +47,7 @@ def seedings(facts: ModuleFacts) -> list[Call]:
     """Calls that seed a global generator of a rank; a launcher's own are not inherited by what it spawns."""
     started = {a.thing.info.qualname for call in facts.named(*frameworks.SPAWNING) for a in call.args[:2]
                if isinstance(a.thing, Function)}  # fmt: skip
-    workers = [v.thing.info for c in facts.named(spellings.LOADER)
+    workers = [v.thing.info for c in facts.named(aliases.LOADER)
                if (v := c.keyword("worker_init_fn")) is not None and hands_on(v)]  # fmt: skip
     return [c for c in facts.named(*SEEDERS) if not started or started & set(c.context.calls)
             if c.context.function not in workers]  # fmt: skip
@@ -121,7 +123,7 @@ def seeds_elsewhere(facts: ModuleFacts) -> bool:
     """Workers or samplers are seeded by hand: `worker_init_fn` may well add the rank."""
     if facts.mentions("fork_rng", "get_rng_state", "set_rng_state"):
         return True
-    given = [v for c in facts.named(spellings.LOADER) if (v := c.keyword("worker_init_fn")) is not None]
+    given = [v for c in facts.named(aliases.LOADER) if (v := c.keyword("worker_init_fn")) is not None]
     return facts.mentions("worker_init_fn") and not (given and all(map(hands_on, given)))
 
 
@@ -137,7 +139,7 @@ def hands_on(value: Value) -> bool:
 
 def data_parallel(facts: ModuleFacts) -> bool:
     """A model is wrapped for data-parallel training."""
-    return bool(facts.named(*DDP_PATHS)) or bool(facts.named(spellings.FSDP))
+    return bool(facts.named(*DDP_PATHS)) or bool(facts.named(aliases.FSDP))
 
 
 def trains(facts: ModuleFacts) -> bool:
@@ -145,7 +147,7 @@ def trains(facts: ModuleFacts) -> bool:
     return bool(facts.methods("backward"))
 
 
-def first_draw(facts: ModuleFacts) -> Site | None:
+def first_draw(facts: ModuleFacts) -> SourceSite | None:
     """Where random augmentation or noise is drawn: in a dataset's `__getitem__`, or in a training loop."""
     for call in facts.named(*_DRAWS):
         if call.keyword("generator") is not None:
@@ -155,14 +157,14 @@ def first_draw(facts: ModuleFacts) -> Site | None:
     return _elsewhere(facts) or _in_networks(facts) or _transform(facts)
 
 
-def _in_networks(facts: ModuleFacts) -> Site | None:
+def _in_networks(facts: ModuleFacts) -> SourceSite | None:
     """In the forward pass of what is wrapped, where that stands in another file."""
     given = (call.argument(0, "module") for call in facts.named(*DDP_PATHS))
-    sites = (drawing.in_network(facts.analysis, value, _DRAWS) for value in given if value is not None)
+    sites = (random_draws.in_network(facts.analysis, value, _DRAWS) for value in given if value is not None)
     return next((site for site in sites if site is not None), None)
 
 
-def dataset_draw(facts: ModuleFacts) -> Site | None:
+def dataset_draw(facts: ModuleFacts) -> SourceSite | None:
     """Where a dataset draws, in the workers of its loader."""
     sites = (
         call.site for call in facts.named(*_DRAWS) if call.keyword("generator") is None and in_dataset(facts, call)
@@ -170,9 +172,9 @@ def dataset_draw(facts: ModuleFacts) -> Site | None:
     return next(sites, None) or _elsewhere(facts) or _transform(facts)
 
 
-def _elsewhere(facts: ModuleFacts) -> Site | None:
+def _elsewhere(facts: ModuleFacts) -> SourceSite | None:
     """In a data set of another file: workers call it, nothing that is simulated does."""
-    sites = (drawing.in_loader(facts.analysis, call, _DRAWS) for call in facts.named(spellings.LOADER))
+    sites = (random_draws.in_loader(facts.analysis, call, _DRAWS) for call in facts.named(aliases.LOADER))
     return next((site for site in sites if site is not None), None)
 
 
@@ -219,7 +221,7 @@ def seedings_of(facts: ModuleFacts, generator: Made) -> list[Call]:
     return [c for c in facts.methods("manual_seed") if c.receiver is not None and c.receiver.thing == generator]
 
 
-def _transform(facts: ModuleFacts) -> Site | None:
+def _transform(facts: ModuleFacts) -> SourceSite | None:
     for call in facts.calls:
         last = call.path.rpartition(".")[2]
         if call.path.startswith("torchvision.transforms.") and (

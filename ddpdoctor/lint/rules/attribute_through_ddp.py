@@ -35,13 +35,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import wrapping
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.events import Access, Context
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import wrapping
+from ddpdoctor.lint.interpreter.events import Access, Context
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.sites import SourceSite, site_of
 
 RULE = LintRule("DD166", "attribute-through-ddp", Severity.ERROR)
 
@@ -117,7 +116,7 @@ def _whenever_wrapped(facts: ModuleFacts, access: Access) -> bool:
     )  # fmt: skip
 
 
-def _related(site: Site | None) -> tuple[tuple[Site, str], ...]:
+def _related(site: SourceSite | None) -> tuple[tuple[SourceSite, str], ...]:
     return ((site, "wrapped here"),) if site is not None else ()
 
 

@@ -35,11 +35,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Items
-from ddpdoctor.lint.facts.values import RANK_NUMBERS, Value
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Items
+from ddpdoctor.lint.values.values import RANK_NUMBERS, Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD147", "barrier-device", Severity.HINT, ("DD263",))

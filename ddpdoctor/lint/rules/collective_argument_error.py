@@ -32,11 +32,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import External, GroupOf
-from ddpdoctor.lint.facts.values import WORLD, Symbol, Value
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import External, GroupOf
+from ddpdoctor.lint.values.values import WORLD, Symbol, Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD119", "collective-argument-error", Severity.ERROR)

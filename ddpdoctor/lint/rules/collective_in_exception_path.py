@@ -44,14 +44,14 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import tries
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.reach import Reached
-from ddpdoctor.lint.facts.residual import rank_decided
-from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts import exception_handlers
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.truths import rank_decided
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD116", "collective-in-exception-path", Severity.WARNING, ("DD208", "DD253"))
 
@@ -70,17 +70,17 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if node.finalbody:
             yield from _in_finally(facts, node)
         for handler in node.handlers:
-            if tries.catches_local(handler):
+            if exception_handlers.catches_local(handler):
                 yield from _in_handler(facts, node, handler)
-            alone = tries.catches(handler) & facts.raised_alone
-            if tries.catches_local(handler) or alone:
+            alone = exception_handlers.catches(handler) & facts.raised_alone
+            if exception_handlers.catches_local(handler) or alone:
                 yield from _swallowed(facts, node, handler)
             if alone:
                 yield from _ends_loop(facts, node, handler)
 
 
 def _through(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[tuple[Reached, int]]:
-    first, last = tries.lines_of(body)
+    first, last = exception_handlers.lines_of(body)
     for item in facts.reached:
         index = item.within(facts.module.path, first, last)
         if index is not None and item.op.op not in _SETUP:
@@ -91,10 +91,12 @@ def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
     block = [*node.body, *node.orelse]
     # a rank that fails misses what stands behind its failure; where that is nothing, all ranks come to `finally` alike
     missed = any(_may_fail_alone(facts, node, item.way[i], item.op.op) for item, i in _through(facts, block))
-    meets_others = missed or tries.trains(block) or any(_meets_others(facts, b) for b in _blocks_of(facts, node))
+    meets_others = (
+        missed or exception_handlers.trains(block) or any(_meets_others(facts, b) for b in _blocks_of(facts, node))
+    )
     if not meets_others or any(_leaves_at_once(h) for h in node.handlers) or _releases(node):
         return
-    outcome = tries.bound_in(node)
+    outcome = exception_handlers.bound_in(node)
     for item, index in _through(facts, node.finalbody):
         here = item.way[index]
         if _on_all_ranks(item) and not _tells_outcome(node.finalbody, here, outcome):
@@ -120,7 +122,7 @@ def _releases(node: ast.Try) -> bool:
 
 
 def _meets_others(facts: ModuleFacts, block: list[ast.stmt]) -> bool:
-    return any(True for _ in _through(facts, block)) or tries.trains(block)
+    return any(True for _ in _through(facts, block)) or exception_handlers.trains(block)
 
 
 def _blocks_of(facts: ModuleFacts, node: ast.Try) -> Iterator[list[ast.stmt]]:
@@ -133,12 +135,14 @@ def _blocks_of(facts: ModuleFacts, node: ast.Try) -> Iterator[list[ast.stmt]]:
     if owner is None:
         return
     for user in facts.module.nodes:
-        if isinstance(user, ast.With) and any(owner.name in tries.names_in(i.context_expr) for i in user.items):
+        if isinstance(user, ast.With) and any(
+            owner.name in exception_handlers.names_in(i.context_expr) for i in user.items
+        ):
             yield user.body
 
 
 def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
-    if tries.about_arguments(handler) or not _may_fail_alone(facts, node, None, ""):
+    if exception_handlers.about_arguments(handler) or not _may_fail_alone(facts, node, None, ""):
         return
     regular = {item.op.op for item, _ in _through(facts, [*node.body, *node.orelse])}
     for item, index in _through(facts, handler.body):
@@ -152,17 +156,17 @@ def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -
 
 
 def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
-    if tries.acts(handler) or any(True for _ in _through(facts, handler.body)):
+    if exception_handlers.acts(handler) or any(True for _ in _through(facts, handler.body)):
         return
     after = _behind(facts, node)
-    if after and tries.remembered(handler, after) and any(True for _ in _through(facts, after)):
+    if after and exception_handlers.remembered(handler, after) and any(True for _ in _through(facts, after)):
         return
-    first, last = tries.lines_of(node.body)
+    first, last = exception_handlers.lines_of(node.body)
     for item, index in _through(facts, node.body):
         outside = _repeating(facts, item, index, first, last)
         if outside is None or not _may_fail_alone(facts, node, item.way[index], item.op.op):
             continue
-        if tries.goes_on(handler.body, after_return=outside):
+        if exception_handlers.goes_on(handler.body, after_return=outside):
             message = (
                 f"an exception on one rank is swallowed here, around {item.op.op}: that rank goes on with its next "
                 "step while the others wait for it in this one"
@@ -174,9 +178,9 @@ def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
 
 def _ends_loop(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
     """What one rank raises by its own data ends its loop; the others go on in theirs."""
-    if tries.acts(handler) or not tries.goes_on(handler.body, after_return=True):
+    if exception_handlers.acts(handler) or not exception_handlers.goes_on(handler.body, after_return=True):
         return
-    first, last = tries.lines_of(node.body)
+    first, last = exception_handlers.lines_of(node.body)
     for item, index in _through(facts, node.body):
         within = [p.site for p, depth in item.loops if depth > index or _stands_in(facts, p.site, first, last)]
         if within and _repeating(facts, item, index, first, last) is None:
@@ -208,11 +212,11 @@ def _repeating(facts: ModuleFacts, item: Reached, index: int, first: int, last: 
     return found
 
 
-def _stands_in(facts: ModuleFacts, site: Site, first: int, last: int) -> bool:
+def _stands_in(facts: ModuleFacts, site: SourceSite, first: int, last: int) -> bool:
     return site.file == facts.module.path and first <= site.line <= last
 
 
-def _may_fail_alone(facts: ModuleFacts, node: ast.Try, before: Site | None, op: str) -> bool:
+def _may_fail_alone(facts: ModuleFacts, node: ast.Try, before: SourceSite | None, op: str) -> bool:
     """A backward fails by itself; another collective's block must hold a call that can fail on one rank."""
     if op.startswith("backward"):
         return True
@@ -243,25 +247,25 @@ def _on_all_ranks(item: Reached) -> bool:
     return not any(rank_decided(branch.truth) for branch in item.under)
 
 
-def _tells_outcome(body: list[ast.stmt], here: Site, outcome: set[str]) -> bool:
+def _tells_outcome(body: list[ast.stmt], here: SourceSite, outcome: set[str]) -> bool:
     """The call stands under a condition on what the guarded block left behind, or on the exception itself."""
     for statement in body:
         for node in walk(statement):
             inside = isinstance(node, ast.If) and node.lineno <= here.line <= (node.end_lineno or 0)
             if inside and isinstance(node, ast.If):
-                names = tries.names_in(node.test)
+                names = exception_handlers.names_in(node.test)
                 if names & outcome or "exc_info" in names or "exception" in names:
                     return True
     return False
 
 
-def _destroyed(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[Site]:
+def _destroyed(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[SourceSite]:
     """Where NCCL groups are destroyed, seen from these lines."""
     groups = facts.named("torch.distributed.init_process_group")
     backends = [call.argument(0, "backend") for call in groups]
     if not any(b is not None and isinstance(b.constant, str) and "nccl" in b.constant for b in backends):
         return
-    first, last = tries.lines_of(body)
+    first, last = exception_handlers.lines_of(body)
     for call in facts.named(_DESTROY):
         for site in (*call.context.chain, call.site):
             if site.file == facts.module.path and first <= site.line <= last and not call.context.some_ranks_only:

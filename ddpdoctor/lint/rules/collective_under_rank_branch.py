@@ -38,17 +38,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table
-from ddpdoctor.lint.facts.divergence import place, proof
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.sharding import FORWARD
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.fsdp import FORWARD
+from ddpdoctor.lint.knowledge import collectives
+from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD111", "collective-under-rank-branch", Severity.ERROR, ("DD203",))
 
 #: operations that DD117, DD164 and DD175 tell of
-_ELSEWHERE = collective_table.SAVING | {"new_group", FORWARD}
+_ELSEWHERE = collectives.SAVING | {"new_group", FORWARD}
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -42,12 +42,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, collective_table
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts import blocks
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD123", "collective-without-initialised-guard", Severity.WARNING)
 
@@ -65,7 +66,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     conditions = [_condition(facts, call) for call in groups]
     if any(c is None for c in conditions):
         return
-    reported: set[Site] = set()
+    reported: set[SourceSite] = set()
     for call in facts.calls:
         if call.index < groups[0].index or not call.context.from_script or not _needs_group(call):
             continue
@@ -90,14 +91,14 @@ def _starts_others(facts: ModuleFacts) -> bool:
 
 
 def _needs_group(call: Call) -> bool:
-    if call.path in collective_table.WRAPPERS:
+    if call.path in collectives.WRAPPERS:
         return True
-    spec = collective_table.COLLECTIVES.get(call.path)
+    spec = collectives.COLLECTIVES.get(call.path)
     mine = call.path.startswith(_C10D) and call.path.count(".") == 2
     return mine and spec is not None and spec.op not in ("init_process_group", "send", "recv", "isend", "irecv")
 
 
-def _condition(facts: ModuleFacts, call: Call) -> Site | None:
+def _condition(facts: ModuleFacts, call: Call) -> SourceSite | None:
     """Where the condition stands under which the group is made; None where it is made on every path that goes on."""
     for depth, site in enumerate((*call.context.chain, call.site)):
         module = blocks.module_of(facts, site)
@@ -117,7 +118,7 @@ def _always(test: ast.expr) -> bool:
     return any(word in text for word in _ALWAYS)
 
 
-def _other_side_copes(node: ast.If, site: Site) -> bool:
+def _other_side_copes(node: ast.If, site: SourceSite) -> bool:
     """The other side makes a group as well, or leaves."""
     first, last = node.body[0].lineno, node.body[-1].end_lineno or 0
     other = node.orelse if first <= site.line <= last else node.body
@@ -130,7 +131,7 @@ def _other_side_copes(node: ast.If, site: Site) -> bool:
     )
 
 
-def _guarded(facts: ModuleFacts, site: Site) -> bool:
+def _guarded(facts: ModuleFacts, site: SourceSite) -> bool:
     """Any condition at all, an early exit before it, or a decorator."""
     module = blocks.module_of(facts, site)
     if module is None:

@@ -33,12 +33,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table, devices, wrapping
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Instance, Made
-from ddpdoctor.lint.facts.values import symbol_key
+from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import wrapping
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Instance, Made
+from ddpdoctor.lint.values.values import symbol_key
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD161", "ddp-before-device-move", Severity.ERROR)
@@ -48,7 +50,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Moves of a wrapped model; device_ids that is a bare number."""
     for call in facts.methods("to", "cuda"):
         made = wrapping.wrapper_of(call.receiver)
-        if made is None or made.path not in collective_table.WRAPPERS or not _moves(call):
+        if made is None or made.path not in collectives.WRAPPERS or not _moves(call):
             continue
         elsewhere = _was_elsewhere(facts, made)
         if elsewhere is not None:

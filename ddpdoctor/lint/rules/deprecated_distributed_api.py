@@ -36,14 +36,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, spellings
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.modules import Module
-from ddpdoctor.lint.facts.renames import Rename, asks_version, renamed
+from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge.renames import Rename, asks_version, renamed
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD191", "deprecated-distributed-api", Severity.HINT)
 
@@ -99,7 +100,7 @@ def _old_name(facts: ModuleFacts, node: ast.AST) -> Iterator[Finding | None]:
 
 def _found(facts: ModuleFacts, path: str) -> tuple[str, Rename] | None:
     """The old name that a dotted name is or lies in, with what it has become."""
-    full = spellings.canonical(path)
+    full = aliases.canonical(path)
     while full.startswith("torch.distributed."):
         found = renamed(full, facts.torch_version)
         if found is not None:
@@ -110,7 +111,7 @@ def _found(facts: ModuleFacts, path: str) -> tuple[str, Rename] | None:
 
 def _part(module: Module, node: ast.Attribute, old: str) -> ast.Attribute:
     """`dist.reduce_op` of `dist.reduce_op.SUM`."""
-    while isinstance(node.value, ast.Attribute) and spellings.canonical(module.imported(node)) != old:
+    while isinstance(node.value, ast.Attribute) and aliases.canonical(module.imported(node)) != old:
         node = node.value
     return node
 

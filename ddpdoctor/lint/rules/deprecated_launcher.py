@@ -34,12 +34,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.renames import asks_version
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge.renames import asks_version
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD145", "deprecated-launcher", Severity.HINT)
 

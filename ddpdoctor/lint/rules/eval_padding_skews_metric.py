@@ -42,12 +42,12 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
-from ddpdoctor.lint.facts.events import Iteration
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.reach import Reached
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Iteration
+from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import walk
 
 RULE = LintRule("DD107", "eval-padding-skews-metric", Severity.HINT)
 

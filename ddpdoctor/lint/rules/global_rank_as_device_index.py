@@ -33,12 +33,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import launch, spellings
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Items
-from ddpdoctor.lint.facts.values import RANK_NUMBERS, WORLD, Value
+from ddpdoctor.lint.facts import launch
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Items
+from ddpdoctor.lint.values.values import RANK_NUMBERS, WORLD, Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD143", "global-rank-as-device-index", Severity.ERROR)
@@ -46,7 +47,7 @@ RULE = LintRule("DD143", "global-rank-as-device-index", Severity.ERROR)
 
 _DEVICE = {
     "torch.cuda.set_device": (0, "device"), "torch.device": (1, "index"), "torch.cuda.device": (0, "device"),
-    spellings.FSDP: (-1, "device_id"),
+    aliases.FSDP: (-1, "device_id"),
 }  # fmt: skip
 _MESSAGE = "this is the rank in the whole job: on a second node there is no such device, use LOCAL_RANK"
 

@@ -43,11 +43,11 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
-from ddpdoctor.lint.facts.events import Call, Turn
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.nodes import walk
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call, EnclosingLoop
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import walk
 
 RULE = LintRule("DD128", "group-or-collective-in-hot-path", Severity.WARNING)
 
@@ -107,7 +107,7 @@ def _under_test(body: list[ast.stmt], line: int) -> bool:
     )
 
 
-def _training_loop(facts: ModuleFacts, call: Call) -> Turn | None:
+def _training_loop(facts: ModuleFacts, call: Call) -> EnclosingLoop | None:
     """The innermost loop over a loader, or with a DDP backward in it, that surely repeats the call."""
     for turn in reversed(call.context.loops):
         if not isinstance(turn.node, (ast.For, ast.While)):
@@ -118,7 +118,7 @@ def _training_loop(facts: ModuleFacts, call: Call) -> Turn | None:
     return None
 
 
-def _is_over_batches(turn: Turn) -> bool:
+def _is_over_batches(turn: EnclosingLoop) -> bool:
     """Not a loop over epochs: a barrier in each of them is harmless."""
     if loaders.loader_of(turn.over) is not None or (turn.over is not None and "prepared" in turn.over.tags):
         return True
@@ -127,7 +127,7 @@ def _is_over_batches(turn: Turn) -> bool:
     return own and not any(isinstance(n, ast.Attribute) and n.attr == "backward" for loop in inner for n in walk(loop))
 
 
-def _conditional(call: Call, loop: Turn) -> bool:
+def _conditional(call: Call, loop: EnclosingLoop) -> bool:
     """Only in some turns, or made once and kept."""
     first, last = loop.site.line, loop.site.end_line
     inside = [g for g in call.context.guards if g.site.file == loop.site.file and first <= g.site.line <= last]

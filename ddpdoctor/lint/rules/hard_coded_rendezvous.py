@@ -34,11 +34,11 @@ import re
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.nodes import walk
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD148", "hard-coded-rendezvous", Severity.HINT)
 

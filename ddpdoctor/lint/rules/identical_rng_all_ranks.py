@@ -42,11 +42,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import seeds, spellings
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Made, Site
+from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD131", "identical-rng-all-ranks", Severity.WARNING)
 
@@ -77,10 +79,10 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Generators of their own: for noise, or for a loader, whose workers are seeded from it."""
-    uses: list[tuple[Made, Site, str]] = []
+    uses: list[tuple[Made, SourceSite, str]] = []
     uses += [(made, call.site, "the noise is drawn here") for call, made in seeds.noise(facts)]
     draw = seeds.dataset_draw(facts)
-    for call in facts.named(spellings.LOADER) if draw is not None else ():
+    for call in facts.named(aliases.LOADER) if draw is not None else ():
         given, workers = call.keyword("generator"), call.argument(5, "num_workers")
         own = call.keyword("worker_init_fn")
         works = workers is not None and workers.known and workers.constant and (own is None or seeds.hands_on(own))

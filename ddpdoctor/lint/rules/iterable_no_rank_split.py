@@ -43,14 +43,14 @@ import re
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
-from ddpdoctor.lint.facts.classes import external_bases, find_method, mro
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.modules import FunctionInfo, Module
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.things import Instance
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Instance
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.modules import FunctionInfo, Module
+from ddpdoctor.program.nodes import walk
 
 RULE = LintRule("DD106", "iterable-no-rank-split", Severity.WARNING)
 

@@ -41,13 +41,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table, wrapping
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.things import Made, Method
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import wrapping
+from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made, Method
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import walk
 
 #: methods that give back the layer itself
 _MOVES = ("to", "cuda", "half", "bfloat16", "float", "train", "eval")
@@ -135,7 +136,7 @@ def _trains_on(facts: ModuleFacts, made: Made, index: int) -> bool:
     unused = made.keyword("find_unused_parameters")
     if (unused is not None and unused.constant is not False) or made.opaque:
         return False
-    if any(c.index > index for path in collective_table.WRAPPERS for c in facts.named(path)):
+    if any(c.index > index for path in collectives.WRAPPERS for c in facts.named(path)):
         return False
     return any(c.index > index and not c.context.no_grad for c in facts.methods("backward"))
 
@@ -184,5 +185,5 @@ def _is_layer(path: str) -> bool:
 
 
 def _trains_on_new(facts: ModuleFacts, index: int) -> bool:
-    wrapped_again = any(c.index > index for path in collective_table.WRAPPERS for c in facts.named(path))
+    wrapped_again = any(c.index > index for path in collectives.WRAPPERS for c in facts.named(path))
     return not wrapped_again and any(c.index > index for c in facts.methods("backward"))

@@ -35,12 +35,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table, wrapping
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Made
-from ddpdoctor.lint.facts.values import symbol_key
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import wrapping
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.values import symbol_key
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD176", "load-not-synced", Severity.HINT)
@@ -66,7 +67,7 @@ def _after_wrap(facts: ModuleFacts, call: Call) -> bool:
     if wrapping.is_wrapped(receiver) or "inner" in receiver.tags:
         return True
     key = symbol_key(receiver)
-    before = (c for path in collective_table.WRAPPERS for c in facts.named(path) if c.index < call.index)
+    before = (c for path in collectives.WRAPPERS for c in facts.named(path) if c.index < call.index)
     return key is not None and any(c.args and symbol_key(c.args[0]) == key for c in before)
 
 

@@ -33,10 +33,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD146", "local-rank-argument", Severity.WARNING)
 

@@ -33,11 +33,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, launch, spellings
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.values import LOCAL_RANK_NUMBERS, Value
+from ddpdoctor.lint.facts import devices, launch
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.values import LOCAL_RANK_NUMBERS, Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD144", "local-rank-as-global-rank", Severity.ERROR, ("DD261", "DD262"))
@@ -51,7 +52,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if _local(call.argument(4, "rank")) and not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node: on a second node this rank is taken, pass the global rank"
             yield facts.finding(RULE, call.site, message, context=call.context)
-    for call in facts.named(spellings.SAMPLER):
+    for call in facts.named(aliases.SAMPLER):
         replicas = call.argument(1, "num_replicas")
         whole = replicas is not None and "world" in replicas.tags
         if whole and _local(call.argument(2, "rank")) and not _on_one_node(facts, call):

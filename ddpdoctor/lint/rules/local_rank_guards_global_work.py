@@ -34,11 +34,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import launch, writes
-from ddpdoctor.lint.facts.events import Call, Guard
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.values import Symbol
+from ddpdoctor.lint.facts import launch, written_files
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call, Guard
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD174", "local-rank-guards-global-work", Severity.WARNING)
@@ -48,14 +48,14 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Writes for the whole job on one rank a node."""
     if launch.one_node_only(facts):
         return
-    for call, path, node in writes.files(facts):
+    for call, path, node in written_files.files(facts):
         guard = _guard(call)
-        if guard is not None and writes.one_path(call, path, node):
+        if guard is not None and written_files.one_path(call, path, node):
             message = "one rank on every node writes this file: test the rank, not the local rank"
             yield facts.finding(
                 RULE, call.site, message, related=((guard.site, "the condition"),), context=call.context
             )
-    for call in writes.runs(facts):
+    for call in written_files.runs(facts):
         guard = _guard(call)
         if guard is not None and call.path != "torch.utils.tensorboard.SummaryWriter":
             message = "one rank on every node starts a run: test the rank, not the local rank"

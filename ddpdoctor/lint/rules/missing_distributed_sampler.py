@@ -37,11 +37,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Instance, Made
-from ddpdoctor.lint.facts.trace import Op
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Instance, Made
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD103", "missing-distributed-sampler", Severity.WARNING)

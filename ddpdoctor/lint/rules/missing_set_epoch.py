@@ -43,14 +43,16 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import epoch_calls, loaders, seeds, spellings
+from ddpdoctor.lint.facts import epoch_calls, loaders, seeds
 from ddpdoctor.lint.facts.epoch_calls import Told
-from ddpdoctor.lint.facts.events import Iteration, Turn
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.things import Instance, Items, Listed, Made, Site, Table
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
+from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD101", "missing-set-epoch", Severity.WARNING)
 
@@ -63,7 +65,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _handed_out(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders that this file makes for others, none of which it can see: the files of the project decide."""
-    made = [c for c in facts.named(spellings.LOADER) if not c.context.loops and not c.context.no_grad]
+    made = [c for c in facts.named(aliases.LOADER) if not c.context.loops and not c.context.no_grad]
     given = [s for c in made if (s := loaders.sampler_of(c.result)) and s.site.file == facts.module.path]
     if not given or seeds.by_framework(facts) or epoch_calls.mentioned(facts):
         return
@@ -114,14 +116,14 @@ def _sampler(iteration: Iteration) -> Made | None:
     return sampler if loaders.shuffles(sampler) else None
 
 
-def _place(iteration: Iteration, sampler: Made) -> Site:
+def _place(iteration: Iteration, sampler: Made) -> SourceSite:
     """Where the sampler is made; one of a class of the project, where that class is called."""
     given = loaders.given_sampler(iteration.turn.over)
     thing = given.thing if given is not None else None
     return thing.site if isinstance(thing, Instance) and thing.site is not None else sampler.site
 
 
-def _epochs(iteration: Iteration) -> Turn | None:
+def _epochs(iteration: Iteration) -> EnclosingLoop | None:
     """The loop that repeats the loader's; not one that surely runs once, nor one that goes through several loaders."""
     for turn in reversed(iteration.context.loops):
         if turn.node is iteration.turn.node:
@@ -132,10 +134,10 @@ def _epochs(iteration: Iteration) -> Turn | None:
     return None
 
 
-def _made_anew(facts: ModuleFacts, sampler: Made, epochs: Turn) -> bool:
+def _made_anew(facts: ModuleFacts, sampler: Made, epochs: EnclosingLoop) -> bool:
     """Each turn makes the sampler, from something that may be another in each turn."""
     if not any(c.site == sampler.site and any(t.node is epochs.node for t in c.context.loops)
-               for c in facts.named(spellings.SAMPLER)):  # fmt: skip
+               for c in facts.named(aliases.SAMPLER)):  # fmt: skip
         return False
     node = sampler.node
     inside = epochs.site.file == sampler.site.file and epochs.site.line <= sampler.site.line <= epochs.site.end_line
@@ -146,7 +148,7 @@ def _made_anew(facts: ModuleFacts, sampler: Made, epochs: Turn) -> bool:
     return any(isinstance(n, (ast.Call, ast.Subscript)) or (isinstance(n, ast.Name) and n.id in changed) for n in given)
 
 
-def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: Turn) -> Fix | None:
+def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: EnclosingLoop) -> Fix | None:
     """Insert the call where sampler and loop stand in one function and the loop counts epochs."""
     loop = epochs.node
     name = loaders.assigned_name(facts, sampler)

@@ -32,12 +32,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.divergence import Divergence, place, proof
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.reach import Reached, reached
-from ddpdoctor.lint.facts.residual import rank_decided
-from ddpdoctor.lint.facts.values import Symbol
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, place, proof
+from ddpdoctor.lint.ranks.reach import Reached, reached
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.truths import rank_decided
+from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD117", "new-group-not-on-all-ranks", Severity.ERROR, ("DD203", "DD219"))
@@ -52,18 +52,18 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.parting(RULE, item, place(item), message, related=related)
 
 
-def _by_rank(item: Divergence) -> bool:
+def _by_rank(item: CollectiveDivergence) -> bool:
     """The branch is on the rank: a known one, or `if rank in members` with members that are not known."""
     return not item.local or bool(item.branch.tags & {"rank", "local_rank"} and " in " in item.branch.text)
 
 
-def _there_already(facts: ModuleFacts, item: Divergence) -> bool:
+def _there_already(facts: ModuleFacts, item: CollectiveDivergence) -> bool:
     """All ranks came through the same lines before, and now an unknown condition decides: perhaps whether they did."""
     again = [r for root in facts.analysis.roots for r in _after_all_ranks(reached([root]), item)]
     return bool(again) and all(again)
 
 
-def _after_all_ranks(found: list[Reached], item: Divergence) -> Iterator[bool]:
+def _after_all_ranks(found: list[Reached], item: CollectiveDivergence) -> Iterator[bool]:
     """Of each time that only some ranks make this group: whether it was made before, and may be left out now."""
     made = False
     for one in found:

@@ -35,11 +35,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import contexts, wrapping
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import contexts, wrapping
+from ddpdoctor.lint.interpreter.events import Call
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD167", "no-sync-around-backward-only", Severity.HINT)

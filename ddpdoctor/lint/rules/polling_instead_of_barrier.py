@@ -40,11 +40,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.polling import Stuck
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.ranks.polling import StuckPoll
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import walk
 
 RULE = LintRule("DD126", "polling-instead-of-barrier", Severity.ERROR, words=frozenset({"sleep"}))
 
@@ -77,7 +77,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, node.test, message, severity=Severity.HINT)
 
 
-def _stuck(facts: ModuleFacts, loop: ast.While) -> Stuck | None:
+def _stuck(facts: ModuleFacts, loop: ast.While) -> StuckPoll | None:
     """Why the file cannot come, where that is proven."""
     end = loop.end_lineno or loop.lineno
     places = (s for s in sorted(facts.stuck) if s.file == facts.module.path and loop.lineno <= s.line <= end)

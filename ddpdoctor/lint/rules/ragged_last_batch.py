@@ -38,13 +38,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.events import Call, Turn
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Items, Listed, Made, Method
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call, EnclosingLoop
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD110", "ragged-last-batch", Severity.WARNING)
 
@@ -110,7 +110,7 @@ def _ragged(loader: Made) -> bool:
     return loaders.drops_last(loader, 8) is False and not single and batches is None
 
 
-def _made_before(facts: ModuleFacts, call: Call, turn: Turn) -> bool:
+def _made_before(facts: ModuleFacts, call: Call, turn: EnclosingLoop) -> bool:
     """The output buffer was made outside the loop, for full batches."""
     output = call.argument(0, "output_tensor") or call.argument(0, "tensor_list")
     thing = output.thing if output is not None else None

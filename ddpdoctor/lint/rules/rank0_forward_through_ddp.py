@@ -39,14 +39,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table, sharding, wrapping
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Made
-from ddpdoctor.lint.facts.values import EVERY_RANK
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import fsdp, wrapping
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.values import EVERY_RANK
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD164", "rank0-forward-through-ddp", Severity.WARNING, ("DD205",))
 
@@ -56,7 +57,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.methods("__call__"):
         if not call.context.some_ranks_only or _elsewhere_too(facts, call):
             continue
-        if call.receiver is not None and sharding.is_sharded(facts.analysis, call.receiver):
+        if call.receiver is not None and fsdp.is_sharded(facts.analysis, call.receiver):
             message = (
                 "an FSDP model gathers its parameters in every forward pass, and only some ranks come here: "
                 "run it on all ranks"
@@ -90,7 +91,7 @@ def _out_of_step(facts: ModuleFacts, call: Call) -> bool:
             continue
         if later.method == "__call__" and wrapping.is_wrapped(later.receiver):
             return False
-        spec = collective_table.COLLECTIVES.get(later.path)
+        spec = collectives.COLLECTIVES.get(later.path)
         if spec is not None and not spec.pairwise:
             return True
     return False

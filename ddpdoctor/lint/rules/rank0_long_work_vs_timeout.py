@@ -40,11 +40,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table, devices
-from ddpdoctor.lint.facts.events import Call, Context
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.values import EVERY_RANK
+from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call, Context
+from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.values import EVERY_RANK
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD151", "rank0-long-work-vs-timeout", Severity.WARNING, ("DD231", "DD232", "DD233"))
@@ -78,7 +79,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             if wait is not None:
                 what = _command(call).partition(" ")[0] if call.path in _STARTING else call.path.rpartition(".")[2]
                 what = what or call.method
-                op = collective_table.COLLECTIVES[wait.path].op
+                op = collectives.COLLECTIVES[wait.path].op
                 message = (
                     f"only some ranks run {what} while the rest wait in {op}: the default timeout of the group ends "
                     "the job, set timeout="
@@ -90,7 +91,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _is_wait(call: Call) -> bool:
     """A collective of the default group that all ranks come to."""
-    spec = collective_table.COLLECTIVES.get(call.path)
+    spec = collectives.COLLECTIVES.get(call.path)
     return (
         spec is not None
         and not spec.pairwise

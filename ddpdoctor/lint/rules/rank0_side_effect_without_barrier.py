@@ -40,13 +40,13 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import files, loaders
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.files import Touch, Use
-from ddpdoctor.lint.facts.things import Site
+from ddpdoctor.lint.facts import loaders, touched_files
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.touched_files import Touch, Use
+from ddpdoctor.lint.interpreter.events import Call
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD124", "rank0-side-effect-without-barrier", Severity.WARNING, ("DD251",))
 
@@ -61,7 +61,7 @@ _CHANGES = frozenset({Use.WRITES_FILE, Use.MAKES_FOLDER, Use.FILLS})
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Paths that some ranks write and others need."""
-    touched = files.touches(facts)
+    touched = touched_files.touches(facts)
     writers = [t for t in touched if t.use in _CHANGES and t.call.context.some_ranks_only]
     if not writers:
         return
@@ -78,10 +78,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 break
 
 
-def _race(facts: ModuleFacts, writer: Touch, reader: Touch, touched: list[Touch]) -> tuple[Site, Site] | None:
+def _race(
+    facts: ModuleFacts, writer: Touch, reader: Touch, touched: list[Touch]
+) -> tuple[SourceSite, SourceSite] | None:
     """(where it is made, where it is used), both in one function of this file."""
     late = reader.call.context.mask & ~writer.call.context.mask
-    if not late or not files.needs(reader, writer) or reader.call.context.handler == "try":
+    if not late or not touched_files.needs(reader, writer) or reader.call.context.handler == "try":
         return None
     if _excluded(writer.call, reader.call) or any(_WAITS.search(w) for w in writer.call.context.withs):
         return None
@@ -112,7 +114,7 @@ def _left(writer: Call, reader: Call) -> bool:
     )
 
 
-def _side_by_side(facts: ModuleFacts, writer: Call, reader: Call) -> tuple[Site, Site] | None:
+def _side_by_side(facts: ModuleFacts, writer: Call, reader: Call) -> tuple[SourceSite, SourceSite] | None:
     """The statements of the innermost common function through which they are reached, in this order."""
     if writer.context.calls[0] != reader.context.calls[0]:
         return None
@@ -126,7 +128,7 @@ def _side_by_side(facts: ModuleFacts, writer: Call, reader: Call) -> tuple[Site,
     return None
 
 
-def _waits(facts: ModuleFacts, done: Site, used: Site) -> bool:
+def _waits(facts: ModuleFacts, done: SourceSite, used: SourceSite) -> bool:
     """Between the two lines is a collective, or something that may be one."""
     here = facts.module.path
     if any(item.within(here, done.line, used.end_line) is not None for item in facts.reached):

@@ -40,8 +40,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import proofs
-from ddpdoctor.lint.facts.divergence import left_at, proof
-from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.ranks.divergence import left_at, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 

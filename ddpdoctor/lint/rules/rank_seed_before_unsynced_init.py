@@ -39,14 +39,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import seeds, spellings
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import DDP_PATHS, ModuleFacts
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.order import surely_before
-from ddpdoctor.lint.facts.things import External
+from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import External
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import walk
 
 RULE = LintRule("DD135", "rank-seed-before-unsynced-init", Severity.WARNING)
 
@@ -69,7 +70,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.named(*DDP_PATHS) or facts.mentions(*_SYNCING) or seeds.by_framework(facts):
         return
     averaged = next((c for c in _all_reduces(facts) if _of_gradient(c)), None)
-    copied = next((c for c in facts.named(spellings.FSDP) if _copies(c)), None)
+    copied = next((c for c in facts.named(aliases.FSDP) if _copies(c)), None)
     reason = averaged or copied
     if reason is None or any(_of_parameter(c) for c in facts.named("torch.distributed.broadcast")):
         return

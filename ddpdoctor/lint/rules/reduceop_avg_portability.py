@@ -34,12 +34,12 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import External
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import External
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD183", "reduceop-avg-portability", Severity.HINT)
 

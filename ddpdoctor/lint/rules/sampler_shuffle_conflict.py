@@ -33,16 +33,16 @@ import ast
 import itertools
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import spellings
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.classes import external_bases
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Instance
-from ddpdoctor.lint.facts.truths import is_solid
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.classes import external_bases
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Instance
+from ddpdoctor.lint.values.truths import surely_true
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD104", "sampler-shuffle-conflict", Severity.ERROR)
 _ITERABLE = "torch.utils.data.IterableDataset"
@@ -50,15 +50,15 @@ _ITERABLE = "torch.utils.data.IterableDataset"
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders with both."""
-    for call in facts.named(spellings.LOADER):
+    for call in facts.named(aliases.LOADER):
         sampler, batches = call.argument(3, "sampler"), call.argument(4, "batch_sampler")
         shuffled = _is(call.argument(2, "shuffle"), True)
-        if batches is not None and is_solid(batches):
+        if batches is not None and surely_true(batches):
             other = _beside_batches(call, sampler, shuffled=shuffled)
             if other:
                 message = f"DataLoader raises ValueError for a batch_sampler together with {other}"
                 yield facts.finding(RULE, call.site, message, context=call.context)
-        elif shuffled and sampler is not None and is_solid(sampler):
+        elif shuffled and sampler is not None and surely_true(sampler):
             message = "DataLoader raises ValueError for a sampler together with shuffle=True: the sampler shuffles"
             yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
         elif shuffled and _iterable(facts, call.argument(0, "dataset")):
@@ -74,7 +74,7 @@ def _beside_batches(call: Call, sampler: Value | None, *, shuffled: bool) -> str
     """What a loader was given that its `batch_sampler` decides, "" where that is nothing, or not known."""
     if shuffled:
         return "shuffle=True"
-    if sampler is not None and is_solid(sampler):
+    if sampler is not None and surely_true(sampler):
         return "a sampler"
     if _is(call.argument(8, "drop_last"), True):
         return "drop_last=True"
@@ -84,7 +84,7 @@ def _beside_batches(call: Call, sampler: Value | None, *, shuffled: bool) -> str
 
 
 def _iterable(facts: ModuleFacts, data: Value | None) -> bool:
-    thing = data.thing if data is not None and is_solid(data) else None
+    thing = data.thing if data is not None and surely_true(data) else None
     return isinstance(thing, Instance) and _ITERABLE in external_bases(facts.analysis, thing.info)
 
 

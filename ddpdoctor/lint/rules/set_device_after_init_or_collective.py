@@ -40,12 +40,12 @@ import itertools
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.order import surely_before
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule(
     "DD142", "set-device-after-init-or-collective", Severity.WARNING, ("DD263",),

@@ -34,10 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import spellings
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Made
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD102", "set-epoch-misuse", Severity.ERROR)
@@ -61,7 +61,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             kind = thing.path.rpartition(".")[2]
             message = f"a {kind} has no set_epoch: call it on its DistributedSampler"
             yield facts.finding(RULE, call.site, message, context=call.context)
-        elif thing.path == spellings.SAMPLER and call.context.loops and call.args and call.args[0].known:
+        elif thing.path == aliases.SAMPLER and call.context.loops and call.args and call.args[0].known:
             constant = call.args[0].constant
             message = f"set_epoch({constant!r}) in a loop: every epoch has the same order, pass the epoch's number"
             yield facts.finding(RULE, call.site, message, context=call.context)

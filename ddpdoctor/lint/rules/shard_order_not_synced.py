@@ -31,10 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import spellings
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.values import Taint
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.values import Taint
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD133", "shard-order-not-synced", Severity.ERROR)
@@ -42,7 +42,7 @@ RULE = LintRule("DD133", "shard-order-not-synced", Severity.ERROR)
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Samplers with a seed that is not the same on all ranks."""
-    for call in facts.named(spellings.SAMPLER):
+    for call in facts.named(aliases.SAMPLER):
         seed = call.argument(4, "seed")
         # `torch.initial_seed() - rank` takes out a rank that was put in before
         if seed is None or "seeded" in seed.tags:

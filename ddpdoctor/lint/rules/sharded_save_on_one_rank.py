@@ -38,12 +38,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import collective_table, frameworks
-from ddpdoctor.lint.facts.divergence import place, proof
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Instance, Made
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import framework_objects
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import collectives, frameworks
+from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD175", "sharded-save-on-one-rank", Severity.ERROR, ("DD204",))
@@ -62,7 +63,7 @@ _STATES = tuple(
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences at an operation that saves; and calls that gather if the model is sharded."""
     for item in facts.divergences:
-        if item.local or item.exit is not None or item.mismatched or item.op.op not in collective_table.SAVING:
+        if item.local or item.exit is not None or item.mismatched or item.op.op not in collectives.SAVING:
             continue
         message = f"every rank holds a part of this state, and only some come to {item.op.op}: {proof(item)}"
         related = [(item.branch.site, f"the branch: {item.branch.text}")]
@@ -102,7 +103,7 @@ def _replaced(facts: ModuleFacts) -> bool:
 def _of(facts: ModuleFacts, call: Call, path: str) -> bool:
     thing = call.receiver.thing if call.receiver is not None else None
     if isinstance(thing, Instance):
-        return path in frameworks.bases(facts.analysis, thing.info)
+        return path in framework_objects.bases(facts.analysis, thing.info)
     return isinstance(thing, Made) and frameworks.kind(thing.path) == path
 
 

@@ -40,10 +40,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders, shards
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import loop_extent
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD105", "uneven-shards", Severity.WARNING, ("DD201",))
@@ -54,7 +55,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         over = iteration.turn.over
         joined = any("join" in name.lower() for name in iteration.context.withs)
-        if over is None or joined or shards.limited(iteration.turn) or not _sharded(facts, over):
+        if over is None or joined or loop_extent.limited(iteration.turn) or not _sharded(facts, over):
             continue
         ops = facts.repeated(iteration)
         if not ops:

@@ -39,8 +39,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import writes
-from ddpdoctor.lint.facts.facts import ModuleFacts
+from ddpdoctor.lint.facts import written_files
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -49,13 +49,13 @@ RULE = LintRule("DD171", "unguarded-save", Severity.WARNING)
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Writes to one path, and runs of a tracker, that all ranks reach."""
-    for call, path, node in writes.files(facts):
-        if writes.on_every_rank(facts, call) and writes.one_path(call, path, node):
+    for call, path, node in written_files.files(facts):
+        if written_files.on_every_rank(facts, call) and written_files.one_path(call, path, node):
             message = "every rank writes this file at the same time: let rank 0 alone do it"
             yield facts.finding(RULE, call.site, message, context=call.context)
-    for call in writes.runs(facts):
+    for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
-        if not meant and not call.args and call.path == "wandb.init" and writes.on_every_rank(facts, call):
+        if not meant and not call.args and call.path == "wandb.init" and written_files.on_every_rank(facts, call):
             yield facts.finding(
                 RULE, call.site, "every rank starts a run of its own: let rank 0 alone do it", context=call.context
             )

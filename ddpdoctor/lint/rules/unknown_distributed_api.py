@@ -35,12 +35,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import torch_api
-from ddpdoctor.lint.facts.analysis import site_of
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.modules import Module
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge import torch_api
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD127", "unknown-distributed-api", Severity.ERROR)
 

@@ -37,11 +37,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders, seeds
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.things import Instance, Made, Site
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Instance, Made
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD108", "unsharded-custom-sampler", Severity.WARNING)
 
@@ -74,7 +75,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, here, message, related=related, context=iteration.context)
 
 
-def _here(facts: ModuleFacts, sampler: Made, loader: Made, turn: Site) -> Site:
+def _here(facts: ModuleFacts, sampler: Made, loader: Made, turn: SourceSite) -> SourceSite:
     return next((s for s in (sampler.site, loader.site) if s.file == facts.module.path), turn)
 
 

@@ -37,16 +37,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders, spellings
-from ddpdoctor.lint.facts.classes import find_method
-from ddpdoctor.lint.facts.events import Call
-from ddpdoctor.lint.facts.facts import ModuleFacts
-from ddpdoctor.lint.facts.modules import ClassInfo
-from ddpdoctor.lint.facts.nodes import walk
-from ddpdoctor.lint.facts.things import Instance, Made
-from ddpdoctor.lint.facts.values import Value
+from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Instance, Made
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.modules import ClassInfo
+from ddpdoctor.program.nodes import walk
 
 RULE = LintRule("DD134", "worker-seed-missing", Severity.HINT, words=frozenset({"num_workers"}))
 
@@ -60,7 +61,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders with workers over data sets that draw from numpy."""
     if facts.torch_version >= _SEEDED:
         return
-    for call in facts.named(spellings.LOADER):
+    for call in facts.named(aliases.LOADER):
         made = loaders.loader_of(call.result)
         if made is None or made.opaque or call.keyword("worker_init_fn") is not None or not _has_workers(call):
             continue

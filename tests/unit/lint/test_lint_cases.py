@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.lint import engine, registry
-from ddpdoctor.lint.record import replace
-from ddpdoctor.lint.rule import Registered
+from ddpdoctor.lint.registry import Registered
 from ddpdoctor.lint.settings import Settings
+from ddpdoctor.model.record import replace
 
 CASES = Path(__file__).resolve().parents[2] / "lint_cases"
 _MARK = re.compile(r"#\s*(error|warning|hint):\s*(DD1\d\d)")

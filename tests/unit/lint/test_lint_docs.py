@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.cli import lint_output, main
-from ddpdoctor.lint import source
-from ddpdoctor.lint.facts import analysis, compare, conditions, containers, loops, project
+from ddpdoctor.lint.interpreter import analysis, conditions, displays, loops
+from ddpdoctor.lint.ranks import compare
+from ddpdoctor.program import project, source
 
 PAGE = (Path(__file__).parents[3] / "docs" / "lint.md").read_text(encoding="utf-8")
 LIMITS = PAGE.partition("## Limits\n")[2].partition("\n## ")[0]
@@ -19,7 +20,7 @@ LIMITS = PAGE.partition("## Limits\n")[2].partition("\n## ")[0]
     "limit",
     [
         source.LARGEST, project.FOLLOWED, analysis.BUDGET, loops.ENOUGH, analysis.DEPTH, compare.COMPARED,
-        conditions.MOST_ELEMENTS, containers.MOST_LEAVES,
+        conditions.MOST_ELEMENTS, displays.MOST_LEAVES,
     ],
 )  # fmt: skip
 def test_the_limits_are_those_of_the_program(limit: int) -> None:

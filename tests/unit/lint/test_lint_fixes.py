@@ -12,9 +12,9 @@ import pytest
 from ddpdoctor.cli import lint_fixes
 from ddpdoctor.lint import engine, fix, registry
 from ddpdoctor.lint.linter import Linter
-from ddpdoctor.lint.record import replace
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.record import replace
 from tests.unit.lint.command import BROKEN, LOADER, LOADER_FIXED, lint
 from tests.unit.lint.test_lint_cases import CASES, TORCH, Case, cases
 

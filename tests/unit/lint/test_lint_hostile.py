@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.lint import engine, registry
-from ddpdoctor.lint.facts import project
 from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
+from ddpdoctor.program import project
 
 SETTINGS = Settings(registry.defaults())
 HEAD = b"import torch.distributed as dist\n"

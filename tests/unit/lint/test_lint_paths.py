@@ -12,9 +12,10 @@ import pytest
 
 from ddpdoctor.cli.lint_output import Progress
 from ddpdoctor.errors import InputError
-from ddpdoctor.lint import engine, files, registry, source
+from ddpdoctor.lint import engine, files, registry
 from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import DEFAULT_EXCLUDES, Settings, matches
+from ddpdoctor.program import source
 from tests.unit.lint.command import BROKEN, PROGRAM, environment, lint
 
 SETTINGS = Settings(registry.defaults())

@@ -8,7 +8,7 @@ import pytest
 
 import ddpdoctor.lint.rules
 from ddpdoctor.lint import registry
-from ddpdoctor.lint.rule import Registered
+from ddpdoctor.lint.registry import Registered
 
 SECTIONS = (
     "## What it does", "## Example", "## Use instead", "## Fix safety", "## When it is wrong", "## References",

@@ -1,0 +1,269 @@
+"""What a rule may see of one file."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from ddpdoctor.lint import comments, suppress, taint_comments
+from ddpdoctor.lint.facts.relevance import takes_part
+from ddpdoctor.lint.interpreter.analysis import Analysis
+from ddpdoctor.lint.interpreter.events import Call, Context, Iteration
+from ddpdoctor.lint.interpreter.trace import Branch, Loop, Node, Op, Scope, operations
+from ddpdoctor.lint.ranks import polling, races, raises
+from ddpdoctor.lint.ranks.compare import divergences
+from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
+from ddpdoctor.lint.ranks.polling import StuckPoll
+from ddpdoctor.lint.ranks.reach import Reached, reached
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, Fix, Related, Role, Severity
+from ddpdoctor.model.record import field, record
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import parents
+from ddpdoctor.program.project import Project
+from ddpdoctor.program.sites import SourceSite, site_of
+
+#: newest torch whose API the tables describe
+NEWEST_TORCH = (2, 13)
+
+
+@record(eq=False)
+class ModuleFacts:
+    """Facts about one file, computed once; rules read them."""
+
+    module: Module
+    analysis: Analysis
+    torch_version: tuple[int, ...] = NEWEST_TORCH
+    _named: dict[str, list[Call]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, module: Module, project: Project, torch_version: tuple[int, ...] = NEWEST_TORCH) -> ModuleFacts:
+        """Simulate the module, if it can matter to a job at all."""
+        analysis = Analysis(module, project, taint_comments.Taints())
+        if takes_part(module, project):
+            analysis.run()
+        return cls(module, analysis, torch_version)
+
+    @property
+    def calls(self) -> list[Call]:
+        return self.analysis.calls
+
+    @property
+    def iterations(self) -> list[Iteration]:
+        return self.analysis.iterations
+
+    @cached_property
+    def divergences(self) -> list[CollectiveDivergence]:
+        """Proven divergences, those that cancel across functions of the file taken out."""
+        found: list[tuple[str, CollectiveDivergence]] = []
+        for root in self.analysis.roots:
+            try:
+                found.extend((root.name, d) for d in divergences(root.trace, self._parts))
+            except RecursionError:
+                self.analysis.too_deep = True
+        return _unbalanced(found)
+
+    def _parts(self, branch: Branch) -> bool:
+        """A file that nobody writes meanwhile is there for all ranks or for none."""
+        return not races.decides(branch) or branch.site in self.races
+
+    @cached_property
+    def looped(self) -> dict[SourceSite, list[Op]]:
+        """Collectives by the loop that they are repeated in, callees' included."""
+        found: dict[SourceSite, list[Op]] = {}
+        for root in self.analysis.roots:
+            stack: list[Node] = list(root.trace)
+            while stack:
+                node = stack.pop()
+                if isinstance(node, Loop):
+                    found.setdefault(node.site, []).extend(op for op, _ in operations(node.body))
+                    stack.extend(node.body)
+                elif isinstance(node, Branch):
+                    stack.extend((*node.then, *node.other))
+                elif isinstance(node, Scope):
+                    stack.extend(node.body)
+        return found
+
+    def repeated(self, iteration: Iteration) -> list[Op]:
+        """Collectives in each turn of a loop, this time: not what another phase does in the same lines."""
+        if iteration.body is None:
+            return self.looped.get(iteration.turn.site, [])
+        return [op for op, _ in operations(iteration.body)]
+
+    @cached_property
+    def reached(self) -> list[Reached]:
+        """Collectives with the calls, branches and loops that lead to them."""
+        try:
+            return reached(self.analysis.roots)
+        except RecursionError:
+            self.analysis.too_deep = True
+            return []
+
+    @cached_property
+    def races(self) -> dict[SourceSite, SourceSite]:
+        """Branches on whether a file is there that another rank may be writing, and where it is written."""
+        found: dict[SourceSite, SourceSite] = {}
+        for root in self.analysis.roots:
+            found.update(races.races(root.trace))
+        return found
+
+    @cached_property
+    def stuck(self) -> dict[SourceSite, StuckPoll]:
+        """Where a rank asks for a file that comes only behind a collective that it has not entered."""
+        found: dict[SourceSite, StuckPoll] = {}
+        for root in self.analysis.roots:
+            found.update(polling.stuck(root.trace))
+        return found
+
+    @cached_property
+    def raised_alone(self) -> set[str]:
+        """Exceptions that a rank raises by its own data."""
+        modules = {**self.analysis.reached, self.module.path: self.module}
+        return raises.raised_alone((root.trace for root in self.analysis.roots), modules)
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The syntax node that each node of this file stands in."""
+        return parents(self.module.nodes)
+
+    @cached_property
+    def assignments(self) -> list[tuple[str, ast.expr]]:
+        """(name, expression) of every plain assignment to a name."""
+        return [
+            (node.targets[0].id, node.value)
+            for node in self.module.of(ast.Assign)
+            if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+        ]
+
+    @cached_property
+    def distributed(self) -> bool:
+        """The file (or one that it uses) really takes part in a process group."""
+        if self.named("torch.distributed.init_process_group", *DDP_PATHS):
+            return True
+        return any(operations(root.trace) for root in self.analysis.roots)
+
+    def named(self, *paths: str) -> list[Call]:
+        """Calls by canonical dotted name, in the order of execution."""
+        if not self._named:
+            for call in self.calls:
+                self._named.setdefault(call.path or f".{call.method}", []).append(call)
+        if len(paths) == 1:
+            return self._named.get(paths[0], [])
+        return [c for path in paths for c in self._named.get(path, [])]
+
+    def methods(self, *names: str) -> list[Call]:
+        """Calls of methods of objects, by the method's name."""
+        return self.named(*(f".{name}" for name in names)) if len(names) > 1 else self.named(f".{names[0]}")
+
+    def mentions(self, *words: str) -> bool:
+        """Whether a name or attribute occurs in the file or in a file of the project that it uses."""
+        return any(w in m.words for m in (self.module, *self.analysis.reached.values()) for w in words)
+
+    def place(self, call: Call) -> SourceSite:
+        """Where a call stands, or the innermost call in this file that leads to it."""
+        chain = (*call.context.chain, call.site)
+        return next((s for s in reversed(chain) if s.file == self.module.path), call.site)
+
+    def finding(
+        self,
+        rule: LintRule,
+        place: ast.AST | SourceSite,
+        message: str,
+        *,
+        related: tuple[tuple[SourceSite, str], ...] = (),
+        fix: Fix | None = None,
+        severity: Severity | None = None,
+        context: Context | None = None,
+        chain: tuple[SourceSite, ...] = (),
+        unconfirmed: SourceSite | None = None,
+    ) -> Finding | None:
+        """A finding at a place in this file; one in another file is told where `context` was entered from this one.
+
+        What this file brings together may be wrong only together: a loader made in one file, and its loop in another.
+        One that is `unconfirmed` there is told where no other file of the project makes it right.
+        """
+        site = place if isinstance(place, SourceSite) else site_of(self.module, place)
+        notes: list[Related] = []
+        if site.file != self.module.path:
+            entered = [
+                s for s in (chain or (context.chain if context is not None else ())) if s.file == self.module.path
+            ]
+            if not entered or self._silenced_there(rule, site):
+                return None
+            notes.append(Related(site.file, site.line, "it is here", role=Role.MEANT))
+            related, fix = tuple(r for r in related if r[0] != site), None
+            site = entered[-1]
+        if unconfirmed is not None:
+            open_ = "no file that this one uses does it"
+            notes.append(Related(unconfirmed.file, unconfirmed.line, open_, role=Role.UNCONFIRMED))
+        notes += [Related(s.file, s.line, text) for s, text in related]
+        return Finding(
+            rule.code, rule.name, severity or rule.severity, site.file, site.line, site.column, site.end_line,
+            site.end_column, message, tuple(notes), fix,
+        )  # fmt: skip
+
+    def _silenced_there(self, rule: LintRule, site: SourceSite) -> bool:
+        """A comment in the other file silences it."""
+        module = self.analysis.reached.get(site.file)
+        if module is None or "#" not in "".join(module.lines[max(site.line - 2, 0) : site.end_line]):
+            return False
+        found = comments.read(module.text)
+        if suppress.whole_file(found):
+            return True
+        return any(suppress.silences(s, rule, (site.line, site.end_line)) for s in suppress.read(found))
+
+    def parting(
+        self,
+        rule: LintRule,
+        item: CollectiveDivergence,
+        place: SourceSite,
+        message: str,
+        *,
+        related: tuple[tuple[SourceSite, str], ...] = (),
+        severity: Severity | None = None,
+    ) -> Finding | None:
+        """A finding of ranks that part, by what this file alone knows where the branch is in another."""
+        if item.exit is None and place.file != self.module.path and item.op.site.file == self.module.path:
+            place = item.op.site
+        way = self._ways.get(item.branch.site, ()) if place.file != self.module.path else ()
+        return self.finding(rule, place, message, related=related, severity=severity, chain=way)
+
+    @cached_property
+    def _ways(self) -> dict[SourceSite, tuple[SourceSite, ...]]:
+        """Calls that lead to each branch, outermost first."""
+        found: dict[SourceSite, tuple[SourceSite, ...]] = {}
+        for root in self.analysis.roots:
+            stack: list[tuple[Node, tuple[SourceSite, ...]]] = [(node, ()) for node in root.trace]
+            while stack:
+                node, way = stack.pop()
+                if isinstance(node, Branch):
+                    found.setdefault(node.site, way)
+                    stack.extend((n, way) for n in (*node.then, *node.other))
+                elif isinstance(node, Loop):
+                    stack.extend((n, way) for n in node.body)
+                elif isinstance(node, Scope):
+                    stack.extend((n, (*way, node.site)) for n in node.body)
+        return found
+
+
+DDP_PATHS = ("torch.nn.parallel.DistributedDataParallel", "apex.parallel.DistributedDataParallel")
+
+
+def _unbalanced(found: list[tuple[str, CollectiveDivergence]]) -> list[CollectiveDivergence]:
+    """Without pairs in which one function runs on some ranks what another runs on the rest (enter and leave hooks)."""
+    dropped: set[int] = set()
+    for i, (root, one) in enumerate(found):
+        for j, (other_root, two) in enumerate(found):
+            if i < j and root != other_root and _complement(one, two):
+                dropped.update((i, j))
+    unique: dict[tuple[SourceSite, SourceSite], CollectiveDivergence] = {}
+    for index, (_, item) in enumerate(found):
+        if index not in dropped:
+            unique.setdefault((item.branch.site, item.op.site), item)
+    return sorted(unique.values(), key=lambda d: (d.branch.site, d.op.site))
+
+
+def _complement(one: CollectiveDivergence, two: CollectiveDivergence) -> bool:
+    if one.local or two.local or one.exit or two.exit or one.op.op != two.op.op or one.looped or two.looped:
+        return False
+    return one.runs == two.lacks and one.lacks == two.runs

@@ -1,0 +1,107 @@
+"""Random draws that no simulated call leads to: those of a data set, in its loader's workers, and of networks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.names import global_value
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.modules import ClassInfo, FunctionInfo
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite, site_of
+
+#: what workers run for each sample, or each batch
+_RUN = ("__getitem__", "__getitems__", "__iter__")
+_HOLDERS = (".Subset", ".ConcatDataset")
+#: a generator of the sample's own
+_SEEDING = frozenset({"seed", "manual_seed", "default_rng", "fork_rng", "RandomState"})
+#: functions that are looked into for one data set
+_MOST = 12
+
+
+def in_loader(machine: Machine, loader: Call, draws: Collection[str]) -> SourceSite | None:
+    """Where the data set of a loader, or what puts its batches together, draws from a global generator."""
+    collate = loader.argument(6, "collate_fn")
+    infos: list[FunctionInfo] = [collate.thing.info] if collate is not None and isinstance(
+        collate.thing, Function) else []  # fmt: skip
+    for data in _data(loader.argument(0, "dataset")):
+        methods = (find_method(machine, data, name) for name in _RUN)
+        infos.extend(m for m in methods if m is not None)
+    return _drawn(machine, infos, draws)
+
+
+def in_network(machine: Machine, network: Value, draws: Collection[str]) -> SourceSite | None:
+    """Where the forward pass of a network, or of one that it is made of, draws from a global generator."""
+    forwards = (find_method(machine, info, "forward") for info in _networks(machine, network))
+    return _drawn(machine, [f for f in forwards if f is not None], draws)
+
+
+def _networks(machine: Machine, network: Value) -> list[ClassInfo]:
+    """Classes of the project that a network is made of: what it was given, and what `__init__` of each makes."""
+    waiting, seen = [network], 0
+    found: list[ClassInfo] = []
+    while waiting and seen < _MOST:
+        thing, seen = waiting.pop(0).thing, seen + 1
+        if isinstance(thing, (Instance, Made)):
+            waiting.extend((*thing.args, *(v for _, v in thing.keywords)))
+        elif isinstance(thing, Items):
+            waiting.extend(thing.items)
+        if isinstance(thing, Instance) and thing.info not in found:
+            found.append(thing.info)
+            init = find_method(machine, thing.info, "__init__")
+            names = {n.func.id for n in walk(init.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+                     } if init is not None else set()  # fmt: skip
+            parts = (global_value(machine, thing.info.module, name) for name in sorted(names))
+            found.extend(p.thing.info for p in parts if p is not None and isinstance(p.thing, Class))
+    return found
+
+
+def _drawn(machine: Machine, infos: list[FunctionInfo], draws: Collection[str]) -> SourceSite | None:
+    """The first draw in the functions, or in those of the project that they call."""
+    seen: list[FunctionInfo] = []
+    while infos and len(seen) < _MOST:
+        info = infos.pop(0)
+        if info in seen:
+            continue
+        seen.append(info)
+        nodes = walk(info.node)
+        if any(isinstance(n, ast.Attribute) and n.attr in _SEEDING for n in nodes):
+            return None
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                if aliases.canonical(info.module.imported(node.func)) in draws and not any(
+                    k.arg == "generator" for k in node.keywords
+                ):
+                    return site_of(info.module, node)
+                inner = _own(machine, info, node.func)
+                infos.extend([inner] if inner is not None else [])
+    return None
+
+
+def _data(value: Value | None) -> list[ClassInfo]:
+    """Classes of the project that a loader's data set is made of."""
+    thing = value.thing if value is not None else None
+    if isinstance(thing, Instance):
+        return [thing.info]
+    if isinstance(thing, Items):
+        return [info for item in thing.items for info in _data(item)]
+    if isinstance(thing, Made) and thing.path.endswith(_HOLDERS) and thing.args:
+        return _data(thing.args[0])
+    return []
+
+
+def _own(machine: Machine, info: FunctionInfo, func: ast.expr) -> FunctionInfo | None:
+    """A function of the project that is called: by its name, or a method of the same object."""
+    if isinstance(func, ast.Name):
+        value = global_value(machine, info.module, func.id)
+        return value.thing.info if value is not None and isinstance(value.thing, Function) else None
+    me = info.parameters[0].arg if info.owner is not None and info.parameters else None
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == me and info.owner:
+        return find_method(machine, info.owner, func.attr)
+    return None

@@ -1,0 +1,81 @@
+"""Whether a file can take part in a job of several processes at all, as the names in it tell.
+
+Most files that mention torch.distributed only ask whether it is there, or name a type of it. Nothing in them can enter
+a collective, be a rank or load data for one: they need not be simulated.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, launchers, vocabulary
+from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.project import Project
+
+#: attributes, methods and decorators that mean one thing on any object
+_WORDS = (
+    vocabulary.FIRST_RANK_ATTRIBUTES
+    | vocabulary.FIRST_LOCAL_RANK_ATTRIBUTES
+    | vocabulary.FIRST_RANK_DECORATORS
+    | frameworks.FIRST_RANK_METHODS
+    | collectives.DUCK_METHODS.keys()
+    | {"local_rank"}
+)
+#: what a launcher tells a program, as text in it
+_TEXTS = frozenset({
+    *launchers.RANK_VARIABLES, *launchers.LOCAL_RANK_VARIABLES, *launchers.WORLD_VARIABLES,
+    "--local_rank", "--local-rank",
+})  # fmt: skip
+#: functions and classes of torch that say something about a job
+_TORCH = frozenset(
+    path
+    for path in (
+        *collectives.COLLECTIVES, *vocabulary.RANK_CALLS, *vocabulary.LOCAL_RANK_CALLS, *frameworks.SPAWNING,
+        aliases.SAMPLER, aliases.LOADER, aliases.FSDP, "torch.distributed.fsdp.fully_shard",
+        "torch.utils.data.IterableDataset", "torch.utils.data.get_worker_info", "torch.utils.data.random_split",
+    )
+    if path.startswith("torch.")
+)  # fmt: skip
+#: modules that they are in: such a module may be handed on as an object
+_MODULES = frozenset(path.rpartition(".")[0] for path in _TORCH if path.startswith("torch.distributed."))
+_LAST = frozenset(path.rpartition(".")[2] for path in (*_TORCH, *_MODULES, *aliases.SPELLINGS))
+
+
+def takes_part(module: Module, project: Project) -> bool:
+    """Whether something in the file, or in a file of the project that it imports, may matter to a job."""
+    if not module.words.isdisjoint(_WORDS) or any(_foreign(module, project)):
+        return True
+    if any(node.value.__class__ is str and node.value in _TEXTS for node in module.of(ast.Constant)):
+        return True
+    return not module.words.isdisjoint(_LAST) and any(map(_of_a_job, _names(module)))
+
+
+def _foreign(module: Module, project: Project) -> Iterator[bool]:
+    """Of each import: it gives a framework, a file of the project or names that are not told."""
+    targets = [*module.imports.values(), *module.stars]
+    targets += [alias.name for node in module.of(ast.Import) for alias in node.names]
+    for target in dict.fromkeys(targets):
+        head = target.partition(".")[0]
+        if head not in NEVER_LOCAL:
+            yield head in frameworks.PACKAGES or project.has(target, module)
+    for star in module.stars:
+        yield star.startswith("torch.")
+
+
+def _names(module: Module) -> Iterator[list[str]]:
+    """What is imported and used, part by part and as long as it is written: `dist.barrier`, not `dist`."""
+    inner = {id(node.value) for node in module.of(ast.Attribute)}
+    for node in (*module.of(ast.Name), *module.of(ast.Attribute)):
+        if id(node) in inner:
+            continue
+        path = module.imported(node)
+        if path:
+            yield path.split(".")
+
+
+def _of_a_job(parts: list[str]) -> bool:
+    """One of those functions and classes, something of one, or a module of them that is handed on."""
+    paths = [aliases.canonical(".".join(parts[: n + 1])) for n in range(len(parts))]
+    return paths[-1] in _MODULES or not _TORCH.isdisjoint(paths)

@@ -1,0 +1,155 @@
+"""What is written for the job as a whole: which calls write, to which path, and on which ranks."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.interpreter.events import Call, Guard
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import walk
+
+#: calls that write a file, with the position and name of the path
+_FILES = {
+    "torch.save": (1, "f"),
+    "safetensors.torch.save_file": (1, "filename"),
+    "safetensors.torch.save_model": (1, "filename"),
+    "numpy.save": (0, "file"),
+    "numpy.savez": (0, "file"),
+    "numpy.savez_compressed": (0, "file"),
+    "joblib.dump": (1, "filename"),
+}
+#: calls that begin a record of the run
+_RUNS = ("wandb.init", "mlflow.start_run", "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter")
+#: calls after which there are several processes
+_STARTS = (
+    "torch.distributed.init_process_group", *DDP_PATHS, "accelerate.Accelerator", "deepspeed.init_distributed",
+    "deepspeed.initialize", "horovod.torch.init",
+)  # fmt: skip
+#: words in a path that stand for one process, one node or one moment
+_OWN = re.compile(
+    r"rank|uuid|time|date|tmp|temp|pid|host|node|local|proc|shard|worker|gpu|device|_id\b|null|stage|pipe|idx|scratch"
+    r"|mesh|expert|partition|shm",
+    re.IGNORECASE,
+)
+#: words in a condition that may choose a rank
+_CHOOSES = re.compile(
+    r"rank|main|master|primary|leader|zero|chief|writ|coordinat|should|host|proc|first|node|distrib|ddp|world|gpu|local"
+    r"|log|device|root|lead|save|parallel|shard|fsdp|deepspeed|mesh|worker|debug",
+    re.IGNORECASE,
+)
+#: words in the name of a context that lets one rank in before the others
+_TAKES_TURNS = re.compile(r"rank|main|master|zero|first|one_|turn|lock", re.IGNORECASE)
+#: calls that write any kind of file
+_PLAIN_FILES = ("numpy.", "joblib.")
+#: functions in a condition that are the same on every rank
+_PLAIN_CALLS = frozenset({"len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round"})
+_PLAIN_DECORATORS = frozenset(
+    {"staticmethod", "classmethod", "property", "no_grad", "inference_mode", "record", "main"}
+)
+
+
+def files(facts: ModuleFacts) -> list[tuple[Call, Value, ast.expr | None]]:
+    """(call, path, path as it is written) of every call that writes a file."""
+    found: list[tuple[Call, Value, ast.expr | None]] = []
+    for name, (position, keyword) in _FILES.items():
+        for call in facts.named(name):
+            path = call.argument(position, keyword)
+            if path is not None and (not name.startswith(_PLAIN_FILES) or _near(facts, call)):
+                found.append((call, path, _written(call.node, position, keyword)))
+    for call in facts.named("builtins.open"):
+        mode, path = call.argument(1, "mode"), call.argument(0, "file")
+        # what is opened to append to may be meant for all of them
+        writes = mode is not None and str(mode.constant).startswith(("w", "x"))
+        if path is not None and writes and _near(facts, call):
+            found.append((call, path, _written(call.node, 0, "file")))
+    for call in facts.methods("save_pretrained"):
+        path = call.argument(0, "save_directory")
+        if path is not None and call.keyword("is_main_process") is None:
+            found.append((call, path, _written(call.node, 0, "save_directory")))
+    return found
+
+
+def _near(facts: ModuleFacts, call: Call) -> bool:
+    """In this file, or in what it calls itself: whether a file far below is written at all is seldom seen."""
+    sites = (*call.context.chain, call.site)
+    return facts.module.path in (site.file for site in sites[-2:])
+
+
+def runs(facts: ModuleFacts) -> list[Call]:
+    """Calls that begin a run in an experiment tracker."""
+    return facts.named(*_RUNS)
+
+
+def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
+    if position < len(node.args):
+        return node.args[position]
+    return next((k.value for k in node.keywords if k.arg == keyword), None)
+
+
+def one_path(call: Call, path: Value, node: ast.expr | None) -> bool:
+    """The same path on every rank and node: nothing in it, nor in what it is made of, names a process or a moment."""
+    if len(path.atoms) > 1 or path.tags & {"rank", "local_rank", "time", "unique"} or path.taint > path.taint.FILES:
+        return False
+    if path.thing is not None and getattr(path.thing, "path", "").startswith(("io.", "tempfile.")):
+        return False
+    if path.known:
+        return isinstance(path.constant, str) and not _OWN.search(path.constant)
+    return node is not None and not _OWN.search(_spelled_out(_assignments(call.context.module), node, 3))
+
+
+def _assignments(module: Module) -> list[tuple[str, ast.expr]]:
+    return [
+        (target.id, node.value) for node in module.nodes if isinstance(node, ast.Assign)
+        for target in node.targets if isinstance(target, ast.Name)
+    ]  # fmt: skip
+
+
+def _spelled_out(assigned: list[tuple[str, ast.expr]], node: ast.expr, depth: int) -> str:
+    """The expression's source, with that of the variables in it."""
+    parts = [ast.unparse(node)]
+    if depth:
+        names = {n.id for n in walk(node) if isinstance(n, ast.Name)}
+        parts += [_spelled_out(assigned, value, depth - 1) for name, value in assigned if name in names]
+    return " ".join(parts)
+
+
+def on_every_rank(facts: ModuleFacts, call: Call) -> bool:
+    """Every rank of a running process group comes here, and no condition or decorator on the way may choose one."""
+    context = call.context
+    if context.some_ranks_only or not context.from_script or context.handler == "except":
+        return False
+    started = (c.index for c in facts.named(*_STARTS))
+    if not any(index < call.index for index in started):
+        return False
+    if not all(_harmless(guard) for guard in context.guards) or any(_TAKES_TURNS.search(w) for w in context.withs):
+        return False
+    return not any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values()))
+
+
+def _harmless(guard: Guard) -> bool:
+    """A condition on configuration or counters, the same everywhere as far as can be read."""
+    if _CHOOSES.search(guard.text):
+        return False
+    try:
+        tree = ast.parse(guard.text, mode="eval")
+    except SyntaxError:
+        return False
+    return all(
+        isinstance(n.func, ast.Name) and n.func.id in _PLAIN_CALLS for n in walk(tree) if isinstance(n, ast.Call)
+    )
+
+
+def _decorated(module: Module, calls: tuple[str, ...]) -> bool:
+    """A function on the way has a decorator that may do more than its name says."""
+    functions = (*module.functions, *(m for c in module.classes for m in c.methods.values()))
+    return any(
+        info.qualname in calls and any(_name(d) not in _PLAIN_DECORATORS for d in info.decorators) for info in functions
+    )
+
+
+def _name(decorator: ast.expr) -> str:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""

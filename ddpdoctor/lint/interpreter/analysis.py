@@ -1,0 +1,215 @@
+"""Simulating a module on a few ranks: what each function does collectively, and every event on the way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ddpdoctor.lint.interpreter import calls, decorators, framework_objects
+from ddpdoctor.lint.interpreter.decorators import apply_decorators
+from ddpdoctor.lint.interpreter.expressions import EXPRESSIONS
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine, Outcome, Root
+from ddpdoctor.lint.interpreter.signature import bind, rank_parameters, teach
+from ddpdoctor.lint.interpreter.statements import STATEMENTS
+from ddpdoctor.lint.interpreter.trace import prune
+from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Listed
+from ddpdoctor.lint.values.join import choose
+from ddpdoctor.lint.values.values import NO_TAGS, NONE, Keywords, Symbol, Taint, Value, asserted, of_object, unknown
+from ddpdoctor.program.modules import FunctionInfo
+from ddpdoctor.program.sites import SourceSite
+
+#: how deep calls are followed
+DEPTH = 12
+#: statements simulated for one file; beyond it, calls are no longer followed
+BUDGET = 12_000
+
+
+class Analysis(Machine):
+    """All facts about one module. Rules read `calls`, `iterations`, `branches` and `roots`."""
+
+    __slots__ = ()
+
+    def run(self) -> None:
+        """Simulate the module's top level, then every function that nothing in it has called."""
+        self.reached[self.module.path] = self.module
+        frame = Frame(self.module, calls=("<module>",))
+        self._root("<module>", None, frame, self.module.tree.body)
+        functions = [*self.module.functions]
+        for cls in self.module.classes:
+            functions.extend(cls.methods.values())
+        called = self._mentioned()
+        for info in sorted(functions, key=lambda f: (f.name in called, f.node.lineno)):
+            if info not in self.ran:
+                self.run_alone(info)
+
+    def _mentioned(self) -> set[str]:
+        """Names called or passed on somewhere in the module."""
+        names = {node.id for node in self.module.of(ast.Name)}
+        names.update(node.attr for node in self.module.of(ast.Attribute))
+        return names
+
+    def run_alone(self, info: FunctionInfo, closure: dict[str, Value] | None = None) -> None:
+        """Simulate a function with unknown arguments."""
+        if info.decorators:
+            wrapped = decorators.run(self, info, self.parameters(info))
+            if wrapped is not None:
+                self.roots.append(Root(info.qualname, wrapped, info))
+                return
+        frame = Frame(info.module, info, closure=closure, calls=(info.qualname,))
+        frame.env = self.parameters(info)
+        self._root(info.qualname, info, frame, info.body)
+
+    def run_spawned(self, info: FunctionInfo, args: Sequence[Value], parent: Frame, site: SourceSite) -> None:
+        frame = Frame(info.module, info, calls=(*parent.calls, info.qualname), chain=(*parent.chain, site))
+        frame.env = self.parameters(info)
+        for parameter, value in zip(info.parameters, args, strict=False):
+            frame.env[parameter.arg] = value
+        self._root(info.qualname, info, frame, info.body)
+
+    def _root(self, name: str, info: FunctionInfo | None, frame: Frame, body: list[ast.stmt]) -> None:
+        if info is not None:
+            if info in self.stack:
+                return
+            self.ran.add(info)
+            self.stack.append(info)
+        try:
+            self._enter_decorators(info, frame)
+            self.execute(frame, body)
+            self._nested(frame)
+        except RecursionError:
+            self.too_deep = True
+        finally:
+            if info is not None:
+                self.stack.pop()
+        self.roots.append(Root(name, prune(frame.out), info))
+
+    def _nested(self, frame: Frame) -> None:
+        for info in frame.nested:
+            if info not in self.ran and not self.silent:
+                self.run_alone(info, frame.env)
+
+    def execute(self, frame: Frame, body: list[ast.stmt]) -> None:
+        for statement in body:
+            if not frame.alive:
+                return
+            self.steps += 1
+            simulate = STATEMENTS.get(type(statement))
+            if simulate is not None:
+                simulate(self, frame, statement)
+
+    def evaluate(self, frame: Frame, node: ast.expr) -> Value:
+        evaluator = EXPRESSIONS.get(node.__class__)
+        value = evaluator(self, frame, node) if evaluator is not None else unknown("expression", id(node))
+        taints = self.annotated[frame.module]
+        return asserted(value, taints[id(node)]) if taints and id(node) in taints else value
+
+    def _enter_decorators(self, info: FunctionInfo | None, frame: Frame) -> None:
+        if info is not None:
+            apply_decorators(self, frame, info)
+
+    def parameters(self, info: FunctionInfo) -> dict[str, Value]:
+        """Every parameter unknown, but for what its use in the function proves it to be."""
+        env: dict[str, Value] = {}
+        arguments = info.node.args
+        for index, parameter in enumerate(info.parameters):
+            if index == 0 and info.owner is not None and info.of_class:
+                env[parameter.arg] = of_object(Class(info.owner), id(info.owner))
+            elif index == 0 and info.owner is not None and not info.is_static:
+                env[parameter.arg] = of_object(Instance(info.owner, None), "self", id(info.owner))
+            else:
+                env[parameter.arg] = unknown("parameter", id(info), parameter.arg)
+        for extra in (*arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+            if extra is not None:
+                env[extra.arg] = unknown("parameter", id(info), extra.arg)
+        env.update(framework_objects.parameters(self, info))
+        env.update(rank_parameters(self, info))
+        teach(self, info, env)
+        return env
+
+    def call(
+        self, function: Function, args: tuple[Value, ...], keywords: tuple[tuple[str, Value], ...],
+        frame: Frame, site: SourceSite,
+    ) -> Outcome | None:  # fmt: skip
+        """The outcome of calling a function of the project; None where it is not followed."""
+        info = function.info
+        too_much = self.steps > BUDGET or len(self.stack) >= DEPTH
+        if info in self.stack or too_much or info.abstract:
+            return None
+        env = bind(self, info, function.receiver, args, keywords)
+        key = (info, tuple(sorted((k, v) for k, v in env.items() if _specialises(v))), frame.mask,
+               min(len(frame.loops), 2), frame.no_grad, bool(frame.guards), frame.handler, self.silent > 0,
+               tuple(self.generators.values()), id(function.closure), self.held)  # fmt: skip
+        try:
+            known = self.outcomes.get(key)
+        except TypeError:
+            return None
+        if known is None:
+            known = self.outcomes[key] = self._simulate(info, function, env, frame, site)
+        return known
+
+    def _simulate(
+        self, info: FunctionInfo, function: Function, env: dict[str, Value], frame: Frame, site: SourceSite
+    ) -> Outcome:
+        inner = Frame(
+            info.module, info, env, function.closure, frame.mask, loops=() if info.remembers else frame.loops,
+            guards=frame.guards, no_grad=frame.no_grad, handler=frame.handler, calls=(*frame.calls, info.qualname),
+            chain=(*frame.chain, site), withs=frame.withs, entered=len(frame.guards),
+        )  # fmt: skip
+        if not self.silent:
+            self.ran.add(info)
+        self.stack.append(info)
+        try:
+            self._enter_decorators(info, inner)
+            if isinstance(info.node, ast.Lambda):
+                value = self.evaluate(inner, info.node.body)
+                inner.returns.append((inner.mask, value))
+                inner.mask = 0
+            else:
+                self.execute(inner, info.body)
+            self._nested(inner)
+        except RecursionError:
+            self.too_deep = True
+        finally:
+            self.stack.pop()
+        ends = not inner.returns and not inner.alive and not inner.yields
+        value = self._yielded(inner, site) if inner.yields else self.returned(inner)
+        return Outcome(value, prune(inner.out), inner.stores, tuple(sorted(inner.resets)), ends)
+
+    def _yielded(self, frame: Frame, site: SourceSite) -> Value:
+        """What calling a generator gives: something to go through, whose elements are what it yields."""
+        first = frame.yields[0]
+        same = first is not None and all(v is not None and v.thing == first.thing for v in frame.yields[1:])
+        value = of_object(Listed(site, first if same else None), "generator", id(frame.function), site)
+        if frame.yields_on:
+            value = value.tagged("endless")
+        return value.tagged("shard") if frame.yields_share else value
+
+    def returned(self, frame: Frame) -> Value:
+        """The value of a call, rank by rank from the returns that each rank can reach."""
+        returns = list(frame.returns)
+        if frame.alive:
+            returns.append((frame.mask, NONE))
+        if not returns:
+            return NONE
+        if len(returns) == 1:
+            return returns[0][1]
+        mask, value = returns[0]
+        truths = () if frame.apart is None else (Symbol(hash(("apart", id(frame.function))), Taint.RANK_LOCAL),)
+        for more_mask, more in returns[1:]:
+            if more != value:
+                value = choose(truths, value, mask, more, more_mask, ("return", id(frame.function), len(returns)))
+                value = value.with_tags(value.tags | (frame.apart or NO_TAGS))
+            mask |= more_mask
+        return value
+
+    def follow(
+        self, frame: Frame, function: Function, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
+        node: ast.Call | None,
+    ) -> Value:  # fmt: skip
+        return calls.follow(self, frame, function, args, keywords, site, node)
+
+
+def _specialises(value: Value) -> bool:
+    """Whether a callee must be looked at anew for this argument."""
+    return value.thing is not None or value.taint is not value.taint.UNKNOWN or bool(value.tags)

@@ -1,0 +1,113 @@
+"""Binding targets: names, attributes of known objects, the parts of a tuple."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ddpdoctor.lint.interpreter import container_mutation
+from ddpdoctor.lint.interpreter.frame import Frame, decided_by
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.values import containers
+from ddpdoctor.lint.values.abstract_objects import Instance, Table
+from ddpdoctor.lint.values.containers import parts_of
+from ddpdoctor.lint.values.join import choose, left_alone
+from ddpdoctor.lint.values.values import EVERY_RANK, PART, WORLD, Taint, Value, asserted, binary, symbol_key, unknown
+
+
+def plain(machine: Machine, frame: Frame, node: Any) -> None:
+    value = machine.evaluate(frame, node.value)
+    for target in node.targets:
+        assign(machine, frame, target, value)
+
+
+def annotated(machine: Machine, frame: Frame, node: Any) -> None:
+    if node.value is not None:
+        assign(machine, frame, node.target, machine.evaluate(frame, node.value))
+
+
+def augmented(machine: Machine, frame: Frame, node: Any) -> None:
+    load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target) if isinstance(
+        node.target, ast.Name) else None  # fmt: skip
+    left = machine.evaluate(frame, load) if load is not None else unknown("augmented", id(node))
+    if isinstance(node.target, ast.Attribute):
+        left = machine.evaluate(frame, node.target)
+    right = machine.evaluate(frame, node.value)
+    assign(machine, frame, node.target, binary(type(node.op).__name__, left, right))
+
+
+def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> None:
+    """Bind a target; unpacks known tuples and remembers attributes of known objects."""
+    taints = machine.annotated[frame.module]
+    if taints and id(target) in taints:
+        value = asserted(value, taints[id(target)])
+    if isinstance(target, ast.Name):
+        frame.env[target.id] = value
+        if frame.function is not None and target.id in frame.function.outer:
+            _store_global(machine, frame, target.id, value)
+    elif isinstance(target, ast.Starred):
+        assign(machine, frame, target.value, unknown("starred", id(target)))
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(machine, frame, target.elts, value)
+    elif isinstance(target, ast.Attribute):
+        owner = machine.evaluate(frame, target.value)
+        kept = chosen_here(frame, target, value) if isinstance(owner.thing, Instance) else value
+        _store_attribute(machine, frame, owner, target.attr, kept)
+    elif isinstance(target, ast.Subscript):
+        owner, index = machine.evaluate(frame, target.value), machine.evaluate(frame, target.slice)
+        filled = containers.put(owner, index, value)
+        if filled is not None:
+            more = isinstance(owner.thing, Table) and not any(k == index.constant for k, _ in owner.thing.entries)
+            apart = decided_by(frame, target) if more else None
+            filled = containers.uneven(filled, apart) if apart is not None else filled
+            container_mutation.rebind(machine, frame, target.value, filled)
+
+
+def _store_global(machine: Machine, frame: Frame, name: str, value: Value) -> None:
+    """`global RANK; RANK = dist.get_rank()`: what others read, as long as nothing else is stored there."""
+    key = (frame.module.path, name)
+    known = machine.rebound.get(key, value)
+    worth = value.thing is not None or (value.known and len(value.atoms) > 1)
+    same = known == value and worth and frame.mask == EVERY_RANK
+    machine.rebound[key] = value if same else None
+
+
+def _unpack(machine: Machine, frame: Frame, targets: list[ast.expr], value: Value) -> None:
+    parts = parts_of(value)
+    tags = value.tags | PART if value.taint is Taint.RANK_LOCAL else value.tags
+    starred = [t for t in targets if isinstance(t, ast.Starred)]
+    for index, target in enumerate(targets):
+        element = unknown("part", value.atoms, index, taint=_element_taint(value), tags=tags)
+        if parts is not None and len(parts) == len(targets):
+            element = parts[index]
+        elif parts is not None and index < len(parts) and target not in starred and targets[-1:] == starred:
+            element = parts[index]  # `first, second, *_ = ...`
+        assign(machine, frame, target, element)
+
+
+def _element_taint(value: Value) -> Taint:
+    return Taint.RANK_LOCAL if value.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+
+
+def chosen_here(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """What an attribute holds behind a branch on data of each rank: something else on another rank."""
+    apart = decided_by(frame, node)
+    if apart is None or value.thing is not None:
+        return value
+    return unknown("chosen", value.atoms, id(node), taint=Taint.RANK_LOCAL, tags=value.tags | apart)
+
+
+def _store_attribute(machine: Machine, frame: Frame, owner: Value, name: str, value: Value) -> None:
+    key = symbol_key(owner)
+    if key is None:
+        return
+    if frame.mask != EVERY_RANK:
+        known = frame.stores.get((key, name))
+        if known is not None and known != value:
+            value = choose((), value, frame.mask, known, EVERY_RANK & ~frame.mask, ("stored", key, name))
+        elif known is None:
+            untouched = left_alone(key, name)
+            atoms = tuple(value.at(r) if frame.mask & 1 << r else untouched for r in range(WORLD))
+            value = Value(atoms, Taint.RANK, value.thing, value.tags)
+    frame.stores[(key, name)] = value
+    machine.heap[(key, name)] = value

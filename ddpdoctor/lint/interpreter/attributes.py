@@ -1,0 +1,205 @@
+"""What an attribute is: of a module, of an object of the project, of something unknown."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter import framework_objects, wrapping
+from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.instances import instance_value
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.members import class_attribute, member_attribute
+from ddpdoctor.lint.interpreter.names import global_value, imported
+from ddpdoctor.lint.knowledge import aliases, vocabulary
+from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
+from ddpdoctor.lint.values.abstract_objects import (
+    Class,
+    External,
+    Function,
+    Instance,
+    LocalModule,
+    Made,
+    Member,
+    Method,
+    Namespace,
+)
+from ddpdoctor.lint.values.values import (
+    LOCAL_RANK_NUMBERS,
+    ORIGIN,
+    Taint,
+    Value,
+    const,
+    of_object,
+    per_rank,
+    symbol_key,
+    unknown,
+)
+from ddpdoctor.program.modules import FunctionInfo, Module
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite
+
+#: attributes of tensors and loaders that keep what is known of the data
+_DATA_ATTRIBUTES = frozenset({"data", "grad", "T", "loss", "logits", "mT", "real"})
+
+#: what `torch.compile` keeps the network as that it was given; it is looked at as that network
+COMPILED = "_orig_mod"
+
+
+def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value:
+    """`owner.name`."""
+    thing = owner.thing
+    if isinstance(thing, External):
+        return _external_attribute(machine, frame, thing.path, name, node)
+    if isinstance(thing, LocalModule):
+        value = global_value(machine, thing.module, name)
+        if value is not None:
+            return value
+        return imported(machine, thing.module, f"{thing.module.name}.{name}")
+    if isinstance(thing, Instance):
+        return _instance_attribute(machine, frame, owner, thing, name)
+    if isinstance(thing, Class):
+        return class_attribute(machine, thing, name)
+    if isinstance(thing, Member):
+        found = member_attribute(machine, thing, name)
+        if found is not None:
+            return found
+    if owner.tags:
+        found = wrapping.attribute(machine, frame, owner, name, node)
+        if found is not None:
+            return found
+    return _unknown_attribute(machine, frame, owner, name)
+
+
+def _external_attribute(machine: Machine, frame: Frame, path: str, name: str, node: ast.AST) -> Value:
+    full = aliases.canonical(f"{path}.{name}")
+    if full == "os.environ":
+        return of_object(Made("os.environ", SourceSite("", 0, 0, 0, 0)))
+    if full in ("torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD"):
+        return const(None)
+    if full == "sys.argv":
+        return unknown("argv")
+    if "." not in path and path not in frame.module.imports.values() and path not in NEVER_LOCAL:
+        local = machine.project.find(f"{path}.{name}", frame.module)
+        if local is not None:
+            return of_object(LocalModule(local), local.path)
+    del node
+    return of_object(External(full))
+
+
+def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) -> Value:
+    key = symbol_key(owner)
+    if key is not None:
+        stored = machine.heap.get((key, name))
+        if stored is not None:
+            return stored
+    if name == COMPILED:
+        return owner
+    if name in vocabulary.FIRST_RANK_ATTRIBUTES:
+        return per_rank((True, False, False, False), frozenset({"rank"}))
+    if name in vocabulary.FIRST_LOCAL_RANK_ATTRIBUTES:
+        return per_rank((True, False, False, False), frozenset({"local_rank"}))
+    if name == "local_rank" and _is_option_holder(frame.module, owner):
+        return LOCAL_RANK_NUMBERS
+    field_based = _by_stores(machine, frame, owner, name)
+    if field_based is not None:
+        return field_based
+    if isinstance(owner.thing, Made):
+        made = framework_objects.attribute(owner.thing.path, name)
+        if made is not None:
+            return made
+    taint = Taint.UNKNOWN
+    if name in _DATA_ATTRIBUTES and owner.taint is Taint.RANK_LOCAL:
+        taint = Taint.RANK_LOCAL
+    result = unknown(
+        "attribute", owner.atoms, name, taint=taint, tags=owner.tags & (ORIGIN | {"batch", "time", "unique"})
+    )
+    return result.with_thing(Method(owner, name))
+
+
+def _is_option_holder(module: Module, owner: Value) -> bool:
+    """The file declares `--local_rank` itself: the launcher fills it in."""
+    thing = owner.thing
+    return "local_rank" in module.options and (thing is None or isinstance(thing, (Namespace, Method)))
+
+
+def _by_stores(machine: Machine, frame: Frame, owner: Value, name: str) -> Value | None:
+    """`args.rank` where a file in reach assigns `args.rank = <a rank>`: stores decide, not names."""
+    if name not in ("rank", "local_rank", "gpu", "global_rank", "distributed_rank", "is_master", "is_main"):
+        return None
+    del owner
+    for module in (frame.module, *machine.reached.values()):
+        for (_, stored), expressions in module.attribute_stores.items():
+            if stored != name:
+                continue
+            value = _ranked(machine, module, expressions)
+            if value is not None:
+                return value
+    return None
+
+
+def _ranked(machine: Machine, module: Module, expressions: list[ast.expr]) -> Value | None:
+    cached_key = ("ranked", id(expressions))
+    if cached_key in machine.attributes:
+        return machine.attributes[cached_key]
+    machine.attributes[cached_key] = None  # what is stored may be made of what was stored before
+    value = machine.attributes[cached_key] = _first_ranked(machine, module, expressions)
+    return value
+
+
+def _first_ranked(machine: Machine, module: Module, expressions: list[ast.expr]) -> Value | None:
+    machine.silent += 1
+    try:
+        for expression in expressions:
+            if isinstance(expression, (ast.Call, ast.Compare)) and _mentions_rank(expression):
+                value = machine.evaluate(Frame(module), expression)
+                if value.known and len(value.atoms) > 1:
+                    return value
+    finally:
+        machine.silent -= 1
+    return None
+
+
+def _mentions_rank(node: ast.expr) -> bool:
+    for inner in walk(node):
+        if isinstance(inner, ast.Constant) and inner.value in ("RANK", "LOCAL_RANK"):
+            return True
+        if isinstance(inner, ast.Attribute) and inner.attr in ("get_rank", "get_local_rank"):
+            return True
+        if isinstance(inner, ast.Name) and inner.id in ("get_rank", "get_local_rank"):
+            return True
+    return False
+
+
+def _instance_attribute(machine: Machine, frame: Frame, owner: Value, thing: Instance, name: str) -> Value:
+    method = find_method(machine, thing.info, name)
+    if method is not None:
+        marks = method.marks
+        if not marks.isdisjoint(("property", "cached_property")):
+            return _property(machine, frame, owner, method, once="cached_property" in marks)
+        if method.of_class:
+            owner = of_object(Class(thing.info), id(thing.info))
+        return of_object(Function(method, owner), id(method), owner.atoms)
+    stored = instance_value(machine, frame, owner, thing, name)
+    if stored is not None:
+        return stored
+    if name == COMPILED:
+        return owner
+    if name in vocabulary.FIRST_RANK_ATTRIBUTES:
+        return per_rank((True, False, False, False), frozenset({"rank"}))
+    for base in framework_objects.bases(machine, thing.info):
+        found = framework_objects.attribute(base, name)
+        if found is not None:
+            return found
+    value = unknown("attribute", owner.atoms, name)
+    return value.with_thing(Method(owner, name))
+
+
+def _property(machine: Machine, frame: Frame, owner: Value, method: FunctionInfo, *, once: bool) -> Value:
+    site = machine.site(frame, method.node)
+    loops = frame.loops
+    if once:
+        frame.loops = ()  # no turn but the first makes it
+    outcome = machine.call(Function(method, owner), (), (), frame, site)
+    frame.loops = loops
+    return outcome.value if outcome is not None else unknown("property", id(method))

@@ -1,0 +1,102 @@
+"""Classes of the project that extend others: `super()`, torch's loaders and samplers, fields of data classes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.interpreter.classes import external_bases, mro
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
+from ddpdoctor.lint.values.values import Symbol, Value
+from ddpdoctor.program.modules import ClassInfo
+
+#: classes of torch whose constructor arguments are read off a subclass as well
+_FOLLOWED = frozenset({aliases.LOADER, aliases.SAMPLER})
+_FIELDS = ("dataclasses.field", "attr.ib", "attr.field", "attrs.field", "pydantic.Field")
+#: under which an object keeps the call of its base's constructor
+_BASE = "super()"
+
+
+def behind_super(machine: Machine, frame: Frame, node: ast.Call) -> Function | str | None:
+    """What `super().name(...)` calls: a method of the project, or torch's constructor by its path."""
+    func = node.func
+    if not isinstance(func, ast.Attribute) or not _is_super(func.value) or frame.function is None:
+        return None
+    owner, parameters = frame.function.owner, frame.function.parameters
+    me = frame.env.get(parameters[0].arg) if parameters else None
+    if owner is None or me is None or not isinstance(me.thing, Instance):
+        return None
+    classes = mro(machine, me.thing.info)
+    after = classes[classes.index(owner) + 1 :] if owner in classes else []
+    for base in after:
+        if func.attr in base.methods:
+            return Function(base.methods[func.attr], me)
+    return _torch_base(machine, owner) if func.attr == "__init__" else None
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _torch_base(machine: Machine, info: ClassInfo) -> str | None:
+    return next(iter(sorted(external_bases(machine, info) & _FOLLOWED)), None) if info.node.bases else None
+
+
+def keep(machine: Machine, frame: Frame, made: Value) -> None:
+    """Remember the call of torch's constructor with the object that it makes."""
+    assert frame.function is not None
+    atom = frame.env[frame.function.parameters[0].arg].atoms[0]
+    if isinstance(atom, Symbol):
+        frame.stores[(atom.key, _BASE)] = made
+        machine.heap[(atom.key, _BASE)] = made
+
+
+def base_of(machine: Machine, instance: Value) -> Made | None:
+    """The call of torch's constructor that an object keeps."""
+    atom = instance.atoms[0]
+    kept = machine.heap.get((atom.key, _BASE)) if isinstance(atom, Symbol) else None
+    return kept.thing if kept is not None and isinstance(kept.thing, Made) else None
+
+
+def inherited_constructor(machine: Machine, info: ClassInfo) -> str | None:
+    """torch's constructor, where the class has none of its own."""
+    return _torch_base(machine, info)
+
+
+def given_field(machine: Machine, thing: Instance, name: str) -> Value | None:
+    """A field of a data class from what it was called with: two that one line makes have their own."""
+    for keyword, value in thing.keywords:
+        if keyword in ("*", "**"):
+            return None
+        if keyword == name:
+            return value
+    if not thing.args:
+        return None
+    return dict(zip(_fields(machine, thing.info), thing.args, strict=False)).get(name)
+
+
+def default_of(machine: Machine, frame: Frame, value: Value) -> Value:
+    """What a class attribute gives an object: `field(default=...)` and `field(default_factory=...)` looked into."""
+    thing = value.thing
+    if not isinstance(thing, Made) or thing.path not in _FIELDS:
+        return value
+    factory = thing.keyword("default_factory") or thing.keyword("factory")
+    if factory is not None and isinstance(factory.thing, Function):
+        outcome = machine.call(factory.thing, (), (), frame, thing.site)
+        return outcome.value if outcome is not None else value
+    return thing.keyword("default") or value
+
+
+def _fields(machine: Machine, info: ClassInfo) -> Iterator[str]:
+    """Names in the order of the constructor: those of the bases first."""
+    seen: set[str] = set()
+    for cls in reversed(mro(machine, info)):
+        for statement in cls.node.body:
+            if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+                continue
+            if "ClassVar" not in ast.unparse(statement.annotation) and statement.target.id not in seen:
+                seen.add(statement.target.id)
+                yield statement.target.id

@@ -1,0 +1,60 @@
+"""What a loader's batches are on each rank: a share of the data, or all of it in the same order."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
+from ddpdoctor.lint.values.values import Taint, Value, unknown
+from ddpdoctor.program.nodes import walk
+
+_BY_RANK = frozenset({"rank", "local_rank", "world", "shard", "block", "prepared"})
+
+
+def same_everywhere(over: Value) -> bool:
+    """Every rank goes through all of the data in one order: evaluation that each rank repeats for itself."""
+    made = over.thing
+    if not isinstance(made, Made) or made.path != aliases.LOADER or made.opaque or over.tags & _BY_RANK:
+        return False
+    shuffle = made.argument(2, "shuffle")
+    chosen = (made.argument(3, "sampler"), made.argument(4, "batch_sampler"))
+    if any(v is not None and not (v.known and v.constant is None) for v in chosen):
+        return False
+    plain = shuffle is None or (shuffle.known and shuffle.constant is False)
+    dataset = made.argument(0, "dataset")
+    return plain and dataset is not None and not _differs(dataset)
+
+
+def _differs(value: Value, depth: int = 0) -> bool:
+    """The data, or something that it is made from, depends on the rank."""
+    if value.tags & _BY_RANK or len(value.atoms) > 1:
+        return True
+    thing = value.thing
+    if isinstance(thing, (Instance, Made)) and depth < 3:
+        return any(_differs(v, depth + 1) for v in (*thing.args, *(v for _, v in thing.keywords)))
+    return False
+
+
+def trained_on(frame: Frame, args: tuple[Value, ...]) -> bool:
+    """What a wrapped model is called with is a batch of this rank: gradients of it are averaged over ranks.
+
+    Where nothing else is known of it, a `backward` in the same function says that it is no evaluation.
+    """
+    if frame.no_grad or not frame.loops or all(v.known or v.taint is Taint.UNIFORM for v in args):
+        return False
+    over = frame.loops[-1].over
+    if over is None or (isinstance(over.thing, Made) and over.thing.path == "builtins.range"):
+        return False
+    node = frame.function.node if frame.function is not None else frame.module.tree
+    return any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(node))
+
+
+def alike(element: Value) -> Value:
+    """A batch that is the same on all ranks, so no rank decides something else by it."""
+    if isinstance(element.thing, Items):
+        return element.with_thing(Items(tuple(alike(i) for i in element.thing.items)))
+    if "batch" not in element.tags:
+        return element
+    return unknown("same batch", element.atoms, taint=Taint.UNKNOWN, tags=element.tags - {"batch"})

@@ -1,0 +1,131 @@
+"""Simulating branches: each side on the ranks that can take it, and what holds behind both."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from ddpdoctor.lint.interpreter.events import BranchEvent, Guard
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.trace import Branch, Node, leaving_through
+from ddpdoctor.lint.values.join import merge, merge_stores
+from ddpdoctor.lint.values.truths import mask_where, truth
+from ddpdoctor.lint.values.values import Symbol, Taint, Value, binary, unknown
+from ddpdoctor.program.text import text_of
+
+
+def _branch(
+    machine: Machine, frame: Frame, test: Value, node: ast.AST, text: str, then: Callable[[], None],
+    other: Callable[[], None],
+) -> None:  # fmt: skip
+    """Run both sides, each on the ranks that can take it, and bring variables back together."""
+    truths = truth(test)
+    yes, no = mask_where(truths, frame.mask)
+    site = machine.site(frame, node)
+    before_env, before_out, before_guards = frame.env, frame.out, frame.guards
+    before_stores, stored = frame.stores, []
+    if not no or not yes:
+        # a condition on the rank that holds on all ranks that are left is a condition still
+        if len(truths) > 1:
+            frame.guards = (*before_guards, Guard(truths, bool(yes), test, text, site))
+        (then if yes else other)()
+        if frame.alive:
+            frame.guards = before_guards
+        return
+    sides: list[tuple[dict[str, Value], int, tuple[Node, ...]]] = []
+    for side, mask, action in ((True, yes, then), (False, no, other)):
+        guard = Guard(truths, side, test, text, site)
+        frame.env, frame.out, frame.mask = dict(before_env), [], mask
+        frame.guards, frame.stores = (*before_guards, guard), dict(before_stores)
+        if side and not machine.silent:
+            machine.branches.append(BranchEvent(guard, node, machine.context(frame)))
+        action()
+        sides.append((frame.env, frame.mask, tuple(frame.out)))
+        stored.append(frame.stores)
+    (env, mask, out), (other_env, other_mask, other_out) = sides
+    frame.env = merge(truths, env, mask, other_env, other_mask, (site.line, site.column), test.tags)
+    before_stores.update(merge_stores(truths, stored[0], mask, stored[1], other_mask, test.tags))
+    frame.stores = before_stores
+    frame.mask, frame.out, frame.guards = mask | other_mask, before_out, before_guards
+    if out or other_out:
+        frame.out.append(Branch(truths, out, other_out, site, text, test.tags))
+    # what follows `if rank != 0: return` is under that condition as much as an else branch is
+    if not mask or not other_mask:
+        frame.guards = (*before_guards, Guard(truths, bool(mask), test, text, site))
+
+
+def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
+    before = frame.guards
+    test = machine.evaluate(frame, node.test)
+    _branch(
+        machine, frame, test, node, text_of(node.test),
+        lambda: machine.execute(frame, node.body), lambda: machine.execute(frame, node.orelse),
+    )  # fmt: skip
+    if frame.guards is not before and len(frame.guards) > 24:
+        frame.guards = before
+
+
+def match_statement(machine: Machine, frame: Frame, node: Any) -> None:
+    subject = machine.evaluate(frame, node.subject)
+    _cases(machine, frame, subject, node.cases, 0)
+
+
+def _cases(machine: Machine, frame: Frame, subject: Value, cases: list[Any], index: int) -> None:
+    if index >= len(cases):
+        return
+    case = cases[index]
+    test = unknown("case", id(case))
+    if isinstance(case.pattern, ast.MatchValue):
+        test = binary("Eq", subject, machine.evaluate(frame, case.pattern.value))
+    elif isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None:
+        test = Value((True,), Taint.UNIFORM)
+    _branch(
+        machine, frame, test, case.body[0], "case",
+        lambda: machine.execute(frame, case.body), lambda: _cases(machine, frame, subject, cases, index + 1),
+    )  # fmt: skip
+
+
+def try_statement(machine: Machine, frame: Frame, node: Any) -> None:
+    before_handler, before_out = frame.handler, frame.out
+    start_env, start_mask = dict(frame.env), frame.mask
+    frame.handler, frame.out = "try", []
+    machine.execute(frame, node.body)
+    if frame.alive:
+        machine.execute(frame, node.orelse)
+    env, mask, guards = frame.env, frame.mask, frame.guards
+    for handler in node.handlers:
+        env, mask = _handler(machine, frame, handler, (start_env, start_mask), (env, mask))
+    frame.env, frame.mask, frame.guards = env, mask, guards
+    inner, frame.out = tuple(frame.out), []
+    if node.finalbody:
+        alive = frame.mask
+        frame.mask = start_mask
+        frame.handler = "finally"
+        machine.execute(frame, node.finalbody)
+        frame.mask &= alive
+    last = tuple(frame.out)
+    frame.out = [*before_out, *leaving_through(inner, last), *last]
+    frame.handler = before_handler
+
+
+def _handler(
+    machine: Machine, frame: Frame, handler: ast.ExceptHandler,
+    start: tuple[dict[str, Value], int], ended: tuple[dict[str, Value], int],
+) -> tuple[dict[str, Value], int]:  # fmt: skip
+    """Simulate an `except` block; its collectives are an alternative that is never assumed to be taken."""
+    before_out = frame.out
+    frame.env, frame.mask, frame.out = {**ended[0], **start[0]}, start[1], []
+    if handler.name:
+        frame.env[handler.name] = unknown("exception", id(handler))
+    frame.handler = "except"
+    machine.execute(frame, handler.body)
+    out, env, mask = tuple(frame.out), frame.env, frame.mask
+    frame.out = before_out
+    symbol = Symbol(hash(("except", id(handler))), Taint.UNKNOWN)
+    if out:
+        site = machine.site(frame, handler)
+        frame.out.append(Branch((symbol,), out, (), site, "except", frozenset({"exception"})))
+    merged = merge((symbol,), env, mask, ended[0], ended[1], ("handler", id(handler)))
+    return merged, mask | ended[1]

@@ -1,0 +1,263 @@
+"""Calls: followed into the project's own functions, looked up in the tables for everything else."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter import bases, collective_calls, container_mutation, external, fsdp, wrapping
+from ddpdoctor.lint.interpreter.assignments import chosen_here
+from ddpdoctor.lint.interpreter.attributes import attribute
+from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.decorators import decorated
+from ddpdoctor.lint.interpreter.events import Call, EnclosingLoop, Iteration
+from ddpdoctor.lint.interpreter.frame import Frame, decided_by
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.trace import Exit, Scope
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.values import containers
+from ddpdoctor.lint.values.abstract_objects import (
+    Class,
+    External,
+    Function,
+    Instance,
+    Items,
+    Listed,
+    Made,
+    Method,
+    Table,
+)
+from ddpdoctor.lint.values.iteration import iterated_of
+from ddpdoctor.lint.values.join import filled_up
+from ddpdoctor.lint.values.values import (
+    ORIGIN,
+    Keywords,
+    Symbol,
+    Taint,
+    Value,
+    join_tags,
+    of_object,
+    symbol_key,
+    unknown,
+)
+from ddpdoctor.model.record import replace
+from ddpdoctor.program.sites import SourceSite
+
+
+def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
+    """The value of a call; its collectives go into the frame's trace, the call itself into the events."""
+    dropped = frame.dropped is node
+    target = _target(machine, frame, node)
+    args, keywords = _arguments(machine, frame, node)
+    site = machine.site(frame, node)
+    above = bases.behind_super(machine, frame, node)
+    thing = above if isinstance(above, Function) else target.thing
+    while isinstance(thing, Made) and thing.path == "functools.partial" and thing.args:
+        args, keywords = (*thing.args[1:], *args), _with_defaults(thing.keywords, keywords)
+        target, thing = thing.args[0], thing.args[0].thing
+    if isinstance(thing, Function):
+        return follow(machine, frame, thing, args, keywords, site, node)
+    if isinstance(thing, Class):
+        return _construct(machine, frame, thing, args, keywords, site, node)
+    if isinstance(thing, Instance):
+        value = _call_instance(machine, frame, target, thing, args, keywords, site, node)
+        return wrapping.forwarded(machine, frame, target, node.func, value)
+    path, method, receiver = "", "", None
+    if isinstance(above, str):
+        path = above
+    elif isinstance(thing, External):
+        path = thing.path
+    elif isinstance(thing, Method):
+        method, receiver = thing.name, thing.receiver
+    else:
+        method, receiver = "__call__", target
+    result = external.result(machine, frame, path, method, receiver, args, keywords, site, node)
+    if isinstance(above, str):
+        bases.keep(machine, frame, result)
+    elif path == aliases.SAMPLER:
+        result = result.with_tags(result.tags | (target.tags & {"maybe"}))
+    elif not path:
+        result = wrapping.forwarded(machine, frame, target, node.func, result)
+        if receiver is not None and isinstance(node.func, ast.Attribute):
+            _grow(machine, frame, method, receiver, args, keywords, site, node)
+    _record(machine, frame, Call(path, method, receiver, args, keywords, result, node, site, machine.context(frame),
+                                  len(machine.calls), dropped))  # fmt: skip
+    return result
+
+
+def _grow(
+    machine: Machine, frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords,
+    site: SourceSite, node: ast.Call,
+) -> None:  # fmt: skip
+    """What a container holds after a method that adds to it."""
+    assert isinstance(node.func, ast.Attribute)
+    if method == "register_buffer":
+        container_mutation.registered(machine, frame, receiver, args)
+    grown = container_mutation.grown(frame, method, receiver, args, keywords, site)
+    if method in container_mutation.ADDING and isinstance(receiver.thing, (Items, Listed, Table)):
+        apart = decided_by(frame, node)
+        if apart is None:
+            apart = next((a.tags for a in args if method == "extend" and "uneven" in a.tags), None)
+        if apart is not None:
+            grown = containers.uneven(receiver if grown is None else grown, apart)
+        elif "uneven" in receiver.tags:
+            # it may be filled up to the same length
+            grown = unknown("filled up", site, tags=frozenset({"filled up"}))
+    if grown is not None:
+        container_mutation.rebind(machine, frame, node.func.value, grown)
+
+
+def _record(machine: Machine, frame: Frame, event: Call) -> None:
+    if machine.silent:
+        return
+    machine.calls.append(event)
+    if event.path == "builtins.iter" and len(event.args) == 1 and frame.handler != "except":
+        # `for` by hand: the loop that draws from it stands elsewhere
+        turn = EnclosingLoop(event.node, event.site, iterated_of(event.args[0])[0], "")
+        machine.iterations.append(Iteration(turn, event.context, event.index))
+
+
+def _with_defaults(defaults: Keywords, given: Keywords) -> Keywords:
+    names = {name for name, _ in given}
+    return (*((n, v) for n, v in defaults if n not in names), *given)
+
+
+def _target(machine: Machine, frame: Frame, node: ast.Call) -> Value:
+    func = node.func
+    if not isinstance(func, ast.Attribute):
+        return machine.evaluate(frame, func)
+    owner = machine.evaluate(frame, func.value)
+    if isinstance(owner.thing, (External, Instance, Class)) or type(owner.thing).__name__ == "LocalModule":
+        return attribute(machine, frame, owner, func.attr, func)
+    if owner.tags:
+        wrapping.attribute(machine, frame, owner, func.attr, func)
+    stored = _stored_callable(machine, owner, func.attr)
+    return stored if stored is not None else of_object(Method(owner, func.attr), owner.atoms, func.attr)
+
+
+def _stored_callable(machine: Machine, owner: Value, name: str) -> Value | None:
+    key = symbol_key(owner)
+    value = machine.heap.get((key, name)) if key is not None else None
+    return value if value is not None and value.thing is not None else None
+
+
+def _arguments(machine: Machine, frame: Frame, node: ast.Call) -> tuple[tuple[Value, ...], Keywords]:
+    args: list[Value] = []
+    keywords: list[tuple[str, Value]] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            value = machine.evaluate(frame, argument.value)
+            if isinstance(value.thing, Items):
+                args.extend(value.thing.items)
+            else:
+                keywords.append(("*", value))
+        else:
+            args.append(machine.evaluate(frame, argument))
+    for keyword in node.keywords:
+        value = machine.evaluate(frame, keyword.value)
+        if keyword.arg is not None:
+            keywords.append((keyword.arg, value))
+        elif isinstance(value.thing, Table):
+            keywords.extend(value.thing.entries)
+            if not value.thing.complete:
+                keywords.append(("**", value))
+        else:
+            keywords.append(("**", value))
+    return tuple(args), tuple(keywords)
+
+
+def follow(
+    machine: Machine, frame: Frame, function: Function, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
+    node: ast.Call | None,
+) -> Value:  # fmt: skip
+    """Call a function of the project, or what its decorators have put in its place."""
+    if function.info.decorators and not function.bare:
+        wrapper = decorated(machine, function.info)
+        if wrapper is not None:
+            args = (function.receiver, *args) if function.receiver is not None else args
+            function = wrapper
+    outcome = machine.call(function, args, keywords, frame, site)
+    if outcome is None:
+        return unknown("not followed", site)
+    if outcome.trace:
+        frame.out.append(Scope(function.info.name, outcome.trace, site))
+    own = function.receiver.atoms[0] if function.receiver is not None else None
+    for key, stored in outcome.stores.items():
+        mine = isinstance(own, Symbol) and key[0] == own.key and node is not None
+        value = chosen_here(frame, node, stored) if mine and node is not None else stored
+        value = filled_up(value, *key, frame.stores.get(key))
+        frame.stores[key] = value
+        machine.heap[key] = value
+    if node is not None and outcome.resets:
+        _reset_arguments(frame, function, node, outcome.resets)
+    if outcome.ends:
+        frame.out.append(Exit("raise", site))
+        frame.mask = 0
+    return _agreed(outcome.value) if outcome.trace else outcome.value
+
+
+def _agreed(value: Value) -> Value:
+    """What a function gives that runs collectives: perhaps what all ranks have agreed on."""
+    plain = value.thing is None or isinstance(value.thing, Made)
+    return value.tagged("agreed") if plain and value.taint is Taint.UNKNOWN and not value.known else value
+
+
+def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: tuple[str, ...]) -> None:
+    names = [p.arg for p in function.info.parameters]
+    if function.receiver is not None:
+        names = names[1:]
+    for name, argument in zip(names, node.args, strict=False):
+        if name in resets:
+            collective_calls.overwrite(frame, argument)
+    for keyword in node.keywords:
+        if keyword.arg in resets:
+            collective_calls.overwrite(frame, keyword.value)
+
+
+def _construct(
+    machine: Machine, frame: Frame, thing: Class, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
+    node: ast.Call,
+) -> Value:  # fmt: skip
+    if "TypedDict" in _base_names(thing):
+        return containers.table(args, keywords, site)
+    if any("Enum" in b for b in _base_names(thing)):
+        return unknown("constructed", site, tags=join_tags(args) & (ORIGIN | {"batch"}))
+    instance = of_object(Instance(thing.info, site, args, keywords), id(thing.info), site)
+    init = find_method(machine, thing.info, "__init__")
+    if init is not None:
+        outcome = machine.call(Function(init, instance), args, keywords, frame, site)
+        if outcome is not None:
+            if outcome.trace:
+                frame.out.append(Scope(thing.info.name, outcome.trace, site))
+            frame.stores.update(outcome.stores)
+            machine.heap.update(outcome.stores)
+        base = bases.base_of(machine, instance)
+        return instance.with_thing(replace(instance.thing, base=base)) if base is not None else instance
+    path = bases.inherited_constructor(machine, thing.info)
+    if path is None:
+        return instance
+    made = external.result(machine, frame, path, "", None, args, keywords, site, node)
+    _record(machine, frame, Call(path, "", None, args, keywords, made, node, site, machine.context(frame),
+                                  len(machine.calls), False))  # fmt: skip
+    return instance.with_thing(replace(instance.thing, base=made.thing))
+
+
+def _base_names(thing: Class) -> list[str]:
+    return [b.attr if isinstance(b, ast.Attribute) else b.id if isinstance(b, ast.Name) else "" for b in
+            thing.info.node.bases]  # fmt: skip
+
+
+def _call_instance(
+    machine: Machine, frame: Frame, target: Value, thing: Instance, args: tuple[Value, ...], keywords: Keywords,
+    site: SourceSite, node: ast.Call,
+) -> Value:  # fmt: skip
+    for name in ("__call__", "forward"):
+        method = find_method(machine, thing.info, name)
+        if method is not None:
+            value = follow(machine, frame, Function(method, target), args, keywords, site, node)
+            return (
+                fsdp.forward(frame, (*args, *(v for _, v in keywords)), site)
+                if fsdp.is_sharded(machine, target)
+                else value
+            )
+    taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
+    return unknown("instance call", site, taint=taint, tags=join_tags(args) & (ORIGIN | {"batch"}))

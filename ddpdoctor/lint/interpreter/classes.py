@@ -1,0 +1,62 @@
+"""The classes of the project: their bases, and whose method a name is."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.names import global_value
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.values.abstract_objects import Class, LocalModule
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.modules import ClassInfo, FunctionInfo
+from ddpdoctor.program.nodes import dotted
+
+
+def mro(machine: Machine, info: ClassInfo) -> list[ClassInfo]:
+    """The class and its bases in this project, nearest first."""
+    found: list[ClassInfo] = []
+    queue = [info]
+    while queue and len(found) < 12:
+        current = queue.pop(0)
+        if current in found:
+            continue
+        found.append(current)
+        for base in current.node.bases:
+            thing = _base(machine, current, base)
+            if thing is not None:
+                queue.append(thing)
+    return found
+
+
+def _base(machine: Machine, info: ClassInfo, base: ast.expr) -> ClassInfo | None:
+    value: Value | None = None
+    if isinstance(base, ast.Name):
+        value = global_value(machine, info.module, base.id)
+    elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
+        owner = global_value(machine, info.module, base.value.id)
+        if owner is not None and isinstance(owner.thing, LocalModule):
+            value = global_value(machine, owner.thing.module, base.attr)
+    return value.thing.info if value is not None and isinstance(value.thing, Class) else None
+
+
+def find_method(machine: Machine, info: ClassInfo, name: str) -> FunctionInfo | None:
+    if name in info.methods:
+        return info.methods[name]
+    if not info.node.bases:
+        return None
+    for base in mro(machine, info)[1:]:
+        if name in base.methods:
+            return base.methods[name]
+    return None
+
+
+def external_bases(machine: Machine, info: ClassInfo) -> set[str]:
+    """Canonical names of the external classes that a class inherits from."""
+    names: set[str] = set()
+    for current in mro(machine, info):
+        for base in current.node.bases:
+            path = current.module.imported(base) or ".".join(dotted(base))
+            if path:
+                names.add(aliases.canonical(path))
+    return names

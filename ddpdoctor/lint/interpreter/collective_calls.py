@@ -1,0 +1,132 @@
+"""Collective operations: of which group, and what they leave the same on every rank."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.results import made_by
+from ddpdoctor.lint.interpreter.trace import Op
+from ddpdoctor.lint.knowledge import collectives, frameworks
+from ddpdoctor.lint.knowledge.collectives import Collective
+from ddpdoctor.lint.values.abstract_objects import GroupOf, Items
+from ddpdoctor.lint.values.values import ORIGIN, WORLD, Keywords, Symbol, Taint, Value, of_object, unknown
+from ddpdoctor.program.sites import SourceSite
+
+#: methods that give the same memory, mostly
+_VIEWS = frozenset({"detach", "view", "view_as", "squeeze", "unsqueeze", "flatten", "reshape", "contiguous"})
+
+
+def group_members(group: Value | None) -> tuple[int, ...] | str | None:
+    """Members of a group argument: None for the default group, "unknown" where they cannot be told."""
+    if group is None or (group.known and group.constant is None):
+        return None
+    if isinstance(group.thing, GroupOf):
+        return group.thing.members if group.thing.members is not None else "unknown"
+    return "unknown"
+
+
+def enter_collective(
+    frame: Frame,
+    path: str,
+    spec: Collective,
+    args: tuple[Value, ...],
+    keywords: Keywords,
+    site: SourceSite,
+    node: ast.Call,
+) -> Value:
+    group = next((v for k, v in keywords if k in ("group", "process_group")), None)
+    if group is None and 0 <= spec.group < len(args):
+        group = args[spec.group]
+    members = group_members(group)
+    if any(k in ("*", "**") for k, _ in keywords) and group is None:
+        members = "unknown"
+    if not spec.pairwise and not isinstance(members, str):
+        if spec.op == "new_group" and _synchronises_locally(keywords):
+            pass
+        elif any(k == "no_dist" and v.constant is not False for k, v in keywords):
+            pass  # a checkpoint that each process saves by itself
+        else:
+            frame.out.append(Op(spec.op, members, site, _ranks_of(args, keywords) if spec.op == "new_group" else ""))
+    if isinstance(members, (tuple, type(None))):
+        for position, name in spec.overwrites:
+            _overwrite_argument(frame, node, position, name)
+    if spec.op == "new_group":
+        return _new_group(path, args, keywords, site)
+    if path in collectives.WRAPPERS:
+        value = made_by(path, args, keywords, site, node)
+        return value.tagged("ddp", "wrapped")
+    if spec.returns_uniform and members is None:
+        return Value((unknown("result", site, id(node)).atoms[0]._replace(taint=Taint.UNIFORM),), Taint.UNIFORM)
+    return made_by(path, args, keywords, site, node).with_tags(frozenset())
+
+
+def _synchronises_locally(keywords: Keywords) -> bool:
+    return any(k == "use_local_synchronization" and v.constant is not False for k, v in keywords)
+
+
+def _new_group(path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Value:
+    ranks = args[0] if args else next((v for k, v in keywords if k == "ranks"), None)
+    if ranks is None or (ranks.known and ranks.constant is None):
+        return of_object(GroupOf(tuple(range(WORLD))) if path.endswith(".new_group") else GroupOf(None), site)
+    return of_object(GroupOf(_listed_ranks(ranks)), site)
+
+
+def _ranks_of(args: tuple[Value, ...], keywords: Keywords) -> str:
+    """The ranks of a new group as a message shows them, "" where they are not known."""
+    ranks = args[0] if args else next((v for k, v in keywords if k == "ranks"), None)
+    members = _listed_ranks(ranks) if ranks is not None else None
+    return str([*members]) if members else ""
+
+
+def _listed_ranks(ranks: Value) -> tuple[int, ...] | None:
+    items = ranks.thing.items if isinstance(ranks.thing, Items) else None
+    if items is None or not all(isinstance(i.constant, int) for i in items):
+        return None
+    return tuple(i.constant for i in items)
+
+
+def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str) -> None:
+    argument = node.args[position] if position < len(node.args) else None
+    if argument is None:
+        argument = next((k.value for k in node.keywords if k.arg == name), None)
+    if argument is not None:
+        overwrite(frame, argument)
+
+
+def overwrite(frame: Frame, argument: ast.expr) -> None:
+    """After a collective the variable holds the same on every rank."""
+    behind = _same_memory(argument)
+    if behind is not None:
+        overwrite(frame, behind)
+    if isinstance(argument, (ast.List, ast.Tuple)):
+        for element in argument.elts:
+            overwrite(frame, element)
+    if isinstance(argument, ast.Attribute) and isinstance(argument.value, ast.Name):
+        owner = frame.env.get(argument.value.id)
+        atom = owner.atoms[0] if owner is not None and len(owner.atoms) == 1 else None
+        if isinstance(atom, Symbol):
+            frame.stores[(atom.key, argument.attr)] = unknown("reduced", id(argument), taint=Taint.UNIFORM)
+    if isinstance(argument, ast.Name):
+        symbol = unknown("reduced", id(argument), taint=Taint.UNIFORM)
+        before = frame.env.get(argument.id)
+        tags = before.tags & ORIGIN if before is not None else frozenset()
+        frame.env[argument.id] = symbol.with_tags(tags)
+        if frame.function is not None and any(p.arg == argument.id for p in frame.function.parameters):
+            frame.resets.add(argument.id)
+
+
+def _same_memory(argument: ast.expr) -> ast.expr | None:
+    """The tensor whose memory `loss.data` or `loss.detach()` shows."""
+    if isinstance(argument, ast.Attribute) and argument.attr == "data":
+        return argument.value
+    if isinstance(argument, ast.Call) and isinstance(argument.func, ast.Attribute) and argument.func.attr in _VIEWS:
+        return argument.func.value
+    return None
+
+
+def enter_method(frame: Frame, spec: Collective, site: SourceSite) -> Value:
+    """A collective method of a framework's object; a backward under `no_sync` shares nothing."""
+    if not (spec.op.startswith("backward") and frameworks.UNSHARED & set(frame.withs)):
+        frame.out.append(Op(spec.op, None, site))
+    return unknown("result", site, taint=Taint.UNIFORM if spec.returns_uniform else Taint.UNKNOWN)

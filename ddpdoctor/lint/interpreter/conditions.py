@@ -1,0 +1,166 @@
+"""Conditions on all simulated ranks at once: comparisons, `and` and `or`, choices between two values."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ddpdoctor.lint.interpreter.events import Guard
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.trace import Branch
+from ddpdoctor.lint.values.abstract_objects import Items, Made, Member, Method
+from ddpdoctor.lint.values.join import choose
+from ddpdoctor.lint.values.truths import both, mask_where, negate, surely_true, truth
+from ddpdoctor.lint.values.values import NO_TAGS, STICKY, Atom, Symbol, Taint, Value, binary, const, per_rank
+from ddpdoctor.program.text import text_of
+
+#: elements of a sequence beyond which it is no constant
+MOST_ELEMENTS = 64
+
+
+def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
+    left = machine.evaluate(frame, node.left)
+    result: Value | None = None
+    for op, operand in zip(node.ops, node.comparators, strict=True):
+        right = machine.evaluate(frame, operand)
+        part = _one_comparison(type(op).__name__, left, right)
+        result = part if result is None else both(result, part, conjunction=True)
+        left = right
+    assert result is not None
+    return result.tagged("mask") if result.taint is Taint.RANK_LOCAL else result
+
+
+def _one_comparison(name: str, left: Value, right: Value) -> Value:
+    if name in ("Is", "IsNot", "Eq", "NotEq"):
+        if isinstance(left.thing, Member) and isinstance(right.thing, Member):
+            return const((left.thing == right.thing) is (name in ("Is", "Eq")))
+        for one, two in ((left, right), (right, left)):
+            # an object that surely exists is not None
+            if (surely_true(one) or "given" in one.tags) and two.known and two.constant is None:
+                return const(name in ("IsNot", "NotEq"))
+            if one.thing is not None and len(one.atoms) > 1 and two.known and two.constant is None:
+                present = per_rank([_exists(one, atom) for atom in one.atoms], one.tags)
+                return present if name in ("IsNot", "NotEq") else negate(present)
+            if one.taint is Taint.RANK_LOCAL and two.known and two.constant is None:
+                present = _there(one)
+                return present if name in ("IsNot", "NotEq") else negate(present)
+    if name in ("In", "NotIn"):
+        right = as_constant(right)
+        table = right.thing
+        if (
+            isinstance(table, Made)
+            and table.path == "os.environ"
+            and left.constant in ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+        ):
+            return const(name == "In")
+    result = binary(name, left, right)
+    return _alike(result) if result.taint is Taint.RANK_LOCAL and _about_kind(name, left, right) else result
+
+
+def _about_kind(name: str, left: Value, right: Value) -> bool:
+    """Whether data has a part of this name, or is there at all: the same for the batches of all ranks."""
+    if (left.tags | right.tags) & {"local-choice", "uneven"}:
+        return False
+    if name in ("In", "NotIn"):
+        return isinstance(left.constant, str)
+    # a whole batch may be missing on one rank, its parts are as the data set makes them
+    pairs = ((left, right), (right, left))
+    return name in ("Is", "IsNot") and any(v.known and isinstance(w.thing, Method) for v, w in pairs)
+
+
+def _alike(value: Value) -> Value:
+    atoms = tuple(a._replace(taint=Taint.UNKNOWN) if isinstance(a, Symbol) else a for a in value.atoms)
+    return value._replace(atoms=atoms, taint=Taint.UNKNOWN)
+
+
+def _there(data: Value) -> Value:
+    """Whether there is any data of this rank: what it is differs, that there is some seldom does."""
+    chosen = "local-choice" in data.tags
+    if not chosen and data.tags & {"part", "optional"}:
+        # the dataset says which parts a batch has, and the configuration what is computed, for all ranks
+        return Value((Symbol(hash(("there", data.atoms)), Taint.UNKNOWN),), Taint.UNKNOWN)
+    symbol = Symbol(hash(("there", data.atoms)), Taint.RANK_LOCAL)
+    return Value((symbol,), Taint.RANK_LOCAL, None, data.tags & STICKY if chosen else NO_TAGS)
+
+
+def _exists(value: Value, atom: Atom) -> Atom:
+    """Whether it is not None on a rank where it is this atom."""
+    if not isinstance(atom, Symbol):
+        return atom is not None
+    return bool(getattr(value.thing, "solid", False)) or atom
+
+
+def as_constant(value: Value) -> Value:
+    """A list of constants as one constant tuple."""
+    if isinstance(value.thing, Items) and all(i.known and len(i.atoms) == 1 for i in value.thing.items):
+        return const(tuple(i.constant for i in value.thing.items))
+    if isinstance(value.thing, Made) and value.thing.path == "builtins.range":
+        bounds = value.thing.args
+        if all(b.known and len(b.atoms) == 1 and isinstance(b.constant, int) for b in bounds) and 0 < len(bounds) < 4:
+            try:
+                numbers = range(*(b.constant for b in bounds))
+            except ValueError:
+                return value
+            # half of `range(128)` would say that 100 is not in it, and all of `range(10**15)` is no tuple
+            return value if numbers[MOST_ELEMENTS:] else const(tuple(numbers))
+    return value
+
+
+def boolean(machine: Machine, frame: Frame, node: Any) -> Value:
+    """`and` / `or`: what stands behind runs only where what stands before lets it."""
+    conjunction = isinstance(node.op, ast.And)
+    result = machine.evaluate(frame, node.values[0])
+    before_mask, before_guards = frame.mask, frame.guards
+    for operand in node.values[1:]:
+        truths = truth(result)
+        yes, no = mask_where(truths, frame.mask)
+        frame.mask = yes if conjunction else no
+        if not frame.mask:
+            break
+        out, frame.out = frame.out, []
+        if not result.known or len(result.atoms) > 1:
+            site = machine.site(frame, node)
+            frame.guards = (*frame.guards, Guard(truths, conjunction, result, text_of(node.values[0]), site))
+        right = machine.evaluate(frame, operand)
+        inner, frame.out = tuple(frame.out), out
+        if inner:
+            then, other = (inner, ()) if conjunction else ((), inner)
+            frame.out.append(
+                Branch(truths, then, other, machine.site(frame, node), text_of(node.values[0]), result.tags)
+            )
+        result = _short_circuit(result, right, conjunction=conjunction)
+    frame.mask, frame.guards = before_mask, before_guards
+    return result
+
+
+def _short_circuit(left: Value, right: Value, *, conjunction: bool) -> Value:
+    if left.known and len(left.atoms) == 1:
+        return right if bool(left.constant) is conjunction else left
+    if not conjunction and left.thing is None and right.thing is not None:
+        return right.tagged("maybe")
+    return both(left, right, conjunction=conjunction)
+
+
+def conditional(machine: Machine, frame: Frame, node: Any) -> Value:
+    test = machine.evaluate(frame, node.test)
+    truths = truth(test)
+    yes, no = mask_where(truths, frame.mask)
+    if not no:
+        return machine.evaluate(frame, node.body)
+    if not yes:
+        return machine.evaluate(frame, node.orelse)
+    before_mask, before_out, before_guards = frame.mask, frame.out, frame.guards
+    sides: list[Value] = []
+    traces: list[Any] = []
+    for mask, side, expression in ((yes, True, node.body), (no, False, node.orelse)):
+        frame.mask, frame.out = mask, []
+        frame.guards = (*before_guards, Guard(truths, side, test, text_of(node.test), machine.site(frame, node)))
+        sides.append(machine.evaluate(frame, expression))
+        traces.append(tuple(frame.out))
+    frame.mask, frame.out, frame.guards = before_mask, before_out, before_guards
+    if traces[0] or traces[1]:
+        frame.out.append(Branch(truths, traces[0], traces[1], machine.site(frame, node), text_of(node.test), test.tags))
+    if sides[0] == sides[1]:
+        return sides[0]
+    return choose(truths, sides[0], yes, sides[1], no, ("if", id(node)), test.tags)

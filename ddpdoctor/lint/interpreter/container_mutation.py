@@ -1,0 +1,71 @@
+"""Containers that are filled after they are made, and the variables and attributes that hold them."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
+from ddpdoctor.lint.values.containers import changed_table, either, of_unknown_length
+from ddpdoctor.lint.values.values import Keywords, Symbol, Value
+from ddpdoctor.program.sites import SourceSite
+
+#: elements that a list is followed with one by one
+_MOST = 64
+
+
+def grown(
+    frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords, site: SourceSite
+) -> Value | None:
+    """The container after a method that adds to it; None for any other method or object."""
+    thing = receiver.thing
+    if isinstance(thing, Table) and method in ("update", "setdefault", "pop", "clear", "popitem"):
+        return changed_table(receiver, thing, method, args, keywords)
+    if method == "append" and len(args) == 1:
+        if isinstance(thing, Items) and not frame.loops and len(thing.items) < _MOST:
+            return receiver.with_thing(Items((*thing.items, args[0])))
+        if isinstance(thing, Items):
+            return of_unknown_length(receiver, args[0] if not thing.items else None, site)
+        if isinstance(thing, Listed) and thing.element is not None:
+            return of_unknown_length(receiver, either(thing.element, args[0]), site)
+    if isinstance(thing, Items) and method in ("extend", "insert", "pop", "remove", "clear", "appendleft"):
+        return of_unknown_length(receiver, None, site)
+    return None
+
+
+#: methods that add elements
+ADDING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "appendleft"})
+
+
+def registered(machine: Machine, frame: Frame, owner: Value, args: tuple[Value, ...]) -> None:
+    """`self.register_buffer("bank", tensor)`: an attribute."""
+    atom = owner.atoms[0] if len(owner.atoms) == 1 else None
+    if isinstance(owner.thing, Instance) and isinstance(atom, Symbol) and len(args) > 1:
+        name = args[0].constant
+        if isinstance(name, str):
+            frame.stores[(atom.key, name)] = args[1]
+            machine.heap[(atom.key, name)] = args[1]
+
+
+def rebind(machine: Machine, frame: Frame, node: ast.expr, value: Value) -> None:
+    """What a name or attribute holds after the container in it was filled."""
+    if isinstance(node, ast.Name):
+        before = frame.env.get(node.id)
+        if before is not None:
+            frame.env[node.id] = value.with_tags(value.tags | before.tags)
+    elif isinstance(node, ast.Attribute):
+        owner = frame.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        atom = owner.atoms[0] if owner is not None and len(owner.atoms) == 1 else None
+        if owner is not None and isinstance(owner.thing, Instance) and isinstance(atom, Symbol):
+            frame.stores[(atom.key, node.attr)] = value
+            machine.heap[(atom.key, node.attr)] = value
+
+
+def so_far(machine: Machine, key: int | None, name: str, value: Value | None) -> Value | None:
+    """An attribute that is made as an empty container, with what the program has put into it until now."""
+    thing = value.thing if value is not None else None
+    empty = (isinstance(thing, Table) and not thing.entries and thing.rest is None) or (
+        isinstance(thing, Items) and not thing.items)  # fmt: skip
+    filled = machine.heap.get((key, name)) if empty and key is not None else None
+    return filled if filled is not None and isinstance(filled.thing, (Table, Items, Listed)) else value

@@ -1,0 +1,141 @@
+"""`with` blocks: a context manager of the project is its code before and after the `yield`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.trace import Exit, Scope
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made, Method
+from ddpdoctor.lint.values.values import Value, unknown
+from ddpdoctor.program.modules import FunctionInfo, Module
+
+#: gradients are not shared in this block, or they are: `with model.no_sync() if ... else nullcontext():`
+MAYBE_UNSHARED = "no_sync, or not"
+UNKNOWN = unknown("context")
+
+
+def enter(machine: Machine, frame: Frame, item: ast.withitem, value: Value) -> Callable[[], None]:
+    """Take note of the context; what is returned is to be called when the block ends."""
+    name = _name(value, item.context_expr)
+    if name in ("no_grad", "inference_mode"):
+        frame.no_grad = True
+    frame.withs = (*frame.withs, name)
+    if isinstance(value.thing, Instance):
+        return _enter_instance(machine, frame, item, value, value.thing)
+    release = _hold(machine, _generator(machine, frame, item.context_expr))
+    after = _split(frame, item)
+
+    def leave() -> None:
+        after()
+        release()
+
+    return leave
+
+
+def _generator(machine: Machine, frame: Frame, node: ast.expr) -> FunctionInfo | None:
+    """The function that is called for a context."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
+        return None
+    thing = machine.evaluate(frame, node.func).thing
+    return thing.info if isinstance(thing, Function) else None
+
+
+def _name(value: Value, node: ast.expr) -> str:
+    if isinstance(node, ast.IfExp):
+        one_of = {_name(UNKNOWN, node.body), _name(UNKNOWN, node.orelse)}
+        return MAYBE_UNSHARED if "no_sync" in one_of else ""
+    if isinstance(value.thing, Made):
+        return value.thing.path.rpartition(".")[2]
+    if isinstance(value.thing, Method):
+        return value.thing.name
+    target = node.func if isinstance(node, ast.Call) else node
+    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+
+
+def _enter_instance(
+    machine: Machine, frame: Frame, item: ast.withitem, value: Value, thing: Instance
+) -> Callable[[], None]:
+    site = machine.site(frame, item.context_expr)
+    first = find_method(machine, thing.info, "__enter__")
+    last = find_method(machine, thing.info, "__exit__")
+    if first is not None:
+        machine.follow(frame, Function(first, value), (), (), site, None)
+    release = _hold(machine, first)
+
+    def leave() -> None:
+        if last is not None:
+            machine.follow(frame, Function(last, value), (), (), site, None)
+        release()
+
+    return leave
+
+
+def _hold(machine: Machine, entered: FunctionInfo | None) -> Callable[[], None]:
+    """`global DEPTH; DEPTH += 1`: what the block runs can tell by it that it is inside."""
+    before = machine.held
+    if entered is not None and entered.outer:
+        machine.held = before.union(_held(machine, entered))
+
+    def release() -> None:
+        machine.held = before
+
+    return release
+
+
+def _held(machine: Machine, entered: FunctionInfo) -> Iterator[tuple[str, str, object]]:
+    """The names of its file that a function sets, in front of its `yield` if it has one."""
+    module = entered.module
+    for statement in entered.body:
+        if not isinstance(statement, (ast.Assign, ast.AugAssign)):
+            if isinstance(statement, ast.Global) or _is_text(statement):
+                continue
+            return
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+        if not isinstance(target, ast.Name) or (module.path, target.id) not in machine.rebound:
+            continue
+        constant = _constant(module, statement, target.id)
+        if constant is not None:
+            yield module.path, target.id, constant
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _constant(module: Module, statement: ast.Assign | ast.AugAssign, name: str) -> object:
+    """What the statement sets the name to: a constant, or one more than the file starts with."""
+    if not isinstance(statement.value, ast.Constant):
+        return None
+    if isinstance(statement, ast.Assign):
+        return statement.value.value
+    starts = [b.value for b in module.bindings.get(name, ())]
+    start = starts[0].value if len(starts) == 1 and isinstance(starts[0], ast.Constant) else None
+    more = statement.value.value
+    if not isinstance(statement.op, ast.Add) or not isinstance(start, int) or not isinstance(more, int):
+        return None
+    return start + more
+
+
+def _split(frame: Frame, item: ast.withitem) -> Callable[[], None]:
+    """The generator was simulated as one call; what it does after its `yield` belongs behind the block."""
+    if not isinstance(item.context_expr, ast.Call) or not frame.out or not isinstance(frame.out[-1], Scope):
+        return lambda: None
+    scope = frame.out[-1]
+    call = item.context_expr
+    if scope.site.line != call.lineno:
+        return lambda: None
+    at = next((i for i, n in enumerate(scope.body) if isinstance(n, Exit) and n.kind == "yield"), None)
+    if at is None:
+        return lambda: None
+    before, after = scope.body[:at], scope.body[at + 1 :]
+    frame.out[-1:] = [Scope(scope.name, before, scope.site)] if before else []
+
+    def leave() -> None:
+        if after:
+            frame.out.append(Scope(scope.name, after, scope.site))
+
+    return leave

@@ -1,0 +1,101 @@
+"""What the project's own decorators make of its functions: a wrapper, called in the function's place."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.trace import Branch, Exit, Node, Scope, Trace
+from ddpdoctor.lint.knowledge import vocabulary
+from ddpdoctor.lint.values.abstract_objects import Function
+from ddpdoctor.lint.values.values import NO_TAGS, Value, of_object
+from ddpdoctor.program import modules
+from ddpdoctor.program.modules import FunctionInfo
+from ddpdoctor.program.sites import site_of
+
+
+def decorated(machine: Machine, info: FunctionInfo) -> Function | None:
+    """What stands under the function's name where a decorator of the project has put something else there."""
+    if info in machine.wrappers:
+        return machine.wrappers[info]
+    machine.wrappers[info] = None  # a decorator that calls what it decorates sees the function itself
+    found = machine.wrappers[info] = _wrapper(machine, info)
+    return found
+
+
+def _wrapper(machine: Machine, info: FunctionInfo) -> Function | None:
+    made: Function | None = None
+    machine.silent += 1
+    try:
+        for decorator in reversed(info.decorators):
+            if not _may_be_local(info, decorator):
+                continue
+            frame = Frame(info.module)
+            applied = machine.evaluate(frame, decorator).thing
+            if not isinstance(applied, Function):
+                continue
+            given = of_object(made or Function(info, bare=True), "decorated", id(info))
+            outcome = machine.call(applied, (given,), (), frame, site_of(info.module, decorator))
+            result = outcome.value.thing if outcome is not None else None
+            if not isinstance(result, Function) or result.info is info:
+                return None
+            made = result
+    finally:
+        machine.silent -= 1
+    return made
+
+
+def _may_be_local(info: FunctionInfo, decorator: ast.expr) -> bool:
+    """Found by a name that is not one of Python's own."""
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    while isinstance(target, ast.Attribute):
+        target = target.value
+    if not isinstance(target, ast.Name) or target.id in (
+        "staticmethod",
+        "classmethod",
+        "property",
+        "functools",
+        "torch",
+    ):
+        return False
+    return target.id in info.module.bindings or target.id in info.module.imports or bool(info.module.stars)
+
+
+def run(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> Trace | None:
+    """Simulate a function that nobody calls through its decorators; None where they do not lead into it."""
+    wrapper = decorated(machine, info)
+    if wrapper is None:
+        return None
+    frame = Frame(info.module, calls=(info.qualname,))
+    site = site_of(info.module, info.decorators[0])
+    try:
+        outcome = machine.call(wrapper, tuple(env[p.arg] for p in info.parameters), (), frame, site)
+    except RecursionError:
+        machine.too_deep = True
+        return None
+    if info not in machine.ran or outcome is None:
+        return None
+    return (Scope(info.name, outcome.trace, site),)
+
+
+def apply_decorators(machine: Machine, frame: Frame, info: modules.FunctionInfo) -> None:
+    """What decorators say of the body: only rank 0 runs it, or no gradients are kept in it."""
+    for decorator in info.decorators:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+        if name in ("no_grad", "inference_mode"):
+            frame.no_grad = True
+        elif isinstance(decorator, ast.Call) and (decorator.args or any(k.arg == "rank" for k in decorator.keywords)):
+            continue  # another rank, perhaps
+        elif name in vocabulary.FIRST_RANK_DECORATORS and not _is_local(machine, frame, target):
+            site = machine.site(frame, decorator)
+            truths = (True, False, False, False)
+            leave: tuple[Node, ...] = (Exit("return", site),)
+            frame.out.append(Branch(truths, (), leave, site, f"@{name}", NO_TAGS))
+            frame.mask &= 1
+
+
+def _is_local(machine: Machine, frame: Frame, target: ast.expr) -> bool:
+    """A decorator of the project's own may do more than its name says, switch barriers off for example."""
+    return isinstance(machine.evaluate(Frame(frame.module), target).thing, Function)

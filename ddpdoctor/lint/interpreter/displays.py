@@ -1,0 +1,235 @@
+"""Lists, tables and what is taken out of them: displays, subscripts, slices, comprehensions."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ddpdoctor.lint.interpreter.assignments import assign
+from ddpdoctor.lint.interpreter.conditions import MOST_ELEMENTS, as_constant
+from ddpdoctor.lint.interpreter.events import EnclosingLoop
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.results import cast
+from ddpdoctor.lint.interpreter.sources import environment
+from ddpdoctor.lint.interpreter.trace import Loop
+from ddpdoctor.lint.values import containers, data_partition
+from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Table
+from ddpdoctor.lint.values.iteration import iterated_of
+from ddpdoctor.lint.values.values import (
+    NO_TAGS,
+    ORIGIN,
+    PART,
+    REASONS,
+    Symbol,
+    Taint,
+    Value,
+    const,
+    join_tags,
+    lift,
+    of_object,
+    unknown,
+)
+from ddpdoctor.program.text import text_of
+
+#: parts of a table beyond which it is not known by them: configurations are large, and nested
+MOST_LEAVES = 2_000
+
+
+def sequence(machine: Machine, frame: Frame, node: Any) -> Value:
+    items: list[Value] = []
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            machine.evaluate(frame, element.value)
+            return unknown("sequence", id(node))
+        items.append(machine.evaluate(frame, element))
+    if sum(map(_leaves, items)) > MOST_ELEMENTS:
+        return unknown("sequence", id(node), tags=join_tags(items))
+    if items and all(i.known and len(i.atoms) == 1 for i in items):
+        return const(tuple(i.constant for i in items)) if isinstance(node, ast.Tuple) else _known_list(items, node)
+    return _tagged(of_object(Items(tuple(items)), "items", id(node)), items)
+
+
+def _leaves(value: Value) -> int:
+    """Elements in it, those of what is nested in it counted as often as they are reached.
+
+    Forty lines of `x = (x, x)` make a tuple that no one can compare or hash: what has more is not known by its parts.
+    """
+    thing = value.thing
+    if isinstance(thing, Items):
+        return sum(map(_leaves, thing.items))
+    if isinstance(thing, Table):
+        return sum(_leaves(v) for _, v in thing.entries)
+    return _constants(value.constant)
+
+
+def _constants(constant: Any) -> int:
+    plain = isinstance(constant, tuple) and not isinstance(constant, Symbol)
+    return sum(map(_constants, constant)) if plain else 1
+
+
+def _known_list(items: list[Value], node: ast.AST) -> Value:
+    return of_object(Items(tuple(items)), "items", id(node))
+
+
+def _tagged(value: Value, items: list[Value]) -> Value:
+    tags = join_tags(items)
+    return value.with_tags(value.tags | (tags - {"rank", "local_rank", "world"}))
+
+
+def dictionary(machine: Machine, frame: Frame, node: Any) -> Value:
+    entries: dict[str, Value] = {}
+    complete = True
+    for key, item in zip(node.keys, node.values, strict=True):
+        value = machine.evaluate(frame, item)
+        if key is None:
+            if isinstance(value.thing, Table):
+                entries.update(value.thing.entries)
+                complete = complete and value.thing.complete
+            else:
+                complete = False
+            continue
+        name = machine.evaluate(frame, key).constant
+        if isinstance(name, str):
+            entries[name] = value
+        else:
+            complete = False
+    if sum(map(_leaves, entries.values())) > MOST_LEAVES:
+        return unknown("dict", id(node))
+    return of_object(Table(tuple(entries.items()), complete), "dict", id(node))
+
+
+def subscript(machine: Machine, frame: Frame, node: Any) -> Value:
+    owner = machine.evaluate(frame, node.value)
+    if isinstance(node.slice, ast.Slice):
+        return _slice(machine, frame, owner, node.slice)
+    index = machine.evaluate(frame, node.slice)
+    key, thing = index.constant, owner.thing
+    if isinstance(thing, Made) and thing.path == "os.environ":
+        return environment(key) or unknown("environ", str(key))
+    if isinstance(thing, Items) and isinstance(key, int) and -len(thing.items) <= key < len(thing.items):
+        return thing.items[key]
+    if isinstance(thing, Table) and isinstance(key, str):
+        found = next((v for k, v in thing.entries if k == key), None)
+        if found is not None:
+            return found
+    element = containers.element_of(owner, index.atoms)
+    if element is not None:
+        return element
+    if data_partition.part_of(owner, index):
+        return unknown("part", owner.atoms, taint=Taint.RANK_LOCAL, tags=frozenset({"shard"}))
+    if owner.known and index.known:
+        return lift("Index", lambda a, i: a[i], (owner, index))
+    tags = owner.tags & (ORIGIN | {"batch", "agreed"})
+    if "mask" in index.tags and index.taint is Taint.RANK_LOCAL:
+        # as many as the data of this rank has
+        picked = tags | {"uneven"} | (index.tags & REASONS)
+        return unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
+    taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    tags |= PART if taint is Taint.RANK_LOCAL else NO_TAGS
+    return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=tags)
+
+
+def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:
+    bounds = [machine.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
+    tags = owner.tags & (ORIGIN | {"batch", "shard"})
+    taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    lower, upper, step = bounds
+    if lower is None and upper is not None and step is None:
+        tags -= {"shard"}  # cut to a size, which may be the same on all ranks
+    sharded = _shard_tags(lower, upper, step)
+    if not sharded and lower is not None and upper is not None and step is None and "rank" in lower.tags:
+        rest = data_partition.rest_for_one(cast("builtins.len", (owner,), machine.site(frame, node)), upper)
+        sharded = frozenset({"shard", "block"}) if rest else sharded
+    if sharded:
+        return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
+    part = unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
+    kept = isinstance(owner.thing, Listed) and owner.thing.element is not None and owner.thing.element.thing is None
+    return part.with_thing(owner.thing) if kept else part
+
+
+def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) -> frozenset[str]:
+    """How a slice by rank can come out unequal: strided by the world size, or in blocks of a rounded-up length."""
+    if lower is None or "rank" not in lower.tags:
+        return frozenset()
+    # with an upper bound the length may have been made divisible before
+    if upper is None and step is not None and "world" in step.tags:
+        return frozenset({"shard"})
+    if upper is not None and "ceil" in upper.tags and "rank" in upper.tags:
+        return frozenset({"shard", "block"})
+    return frozenset()
+
+
+def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
+    before_env, before_out, before_loops = frame.env, frame.out, frame.loops
+    frame.env, frame.out, chosen, picked = dict(before_env), [], False, NO_TAGS
+    for generator in node.generators:
+        over = machine.evaluate(frame, generator.iter)
+        iterated, element = iterated_of(over)
+        turn = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(generator.target))
+        frame.loops = (*frame.loops, turn)
+        assign(machine, frame, generator.target, element or unknown("element", id(generator)))
+        conditions = [machine.evaluate(frame, condition) for condition in generator.ifs]
+        chosen = chosen or any(data_partition.by_rank(c) for c in conditions)
+        picked = picked.union(*(c.tags & REASONS | {"uneven"} for c in conditions if c.taint is Taint.RANK_LOCAL))
+    parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    unrolled = _unrolled(machine, frame, node, iterated)
+    each = _each(machine, frame, node, iterated)
+    values = list(unrolled.values()) if unrolled else each or [machine.evaluate(frame, part) for part in parts]
+    body = tuple(frame.out)
+    frame.env, frame.out, frame.loops = before_env, before_out, before_loops
+    if body:
+        site = machine.site(frame, node)
+        frame.out.append(Loop((Symbol(hash(("comprehension", id(node))), Taint.UNKNOWN),), body, site))
+    taint = Taint.RANK_LOCAL if any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
+    tags = join_tags(values) & (ORIGIN | {"batch"})
+    result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL if picked else taint, tags=tags | picked)
+    if isinstance(node, ast.DictComp):
+        return result.with_thing(Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
+    if each:
+        return _tagged(of_object(Items(tuple(each)), "items", id(node)), each)
+    if chosen:
+        result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL, tags=tags | {"shard"})
+    return result.with_thing(Listed(machine.site(frame, node), values[0]))
+
+
+def _each(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]:
+    """`[f(name) for name in ("RANK", "LOCAL_RANK")]`, element by element; empty for any other comprehension."""
+    if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) != 1 or node.generators[0].ifs:
+        return []
+    names = as_constant(over).elements
+    if names is None or not 0 < len(names) <= 4 or machine.steps > 6_000:
+        return []
+    if not all(isinstance(name, (str, tuple)) for name in names):
+        return []  # a number of equal things
+    values: list[Value] = []
+    for name in names:
+        machine.steps += 1
+        assign(machine, frame, node.generators[0].target, const(name))
+        values.append(machine.evaluate(frame, node.elt))
+    return values
+
+
+def _unrolled(machine: Machine, frame: Frame, node: Any, over: Value) -> dict[str, Value]:
+    """`{name: f(name) for name in ("train", "val")}`, entry by entry; empty for any other comprehension."""
+    names = as_constant(over).elements
+    plain = isinstance(node, ast.DictComp) and len(node.generators) == 1 and not node.generators[0].ifs
+    target = node.generators[0].target
+    if (
+        not plain
+        or not isinstance(target, ast.Name)
+        or names is None
+        or not 0 < len(names) <= 4
+        or machine.steps > 6_000
+    ):
+        return {}
+    entries: dict[str, Value] = {}
+    for name in names:
+        # entries within entries: each counts, so that all of them together have an end
+        machine.steps += 1
+        frame.env[target.id] = const(name)
+        key = machine.evaluate(frame, node.key).constant
+        if not isinstance(key, str):
+            return {}
+        entries[key] = machine.evaluate(frame, node.value)
+    return entries

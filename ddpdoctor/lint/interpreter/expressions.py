@@ -1,0 +1,137 @@
+"""Evaluating expressions on all simulated ranks at once. `Analysis.evaluate` looks each one up in `EXPRESSIONS`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from ddpdoctor.lint.interpreter import conditions, displays, loop_extent
+from ddpdoctor.lint.interpreter.attributes import attribute
+from ddpdoctor.lint.interpreter.calls import call
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.names import lookup
+from ddpdoctor.lint.interpreter.trace import Exit
+from ddpdoctor.lint.values.abstract_objects import Function, Made
+from ddpdoctor.lint.values.iteration import iterated_of
+from ddpdoctor.lint.values.truths import negate
+from ddpdoctor.lint.values.values import Value, binary, const, lift, of_object, unknown
+from ddpdoctor.program import indexing
+
+
+def _constant(_machine: Machine, _frame: Frame, node: Any) -> Value:
+    value = node.value
+    if isinstance(value, (bytes, complex)) or value is Ellipsis:
+        return unknown("constant", id(node))
+    if isinstance(value, str) and len(value) > 200:
+        return unknown("text", hash(value))
+    if isinstance(value, int) and value.bit_length() > 64:
+        return unknown("integer", value)
+    return const(value)
+
+
+def _name(machine: Machine, frame: Frame, node: Any) -> Value:
+    return lookup(machine, frame, node.id)
+
+
+def _attribute(machine: Machine, frame: Frame, node: Any) -> Value:
+    return attribute(machine, frame, machine.evaluate(frame, node.value), node.attr, node)
+
+
+def _binary(machine: Machine, frame: Frame, node: Any) -> Value:
+    left = machine.evaluate(frame, node.left)
+    right = machine.evaluate(frame, node.right)
+    value = binary(type(node.op).__name__, left, right)
+    if isinstance(node.op, ast.Div) and isinstance(left.thing, Made) and left.thing.path == "pathlib.Path":
+        return value.with_thing(Made("pathlib.Path", machine.site(frame, node), (left, right)))
+    return value
+
+
+def _unary(machine: Machine, frame: Frame, node: Any) -> Value:
+    value = machine.evaluate(frame, node.operand)
+    if isinstance(node.op, ast.Not):
+        return negate(value)
+    if isinstance(node.op, ast.USub):
+        return lift("USub", lambda a: -a, (value,))
+    return lift(type(node.op).__name__, lambda a: +a, (value,)) if isinstance(node.op, ast.UAdd) else unknown(id(node))
+
+
+def _lambda(_machine: Machine, frame: Frame, node: Any) -> Value:
+    return of_object(Function(indexing.function(frame.module, node), None, frame.env), id(node))
+
+
+def _inner(machine: Machine, frame: Frame, node: Any) -> Value:
+    return machine.evaluate(frame, node.value) if node.value is not None else const(None)
+
+
+def _yield(machine: Machine, frame: Frame, node: Any) -> Value:
+    value = machine.evaluate(frame, node.value) if node.value is not None else const(None)
+    frame.yields_on = frame.yields_on or loop_extent.endless(frame)
+    if isinstance(node, ast.YieldFrom):
+        over, element = iterated_of(value)
+        frame.yields.append(element)
+        frame.yields_share = frame.yields_share or ("shard" in over.tags and not frame.yields_on)
+    else:
+        frame.yields.append(value)
+    frame.yields_share = frame.yields_share or loop_extent.yields_share(frame)
+    frame.out.append(Exit("yield", machine.site(frame, node)))
+    return unknown("yield", id(node))
+
+
+def _named(machine: Machine, frame: Frame, node: Any) -> Value:
+    value = machine.evaluate(frame, node.value)
+    frame.env[node.target.id] = value
+    return value
+
+
+def _joined(machine: Machine, frame: Frame, node: Any) -> Value:
+    """An f-string: equal on all ranks if its parts are."""
+    parts = [machine.evaluate(frame, v.value) for v in node.values if isinstance(v, ast.FormattedValue)]
+    if not parts:
+        return const("".join(str(v.value) for v in node.values if isinstance(v, ast.Constant)))
+    text = "".join(_pattern(v) for v in node.values)
+    return lift(f"format {text}", lambda *a: text.format(*a), parts).with_tags(_text_tags(parts))
+
+
+def _pattern(node: ast.expr) -> str:
+    """A piece of an f-string as a piece of a pattern for `str.format`."""
+    if isinstance(node, ast.Constant):
+        return str(node.value).replace("{", "{{").replace("}", "}}")
+    return "{}" if getattr(node, "format_spec", None) is None else "{!s}"
+
+
+def _text_tags(parts: list[Value]) -> frozenset[str]:
+    tags: frozenset[str] = frozenset()
+    for part in parts:
+        tags |= part.tags & frozenset({"rank", "local_rank", "time", "unique"})
+    return tags
+
+
+#: how each kind of expression is evaluated; of the others nothing is known
+EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Frame, Any], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: conditions.comparison,
+    ast.BoolOp: conditions.boolean,
+    ast.IfExp: conditions.conditional,
+    ast.Call: call,
+    ast.Tuple: displays.sequence,
+    ast.List: displays.sequence,
+    ast.Set: displays.sequence,
+    ast.Dict: displays.dictionary,
+    ast.Subscript: displays.subscript,
+    ast.ListComp: displays.comprehension,
+    ast.SetComp: displays.comprehension,
+    ast.GeneratorExp: displays.comprehension,
+    ast.DictComp: displays.comprehension,
+    ast.Lambda: _lambda,
+    ast.Await: _inner,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield,
+    ast.NamedExpr: _named,
+    ast.JoinedStr: _joined,
+}

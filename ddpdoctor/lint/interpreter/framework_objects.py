@@ -1,0 +1,143 @@
+"""Objects of frameworks in a program: their collectives, their attributes, the parameters that hooks are given."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter.classes import external_bases, mro
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.knowledge.aliases import canonical
+from ddpdoctor.lint.knowledge.collectives import Collective
+from ddpdoctor.lint.knowledge.frameworks import (
+    FABRIC,
+    FIRST_RANK_METHODS,
+    HOOKS,
+    LIGHTNING,
+    METHODS,
+    MODULE,
+    OBJECTS,
+    RANKED,
+    RANKS,
+    RUNNER,
+    kind,
+)
+from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.values import (
+    LOCAL_RANK_NUMBERS,
+    RANK_NUMBERS,
+    WORLD_NUMBER,
+    Keywords,
+    Taint,
+    Value,
+    of_object,
+    unknown,
+)
+from ddpdoctor.program.modules import ClassInfo, FunctionInfo
+from ddpdoctor.program.nodes import dotted
+from ddpdoctor.program.sites import SourceSite
+
+_NUMBERS = {"rank": RANK_NUMBERS, "local_rank": LOCAL_RANK_NUMBERS, "world": WORLD_NUMBER}
+_LOG = Collective("log(sync_dist=True)")
+
+
+def collective(path: str, method: str, keywords: Keywords, made: Made | None = None) -> Collective | None:
+    """The collective that a method of a framework's object is; `made` where its constructor was seen."""
+    owner = kind(path)
+    if owner == MODULE and method in ("log", "log_dict"):
+        given = dict(keywords)
+        sync = given.get("sync_dist")
+        return _LOG if sync is not None and sync.constant is True and "rank_zero_only" not in given else None
+    if owner in (LIGHTNING, FABRIC) and made is not None and _one_process(made):
+        return None
+    return METHODS.get(owner, {}).get(method)
+
+
+def _one_process(made: Made) -> bool:
+    """`Trainer(devices=1)`, or options that cannot be read."""
+    devices, nodes = made.keyword("devices"), made.keyword("num_nodes")
+    return made.opaque or (devices is not None and devices.constant in (1, "1") and nodes is None)
+
+
+def bases(machine: Machine, info: ClassInfo) -> tuple[str, ...]:
+    """The classes of these tables that a class of the project inherits from."""
+    if not info.node.bases:
+        return ()
+    known = machine.bases.get(info)
+    if known is None:
+        kinds = {kind(path) for path in external_bases(machine, info)}
+        known = machine.bases[info] = tuple(sorted(k for k in kinds if k in METHODS or k in HOOKS))
+    return known
+
+
+def inherited(machine: Machine, info: ClassInfo, method: str, keywords: Keywords) -> Collective | None:
+    """The collective that a method is which a class of the project has from a framework."""
+    for base in bases(machine, info):
+        found = collective(base, method, keywords)
+        if found is not None:
+            return found
+    return None
+
+
+def is_first_rank(receiver: Value, method: str) -> bool:
+    """A call that is true on rank 0 only, on whatever object; one framework's attribute is another's method."""
+    if method == "__call__":
+        return receiver.known and receiver.atoms == (True, False, False, False)
+    return method in FIRST_RANK_METHODS
+
+
+def attribute(path: str, name: str) -> Value | None:
+    """An attribute of a framework's object that is a rank or another such object."""
+    owner = kind(path)
+    if owner in RANKED and name in RANKS:
+        return _NUMBERS[RANKS[name]]
+    if (owner, name) == (RUNNER, "rank"):
+        return RANK_NUMBERS
+    inner = OBJECTS.get((owner, name))
+    return framework_object(inner, owner, name) if inner is not None else None
+
+
+def framework_object(path: str, *key: object) -> Value:
+    """An object of a framework whose making was not seen; it may be missing outside the framework's own run."""
+    return of_object(Made(path, SourceSite("", 0, 0, 0, 0)), path, *key).tagged("maybe")
+
+
+def annotated(imports: dict[str, str], annotation: ast.expr | None) -> str:
+    """The framework's class that a parameter is annotated with, "" for anything else."""
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.right, ast.Constant):
+        annotation = annotation.left  # Fabric | None
+    elif isinstance(annotation, ast.Subscript) and getattr(annotation.value, "id", "") == "Optional":
+        annotation = annotation.slice
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        parts = annotation.value.split(".")
+    else:
+        parts = dotted(annotation)
+    if not parts or parts[0] not in imports:
+        return ""
+    path = kind(canonical(".".join([imports[parts[0]], *parts[1:]])))
+    return path if path in METHODS else ""
+
+
+def parameters(machine: Machine, info: FunctionInfo) -> dict[str, Value]:
+    """Parameters that a framework hands to a hook of its classes, or that are annotated with one of them."""
+    owners = bases(machine, info.owner) if info.owner is not None else ()
+    found: dict[str, Value] = {}
+    for index, parameter in enumerate(info.parameters):
+        path = next((HOOKS[o][parameter.arg] for o in owners if parameter.arg in HOOKS.get(o, {})), "")
+        path = path or annotated(info.module.imports, parameter.annotation)
+        if path:
+            found[parameter.arg] = framework_object(path, id(info), parameter.arg)
+        elif index == 1 and MODULE in owners and info.name == "training_step":
+            found[parameter.arg] = unknown("batch", id(info), taint=Taint.RANK_LOCAL)
+    return found
+
+
+def steps_by_itself(machine: Machine, info: FunctionInfo | None) -> bool:
+    """`training_step` of a LightningModule: what it returns is the loss that Lightning runs backward on."""
+    if info is None or info.name != "training_step" or info.owner is None:
+        return False
+    return MODULE in bases(machine, info.owner) and not _says(machine, info.owner, "automatic_optimization")
+
+
+def _says(machine: Machine, info: ClassInfo, name: str) -> bool:
+    """The class, or one of the project that it inherits from, gives the attribute a value of its own."""
+    return any(name in c.stores or name in c.methods or name in c.constants for c in mro(machine, info))

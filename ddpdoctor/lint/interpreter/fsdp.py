@@ -1,0 +1,55 @@
+"""Models whose parameters are spread over the ranks: FSDP's wrapper, and `fully_shard`, which changes its argument."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter import batches, container_mutation
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.trace import Op
+from ddpdoctor.lint.knowledge.aliases import FSDP
+from ddpdoctor.lint.values.values import DATA, Symbol, Taint, Value, unknown
+from ddpdoctor.program.sites import SourceSite
+
+#: a forward pass gathers the parameters, with gradients or without
+FORWARD = "forward (FSDP)"
+BACKWARD = "backward (FSDP)"
+_SHARD = frozenset({
+    "torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard",
+    "torch.distributed._composable.fsdp.fully_shard.fully_shard", "torch.distributed._composable.fully_shard",
+})  # fmt: skip
+#: stands in the heap for "this object is sharded"
+_MARK = "<sharded>"
+
+
+def made(
+    machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call, value: Value
+) -> Value:  # fmt: skip
+    """`value`, what the call gives, marked where it is a sharded model; `fully_shard` marks its argument as well."""
+    if path == FSDP:
+        return value.tagged("sharded")
+    if path not in _SHARD or not args or not node.args:
+        return value
+    model = args[0].tagged("sharded")
+    atom = model.atoms[0]
+    if isinstance(atom, Symbol):
+        machine.heap[(atom.key, _MARK)] = model
+    container_mutation.rebind(machine, frame, node.args[0], model)
+    return model
+
+
+def is_sharded(machine: Machine, model: Value) -> bool:
+    """A model that was wrapped, or sharded in place."""
+    atom = model.atoms[0]
+    return "sharded" in model.tags or (isinstance(atom, Symbol) and (atom.key, _MARK) in machine.heap)
+
+
+def forward(frame: Frame, args: tuple[Value, ...], site: SourceSite) -> Value:
+    """What a forward pass gives."""
+    frame.out.append(Op(FORWARD, None, site))
+    local = any(v.taint is Taint.RANK_LOCAL for v in args)
+    tags = frozenset({"ddp", "sharded"}).union(*(v.tags & DATA for v in args))
+    if not local and batches.trained_on(frame, args):
+        local, tags = True, tags | {"batch"}
+    return unknown("forward", site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)

@@ -1,0 +1,53 @@
+"""How far a loop goes: without end, for a number of turns, or through a share of the data chosen by rank."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter.events import EnclosingLoop
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.data_partition import ENDLESS, by_rank
+
+
+def endless(frame: Frame) -> bool:
+    """A `yield` in a loop without end of the generator's own."""
+    own = (turn for turn in frame.loops if frame.function is not None and _inside(turn.node, frame.function.node))
+    return any(_endless(turn) for turn in own)
+
+
+def yields_share(frame: Frame) -> bool:
+    """A `yield` of a share, or under a condition that shares out by rank, in a generator that comes to an end."""
+    own = [turn for turn in frame.loops if frame.function is not None and _inside(turn.node, frame.function.node)]
+    chosen = any(by_rank(guard.value) for guard in frame.guards[frame.entered :])
+    shared = any(turn.over is not None and "shard" in turn.over.tags for turn in own)
+    return (chosen or shared) and not any(_endless(turn) for turn in own)
+
+
+def _inside(node: ast.AST, function: ast.AST) -> bool:
+    """By lines: a loop of a caller stands elsewhere."""
+    first, last = getattr(function, "lineno", 0), getattr(function, "end_lineno", 0) or 0
+    return first <= getattr(node, "lineno", 0) <= last
+
+
+def _endless(turn: EnclosingLoop) -> bool:
+    node, thing = turn.node, turn.over.thing if turn.over is not None else None
+    if isinstance(node, ast.While):
+        return isinstance(node.test, ast.Constant) and bool(node.test.value)
+    return isinstance(thing, Made) and thing.path in ENDLESS
+
+
+def limited(turn: EnclosingLoop) -> bool:
+    """The loop ends after a number of turns: `islice`, `zip(..., range(n))`, or a `break` of its own."""
+    if turn.over is not None and "cut" in turn.over.tags:
+        return True
+    return isinstance(turn.node, (ast.For, ast.While)) and any(_breaks(s) for s in turn.node.body)
+
+
+def _breaks(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Break):
+        return True
+    if isinstance(statement, (ast.For, ast.While, ast.FunctionDef, ast.ClassDef)):
+        return False
+    inner = [c for c in ast.iter_child_nodes(statement) if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))]
+    return any(_breaks(c) if isinstance(c, ast.stmt) else any(_breaks(s) for s in c.body) for c in inner)

@@ -1,0 +1,218 @@
+"""Simulating loops: what they go through, how often, and what one turn hands on to the next."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from ddpdoctor.lint.interpreter import batches
+from ddpdoctor.lint.interpreter.assignments import assign
+from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.trace import Branch, Exit, Loop, Node, Trace
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge.collectives import WRAPPERS
+from ddpdoctor.lint.values.abstract_objects import External, Function, Instance, Items, Made
+from ddpdoctor.lint.values.iteration import count_of, iterated_of, zipped_with
+from ddpdoctor.lint.values.join import merge
+from ddpdoctor.lint.values.truths import rank_decided, rank_local, truth
+from ddpdoctor.lint.values.values import (
+    MODEL,
+    ORIGIN,
+    REASONS,
+    WORLD,
+    Atom,
+    Symbol,
+    Taint,
+    Value,
+    const,
+    per_rank,
+    unknown,
+)
+from ddpdoctor.model.record import replace
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.text import text_of
+
+_LOOP_TRIES = 2
+#: statements simulated after which no body is run more than once
+ENOUGH = 6_000
+
+
+def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[str], bool]:
+    """(names that a loop's body assigns, whether it stores attributes as well)."""
+    known = frame.module.assigned.get(loop)
+    if known is None:
+        nodes = [node for statement in body for node in walk(statement)]
+        names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stores = any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in nodes)
+        known = frame.module.assigned[loop] = (names, stores)
+    return known
+
+
+def _loop(
+    machine: Machine, frame: Frame, node: Any, turn: EnclosingLoop, count: tuple[Atom, ...], start: Callable[[], None]
+) -> Trace:
+    """Simulate a loop's body once, with names that it carries on widened by a silent run before; gives what it does."""
+    before_env, before_mask, before_out = frame.env, frame.mask, frame.out
+    before_loops, before_guards = frame.loops, frame.guards
+    frame.loops = (*before_loops, turn)
+    assigned, stores = _assigned(frame, node, node.body)
+    carried = dict(before_env)
+    depth = len([t for t in before_loops if t.node is not None])
+    for name in assigned:
+        if name in carried:
+            carried[name] = _widened(carried[name], None, name, id(node))
+    # what no turn hands on to the next need not be tried out
+    if depth < _LOOP_TRIES and machine.steps < ENOUGH and (stores or not assigned.isdisjoint(before_env)):
+        machine.silent += 1
+        frame.env, frame.out = dict(carried), []
+        start()
+        machine.execute(frame, node.body)
+        machine.silent -= 1
+        for name in assigned:
+            if name in carried:
+                carried[name] = _widened(before_env[name], frame.env.get(name), name, id(node))
+    frame.env, frame.mask, frame.out, frame.guards = dict(carried), before_mask, [], before_guards
+    start()
+    machine.execute(frame, node.body)
+    body = tuple(frame.out)
+    after = merge((Symbol(0, Taint.UNKNOWN),), carried, before_mask, frame.env, before_mask, ("loop", id(node)))
+    frame.env, frame.mask, frame.out = after, before_mask, before_out
+    frame.loops, frame.guards = before_loops, before_guards
+    if body:
+        frame.out.append(Loop(count, body, turn.site, _endless(node)))
+    machine.execute(frame, node.orelse)
+    return body
+
+
+def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
+    """A variable at the start of any turn: itself where no turn changes it, else a symbol as tainted as both."""
+    if after is not None and (after == before or (after.thing is not None and after.thing == before.thing)):
+        return before
+    tags = before.tags if after is None else before.tags | after.tags
+    taint = Taint.UNKNOWN
+    if after is not None and after.taint is Taint.RANK_LOCAL:
+        taint = Taint.RANK_LOCAL
+    value = unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | REASONS | {"maybe", "uneven"}))
+    if after is None or len(after.atoms) == 1 or before.thing is not None:
+        return value
+    # `if rank == 0: stop = ...` leaves it alone on the other ranks
+    start = value.atoms[0]
+    atoms = [before.at(r) if after.at(r) in (start, before.at(r)) else start for r in range(WORLD)]
+    return per_rank(atoms, value.tags)
+
+
+def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
+    over = machine.evaluate(frame, node.iter)
+    iterated, element = iterated_of(over)
+    element = element or _own_elements(machine, frame, node, iterated)
+    if frame.no_grad and element is not None and batches.same_everywhere(iterated):
+        element = batches.alike(element)
+    turn = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(node.target))
+    begun: list[Iteration] = []
+    if not machine.silent:
+        index = len(machine.calls)
+        context = machine.context(frame)
+        begun = [Iteration(turn, context, index)]
+        for other in zipped_with(over):
+            more = replace(turn, over=iterated_of(other)[0])
+            begun.append(Iteration(more, context, index))
+        machine.iterations += begun
+    value = element if element is not None else unknown("element", id(node))
+    if element is None:
+        machine.elements.add(value.atoms[0].key)
+    known = _known_objects(node, iterated) if element is None else ()
+
+    def start() -> None:
+        if "uneven" in over.tags and over.taint is Taint.RANK_LOCAL:
+            _leave_early(machine, frame, node.iter, truth(over), over.tags)
+        # all turns but the last, one after the other, as one
+        for item in known[:-1]:
+            if machine.steps > ENOUGH:
+                break  # loops in loops
+            assign(machine, frame, node.target, item)
+            machine.execute(frame, node.body)
+        assign(machine, frame, node.target, known[-1] if known else value)
+
+    body = _loop(machine, frame, node, turn, count_of(over), start)
+    for iteration in begun:
+        iteration.body = body
+
+
+#: objects in a list that a loop is gone through one by one
+_FEW = 6
+
+
+def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
+    """The few objects of the project that a loop goes through (callbacks, stages), where no turn leaves it."""
+    items = iterated.thing.items if isinstance(iterated.thing, Items) else _phases(iterated)
+    if not 0 < len(items) <= _FEW or not (all(map(_is_object, items)) or _are_keys(node, items)):
+        return ()
+    left = (ast.Break, ast.Continue, ast.Return, ast.Raise)
+    if len(items) > 1 and any(isinstance(n, left) for s in node.body for n in walk(s)):
+        return ()
+    return items
+
+
+def _phases(iterated: Value) -> tuple[Value, ...]:
+    """The elements of `("train", "val")`."""
+    constant = iterated.constant if iterated.known else ()
+    return tuple(map(const, constant)) if isinstance(constant, tuple) and len(constant) <= _FEW else ()
+
+
+def _are_keys(node: Any, items: tuple[Value, ...]) -> bool:
+    """Names, by which the body takes something out of a table: each turn goes to another entry."""
+    if not isinstance(node.target, ast.Name) or not all(i.known and isinstance(i.constant, str) for i in items):
+        return False
+    return any(isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Name) and n.slice.id == node.target.id
+               for s in node.body for n in walk(s))  # fmt: skip
+
+
+def _is_object(value: Value) -> bool:
+    """An object that is worth a turn of its own, by itself or beside its key."""
+    thing = value.thing
+    if isinstance(thing, Items) and len(thing.items) == 2 and thing.items[0].known:
+        thing = thing.items[1].thing
+    made = isinstance(thing, Made) and (thing.path in WRAPPERS or thing.path == aliases.LOADER)
+    return made or isinstance(thing, (Instance, Function, External))
+
+
+def _own_elements(machine: Machine, frame: Frame, node: Any, iterated: Value) -> Value | None:
+    """What the `__iter__` of an object of the project yields; it is simulated here, before the loop."""
+    thing = iterated.thing
+    method = find_method(machine, thing.info, "__iter__") if isinstance(thing, Instance) else None
+    if method is None:
+        return None
+    made = machine.follow(frame, Function(method, iterated), (), (), machine.site(frame, node.iter), None)
+    return iterated_of(made)[1]
+
+
+def _leave_early(
+    machine: Machine, frame: Frame, node: ast.expr, truths: tuple[Atom, ...], tags: frozenset[str]
+) -> None:
+    """The head of a loop that some ranks leave before others."""
+    site = machine.site(frame, node)
+    leave: tuple[Node, ...] = (Exit("break", site),)
+    frame.out.append(Branch(truths, (), leave, site, text_of(node), tags))
+
+
+def while_loop(machine: Machine, frame: Frame, node: Any) -> None:
+    turn = EnclosingLoop(node, machine.site(frame, node), None, "")
+
+    def start() -> None:
+        test = machine.evaluate(frame, node.test)
+        truths = truth(test)
+        if rank_decided(truths) or rank_local(truths):
+            _leave_early(machine, frame, node.test, truths, test.tags)
+
+    _loop(machine, frame, node, turn, (Symbol(hash(("while", id(node))), Taint.UNKNOWN),), start)
+    if _endless(node) and not any(isinstance(n, ast.Break) for n in walk(node)):
+        frame.mask = 0
+
+
+def _endless(node: ast.AST) -> bool:
+    """`while True`, or `while 1`."""
+    return isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)

@@ -1,0 +1,47 @@
+"""What is read from a class itself: its methods, its constants, the members of an enumeration."""
+
+from __future__ import annotations
+
+from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.values.abstract_objects import Class, Function, Member
+from ddpdoctor.lint.values.values import Value, const, of_object, unknown
+from ddpdoctor.program.modules import ClassInfo
+
+
+def class_attribute(machine: Machine, thing: Class, name: str) -> Value:
+    """`Class.name`."""
+    method = find_method(machine, thing.info, name)
+    if method is not None:
+        receiver = of_object(thing, id(thing.info)) if method.of_class else None
+        return of_object(Function(method, receiver), id(method), id(thing.info))
+    if name in thing.info.constants and is_enumeration(machine, thing.info):
+        return of_object(Member(thing.info, name), "member", id(thing.info), name)
+    return _constant(machine, thing.info, name) or unknown("class", id(thing.info), name)
+
+
+def is_enumeration(machine: Machine, info: ClassInfo) -> bool:
+    return any(base.startswith("enum.") and base.endswith("Enum") for base in external_bases(machine, info))
+
+
+def member_attribute(machine: Machine, thing: Member, name: str) -> Value | None:
+    """`Mode.TRAIN.value` and `.name`; None for anything else."""
+    if name == "name":
+        return const(thing.name)
+    return _constant(machine, thing.info, thing.name) if name == "value" else None
+
+
+def _constant(machine: Machine, info: ClassInfo, name: str) -> Value | None:
+    """A constant of the class, or of one that it extends, where no file sets it anew."""
+    owner = next((c for c in mro(machine, info) if name in c.constants), None)
+    modules = (machine.module, *machine.reached.values())
+    if owner is None or ("cls", name) in owner.module.attribute_stores:
+        return None
+    if any((info.name, name) in m.attribute_stores or "setattr" in m.words for m in modules):
+        return None
+    machine.silent += 1
+    try:
+        return machine.evaluate(Frame(owner.module), owner.constants[name])
+    finally:
+        machine.silent -= 1

@@ -1,0 +1,139 @@
+"""What a name is: a local variable, an import of the project, the outside world."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from ddpdoctor.lint.interpreter import signals
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, vocabulary
+from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
+from ddpdoctor.lint.values.abstract_objects import Class, External, Function, LocalModule
+from ddpdoctor.lint.values.containers import parts_of
+from ddpdoctor.lint.values.values import Value, const, of_object, unknown
+from ddpdoctor.program.modules import Binding, ClassInfo, FunctionInfo, Module
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def lookup(machine: Machine, frame: Frame, name: str) -> Value:
+    """A name as the code in `frame` sees it."""
+    value = frame.env.get(name)
+    if value is not None:
+        return value
+    if frame.closure is not None:
+        value = frame.closure.get(name)
+        if value is not None:
+            return value
+    return module_name(machine, frame.module, name)
+
+
+def module_name(machine: Machine, module: Module, name: str) -> Value:
+    """A top-level name of a module."""
+    if name == "__name__":
+        return const("__main__") if module is machine.module else const(module.name)
+    found = global_value(machine, module, name)
+    if found is not None:
+        return found
+    if name in _BUILTINS:
+        return of_object(External(f"builtins.{name}"))
+    return unknown("global", module.path, name)
+
+
+def global_value(machine: Machine, module: Module, name: str) -> Value | None:
+    """The value bound at the top level (or imported), None where the module has no such name."""
+    key = (module.path, name)
+    if key not in machine.globals_ or key in machine.rebound:
+        machine.globals_[key] = unknown("global", *key)
+        machine.globals_[key] = _global(machine, module, name)
+    return machine.globals_[key]
+
+
+def _global(machine: Machine, module: Module, name: str) -> Value | None:
+    bindings = module.bindings.get(name)
+    target = module.imports.get(name)
+    if bindings:
+        stored = machine.rebound.get((module.path, name))
+        if stored is not None and _stand_ins(bindings):
+            return stored
+        held = [constant for file, which, constant in machine.held if which == name and file == module.path]
+        if held:
+            return const(held[-1])
+        if name in module.rebound or _filled_in_elsewhere(machine, module, bindings):
+            return signals.flag(module, name) or unknown("global", module.path, name)
+        values = [_binding(machine, module, b) for b in bindings]
+        functions = [v for v in values if isinstance(v.thing, (Function, Class))]
+        if len(values) == 1:
+            return values[0]
+        if functions:
+            return functions[0]
+        ranked = [v for v in values if len(v.atoms) > 1]
+        return ranked[0] if ranked else unknown("global", module.path, name)
+    if target is not None:
+        return imported(machine, module, target)
+    for star in module.stars:
+        found = machine.project.find(star, module)
+        if found is not None and found is not module:
+            value = global_value(machine, found, name)
+            if value is not None:
+                return value
+        path = aliases.canonical(f"{star}.{name}")
+        if path in collectives.COLLECTIVES:
+            return of_object(External(path))
+    return None
+
+
+def _stand_ins(bindings: list[Binding]) -> bool:
+    """`RANK = 0` and the like, until a function stores what it is."""
+    return all(isinstance(b.value, (ast.Constant, ast.UnaryOp)) for b in bindings)
+
+
+def _filled_in_elsewhere(machine: Machine, module: Module, bindings: list[Binding]) -> bool:
+    """`_GROUP = None` in another file that nothing there changes: it stands there for others to set."""
+    if module is machine.module or len(bindings) != 1:
+        return False
+    value = bindings[0].value
+    return isinstance(value, ast.Constant) and value.value is None
+
+
+def _binding(machine: Machine, module: Module, binding: Binding) -> Value:
+    value = binding.value
+    if isinstance(value, FunctionInfo):
+        return of_object(Function(value), id(value))
+    if isinstance(value, ClassInfo):
+        return of_object(Class(value), id(value))
+    if value is None:
+        return unknown("binding", id(binding))
+    machine.silent += 1
+    try:
+        whole = machine.evaluate(Frame(module), value)
+        if binding.part is None:
+            return whole
+        parts = parts_of(whole)
+        known = parts is not None and binding.part < len(parts)
+        return parts[binding.part] if parts is not None and known else unknown("binding", id(binding))
+    finally:
+        machine.silent -= 1
+
+
+def imported(machine: Machine, module: Module, target: str) -> Value:
+    """An absolute dotted target: of this project when its own files have it, else external."""
+    path = aliases.canonical(target)
+    if path in collectives.COLLECTIVES or path in vocabulary.RANK_CALLS or path.split(".")[0] in NEVER_LOCAL:
+        return of_object(External(path))
+    if frameworks.kind(path) in frameworks.METHODS:
+        return of_object(External(path))  # also in the framework's own files: the table says what its methods do
+    local = machine.project.find(target, module)
+    if local is not None:
+        machine.reached[local.path] = local
+        return of_object(LocalModule(local), local.path)
+    parent, _, name = target.rpartition(".")
+    if parent:
+        owner = machine.project.find(parent, module)
+        if owner is not None and owner is not module:
+            machine.reached[owner.path] = owner
+            value = global_value(machine, owner, name)
+            return value if value is not None else unknown("import", target)
+    return of_object(External(path))

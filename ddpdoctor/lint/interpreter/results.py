@@ -1,0 +1,119 @@
+"""What a call outside the project gives, by what it is given: casts, computed numbers, constructed things."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from ddpdoctor.lint.knowledge import vocabulary
+from ddpdoctor.lint.values import containers
+from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
+from ddpdoctor.lint.values.values import (
+    DATA,
+    ORIGIN,
+    UNEQUAL,
+    Keywords,
+    Symbol,
+    Taint,
+    Value,
+    const,
+    join_tags,
+    lift,
+    of_object,
+    unknown,
+)
+from ddpdoctor.program.sites import SourceSite
+
+#: what kind of thing data is
+_KINDS = frozenset({
+    "builtins.isinstance", "builtins.hasattr", "builtins.type", "builtins.callable", "builtins.id",
+    "torch.is_tensor", "torch.is_floating_point", "torch.is_complex", "torch.numel",
+})  # fmt: skip
+#: one number, or one tensor, of a list of them
+_SUMMARIES = frozenset({
+    "builtins.sum", "builtins.min", "builtins.max", "numpy.mean", "numpy.average", "numpy.sum", "numpy.nanmean",
+    "numpy.median", "numpy.array", "statistics.mean", "statistics.fmean", "torch.stack", "torch.cat", "torch.tensor",
+    "torch.mean", "torch.sum",
+})  # fmt: skip
+#: what they give differs between ranks where what they are given does
+_OF_VALUES = frozenset(
+    f"torch.{name}" for name in (
+        "tensor", "as_tensor", "full", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "where", "stack",
+        "cat", "mean", "sum", "max", "min", "clamp", "pow", "roll", "linspace", "sigmoid", "add", "mul",
+    )
+)  # fmt: skip
+CASTS: dict[str, Callable[..., object]] = {
+    "builtins.int": int, "builtins.str": str, "builtins.bool": bool, "builtins.abs": abs,
+    "builtins.len": len, "builtins.min": min, "builtins.max": max, "builtins.float": float,
+}  # fmt: skip
+
+
+def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
+    if path == "builtins.len" and not args[0].known:
+        if isinstance(args[0].thing, Items):
+            return const(len(args[0].thing.items))
+        tags = (args[0].tags & DATA) | {"length"}
+        # batches of equal samplers are equally long on all ranks, whatever is in them
+        taint = Taint.RANK_LOCAL if args[0].tags & UNEQUAL and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+        return unknown("len", args[0].atoms, taint=taint, tags=tags)
+    if any(a.thing is not None for a in args):
+        args = tuple(map(containers.gathered, args))
+        taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
+        return unknown(path, site, taint=taint, tags=join_tags(args) & DATA)
+    return lift(path, CASTS[path], args)
+
+
+def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite, node: ast.Call) -> Value:
+    values = _given(path, args, keywords)
+    tags: frozenset[str] = frozenset()
+    for value in values:
+        tags |= value.tags
+    pure = path.startswith(vocabulary.PURE_PREFIXES)
+    # what kind of thing data is, is the same on all ranks
+    pure = pure and path not in _KINDS
+    taint = Taint.RANK_LOCAL if pure and any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
+    kept = tags & DATA if pure else tags & ORIGIN
+    if path in _SUMMARIES and "collected" in tags:
+        taint, kept = Taint.RANK_LOCAL, kept | {"batch"}
+    if _asks_for_sharding(path, args):
+        kept |= {"sharded?"}
+    if path in ("torch.initial_seed", "torch.seed"):
+        kept |= {"seeded"}
+    if path in ("math.ceil", "numpy.ceil"):
+        kept |= {"ceil"}
+    if path in vocabulary.UNIQUE_CALLS:
+        kept |= {"unique"}
+    if path in ("os.path.join", "pathlib.Path", "builtins.str"):
+        kept |= tags & frozenset({"time", "unique", "rank", "local_rank"})
+    if path in ("builtins.range", "numpy.arange", "torch.arange") and _strided(args, node):
+        taint, kept = Taint.RANK_LOCAL, kept | {"shard"}
+    if path in _OF_VALUES and any(v.taint is Taint.RANK and v.thing is None for v in args):
+        taint, kept = Taint.RANK_LOCAL, kept | {"own"}
+    if path == "argparse.ArgumentParser.parse_args":
+        return of_object(Namespace(site), site)
+    if path == "torch.tensor" and values:
+        taint = max((v.taint for v in values[:1] if v.taint is Taint.RANK_LOCAL), default=taint)
+    return Value((Symbol(hash((path, site)), taint),), taint, Made(path, site, args, keywords, node), kept)
+
+
+def _given(path: str, args: tuple[Value, ...], keywords: Keywords) -> tuple[Value, ...]:
+    """All arguments; lists as their elements where it is those that are summed up."""
+    values = (*args, *(v for _, v in keywords))
+    return tuple(map(containers.gathered, values)) if path in _SUMMARIES else values
+
+
+def _strided(args: tuple[Value, ...], node: ast.Call) -> bool:
+    """`range(rank, len(data), world)`, or up to less of it on some ranks: they get more or fewer elements."""
+    if len(args) != 3 or "rank" not in args[0].tags or "world" not in args[2].tags:
+        return False
+    less = len(node.args) == 3 and isinstance(node.args[1], ast.BinOp) and isinstance(node.args[1].op, ast.Sub)
+    return "length" in args[1].tags or (less and "rank" in args[1].tags)
+
+
+def _asks_for_sharding(path: str, args: tuple[Value, ...]) -> bool:
+    """`isinstance(x, DTensor)`, or a tuple with such a type."""
+    if path != "builtins.isinstance" or len(args) != 2:
+        return False
+    types = args[1]
+    items = types.thing.items if isinstance(types.thing, Items) else (types,)
+    return any(isinstance(i.thing, External) and i.thing.path.startswith("torch.distributed.") for i in items)

@@ -1,0 +1,163 @@
+"""Parameters: binding arguments to them, and knowing a rank by where it is passed on to."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter.attributes import attribute
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.values.abstract_objects import Items, Made, Namespace, Table
+from ddpdoctor.lint.values.values import (
+    ORIGIN,
+    RANK_NUMBERS,
+    REASONS,
+    Keywords,
+    Symbol,
+    Taint,
+    Value,
+    asserted,
+    of_object,
+    unknown,
+)
+from ddpdoctor.program.modules import FunctionInfo
+from ddpdoctor.program.nodes import walk
+
+
+def bind(
+    machine: Machine, info: FunctionInfo, receiver: Value | None, args: tuple[Value, ...], keywords: Keywords
+) -> dict[str, Value]:
+    """The callee's variables at its start: arguments, then defaults, then unknowns."""
+    env: dict[str, Value] = {}
+    names = [p.arg for p in info.parameters]
+    values = args if receiver is None or info.is_static else (receiver, *args)
+    spread = any(name in ("*", "**") for name, _ in keywords)
+    for name, value in zip(names, values, strict=False):
+        env[name] = _general(value)
+    allowed = {*names, *(p.arg for p in info.node.args.kwonlyargs)}
+    extra: list[tuple[str, Value]] = []
+    for name, value in keywords:
+        if name in allowed:
+            env[name] = _general(value)
+        elif name not in ("*", "**"):
+            extra.append((name, _general(value)))
+    env.update(_options(machine, info, keywords, allowed - env.keys()))
+    if spread:
+        for name in names[: len(names) - len(info.node.args.defaults)]:
+            _part_of_data(env, name, keywords)
+    _defaults(machine, info, env, spread=spread)
+    arguments = info.node.args
+    if arguments.vararg is not None:
+        env[arguments.vararg.arg] = of_object(Items(tuple(values[len(names) :])), "varargs", id(info))
+    if arguments.kwarg is not None:
+        env[arguments.kwarg.arg] = of_object(Table(tuple(extra), not spread), "kwargs", id(info))
+    teach(machine, info, env)
+    return env
+
+
+def _part_of_data(env: dict[str, Value], name: str, keywords: Keywords) -> None:
+    """`f(*batch)`: what is not given otherwise is a part of the batch."""
+    given = next((v for n, v in keywords if n in ("*", "**") and v.taint is Taint.RANK_LOCAL), None)
+    if given is not None and name not in env:
+        env[name] = unknown("part", given.atoms, name, taint=Taint.RANK_LOCAL, tags=given.tags & (ORIGIN | REASONS))
+
+
+def _options(
+    machine: Machine, info: FunctionInfo, keywords: Keywords, wanted: set[str]
+) -> dict[str, Value]:  # fmt: skip
+    """`main(**vars(args))`: every parameter is the option of its name."""
+    made = next((v.thing for name, v in keywords if name == "**"), None)
+    if not isinstance(made, Made) or made.path != "builtins.vars" or not made.args:
+        return {}
+    owner = made.args[0]
+    if not isinstance(owner.thing, Namespace):
+        return {}
+    return {name: attribute(machine, Frame(info.module), owner, name, info.node) for name in sorted(wanted)}
+
+
+def teach(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> None:
+    """Parameters as a comment on the function's head says they are."""
+    taints = machine.annotated[info.module]
+    if taints:
+        for parameter in (*info.parameters, *info.node.args.kwonlyargs):
+            if id(parameter) in taints:
+                env[parameter.arg] = asserted(env[parameter.arg], taints[id(parameter)])
+
+
+def _general(value: Value) -> Value:
+    """Prose as an argument does not make the callee another function."""
+    constant = value.constant if value.known else None
+    if isinstance(constant, float) or (isinstance(constant, str) and (" " in constant or len(constant) > 24)):
+        return unknown("argument", type(constant).__name__)
+    return value
+
+
+def _defaults(machine: Machine, info: FunctionInfo, env: dict[str, Value], *, spread: bool) -> None:
+    arguments = info.node.args
+    positional = info.parameters
+    pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
+    pairs += [(p, d) for p, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+    for parameter, default in pairs:
+        given = env.get(parameter.arg)
+        if given is not None and _is_element(machine, given) and isinstance(default, ast.Constant):
+            env[parameter.arg] = given if default.value is not None else given.tagged("given")
+        elif parameter.arg not in env and not spread:
+            machine.silent += 1
+            env[parameter.arg] = _general(machine.evaluate(Frame(info.module), default))
+            machine.silent -= 1
+    for parameter in (*positional, *arguments.kwonlyargs):
+        if parameter.arg not in env:
+            env[parameter.arg] = unknown("parameter", id(info), parameter.arg)
+
+
+def _is_element(machine: Machine, value: Value) -> bool:
+    """One of those that a loop of the caller goes through: nobody collects what was not given."""
+    atom = value.atoms[0]
+    return isinstance(atom, Symbol) and atom.key in machine.elements and not value.tags
+
+
+def rank_parameters(machine: Machine, info: FunctionInfo) -> dict[str, Value]:
+    """Parameters that are handed to `init_process_group(rank=...)`, directly or through one function of the file."""
+    if "init_process_group" not in info.module.words:
+        return {}
+    mine = {p.arg for p in info.parameters}
+    found: dict[str, Value] = {}
+    for name in _ranks_of(machine, info, 0):
+        if name in mine:
+            # it may be a local rank as well: a worker of one node, spawned in another file
+            found[name] = RANK_NUMBERS.tagged("spawned")
+    return found
+
+
+def _ranks_of(machine: Machine, info: FunctionInfo, depth: int) -> set[str]:
+    names: set[str] = set()
+    for node in walk(info.node):
+        if not isinstance(node, ast.Call):
+            continue
+        callee = _callee_name(node)
+        if callee == "init_process_group":
+            for keyword in node.keywords:
+                if keyword.arg == "rank" and isinstance(keyword.value, ast.Name):
+                    names.add(keyword.value.id)
+        elif depth < 2 and isinstance(node.func, ast.Name):
+            local = next((f for f in info.module.functions if f.name == callee and f is not info), None)
+            if local is not None:
+                names |= _passed_on(node, local, _ranks_of(machine, local, depth + 1))
+    return names
+
+
+def _passed_on(node: ast.Call, callee: FunctionInfo, ranks: set[str]) -> set[str]:
+    names: set[str] = set()
+    for parameter, argument in zip(callee.parameters, node.args, strict=False):
+        if parameter.arg in ranks and isinstance(argument, ast.Name):
+            names.add(argument.id)
+    for keyword in node.keywords:
+        if keyword.arg in ranks and isinstance(keyword.value, ast.Name):
+            names.add(keyword.value.id)
+    return names
+
+
+def _callee_name(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""

@@ -1,0 +1,71 @@
+"""What differs from process to process by nature: ranks, clocks, the launcher's variables; and the world's size."""
+
+from __future__ import annotations
+
+from ddpdoctor.lint.knowledge import vocabulary
+from ddpdoctor.lint.knowledge.launchers import LOCAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
+from ddpdoctor.lint.values.iteration import iterated_of
+from ddpdoctor.lint.values.values import (
+    IN_GROUP,
+    LOCAL_RANK_NUMBERS,
+    RANK_NUMBERS,
+    TRUE,
+    WORLD,
+    WORLD_NUMBER,
+    Keywords,
+    Taint,
+    Value,
+    const,
+    lift,
+    per_rank,
+    unknown,
+)
+
+#: true on rank 0 alone
+FIRST = per_rank((True, False, False, False), frozenset({"rank"}))
+
+
+def source_of(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value | None:
+    """Ranks, world sizes, clocks, the environment."""
+    whole = not args and not keywords
+    if path in vocabulary.RANK_CALLS:
+        none = len(args) == 1 and args[0].known and args[0].constant is None
+        return RANK_NUMBERS if whole or none else unknown("group rank", path, args, taint=Taint.RANK, tags=IN_GROUP)
+    if path in vocabulary.LOCAL_RANK_CALLS:
+        return LOCAL_RANK_NUMBERS
+    if path in vocabulary.WORLD_CALLS:
+        return WORLD_NUMBER if whole else unknown("group size", path, args)
+    if path in vocabulary.FIRST_RANK_CALLS:
+        return FIRST
+    if path in vocabulary.INITIALISED_CALLS:
+        return TRUE
+    if path in vocabulary.CLOCK_CALLS:
+        return unknown("clock", path, taint=Taint.RANK_LOCAL, tags=frozenset({"time"}))
+    if path in ("os.environ.get", "os.getenv"):
+        return variable(args)
+    return _next(args) if path == "builtins.next" else None
+
+
+def _next(args: tuple[Value, ...]) -> Value | None:
+    """`next(batches)`: a batch of this rank where they are; None where that is not known."""
+    element = iterated_of(args[0])[1] if args else None
+    if element is None or element.thing is not None or element.taint is not Taint.RANK_LOCAL:
+        return None
+    return unknown("next", element.atoms, args[0].atoms, taint=Taint.RANK_LOCAL, tags=element.tags)
+
+
+def variable(args: tuple[Value, ...]) -> Value | None:
+    """What `os.environ.get` gives; the text that it falls back on is not looked at."""
+    name = args[0].constant if args else None
+    return environment(name) or unknown("environ", str(name))
+
+
+def environment(name: object) -> Value | None:
+    """A launcher's variable, as the text that `os.environ` holds."""
+    if name in RANK_VARIABLES:
+        return lift("text", str, (RANK_NUMBERS,))
+    if name in LOCAL_RANK_VARIABLES:
+        return lift("text", str, (LOCAL_RANK_NUMBERS,))
+    if name in WORLD_VARIABLES:
+        return const(str(WORLD)).tagged("world")
+    return None

@@ -1,0 +1,120 @@
+"""Models as objects: which are in a DDP wrapper, which are the network behind one, what is read through the wrapper."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter.events import Access, Wrap
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.knowledge import collectives
+from ddpdoctor.lint.values.abstract_objects import External, Instance, Items, Made, Method
+from ddpdoctor.lint.values.values import FALSE, TRUE, Value, symbol_key, unknown
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite
+
+
+def wrapper_of(value: Value | None) -> Made | None:
+    """The DDP object that a value surely is."""
+    thing = value.thing if value is not None else None
+    if value is None or not isinstance(thing, Made) or thing.path not in collectives.WRAPPERS:
+        return None
+    return thing if "maybe" not in value.tags else None
+
+
+def is_wrapped(value: Value | None) -> bool:
+    """In a DDP wrapper, at least where the script runs distributed, and surely not the network behind one."""
+    return value is not None and "wrapped" in value.tags and "inner" not in value.tags
+
+
+def remember(machine: Machine, frame: Frame, args: tuple[Value, ...], node: ast.Call, site: SourceSite) -> None:
+    """Take note that this network is in a wrapper now."""
+    key = symbol_key(args[0]) if args else None
+    if key is None or "wrapped" in args[0].tags:
+        return
+    text = ast.unparse(node.args[0]) if node.args and isinstance(node.args[0], (ast.Name, ast.Attribute)) else ""
+    machine.wrapped.setdefault(key, Wrap(frame.guards, text, _unique(frame, args[0]), site))
+
+
+def _unique(frame: Frame, network: Value) -> bool:
+    thing = network.thing
+    if not isinstance(thing, (Instance, Made)):
+        return thing is None
+    site = thing.site
+    if site is None or site.file != frame.module.path or frame.loops:
+        return False
+    return _function_at(frame.module.tree, site.line) is (frame.function.node if frame.function else None)
+
+
+def _function_at(tree: ast.AST, line: int) -> ast.AST | None:
+    """The innermost function around a line."""
+    best: ast.AST | None = None
+    for node in walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or 0):
+            best = node
+    return best
+
+
+def inner(machine: Machine, frame: Frame, value: Value, node: ast.expr | None) -> bool:
+    """The network behind a wrapper: `ddp.module`, or the object that `DDP(...)` was called with, still in use."""
+    if "wrapped" in value.tags:
+        return False
+    if "inner" in value.tags:
+        return True
+    key = symbol_key(value)
+    wrap = machine.wrapped.get(key) if key is not None else None
+    if wrap is None:
+        return False
+    here = {(g.truth, g.side) for g in frame.guards}
+    if not all((g.truth, g.side) in here for g in wrap.guards):
+        return False
+    return wrap.unique or (node is not None and bool(wrap.text) and ast.unparse(node) == wrap.text)
+
+
+def forwarded(machine: Machine, frame: Frame, target: Value, node: ast.expr, result: Value) -> Value:
+    """The result of a call, marked where it is a forward pass of the network behind a wrapper."""
+    if frame.no_grad:
+        return result
+    thing = target.thing
+    if isinstance(thing, Method):
+        owner = node.value if isinstance(node, ast.Attribute) else None
+        by_name = thing.name == "module" and is_wrapped(thing.receiver)
+        if by_name or (thing.name == "forward" and inner(machine, frame, thing.receiver, owner)):
+            return result.tagged("bypass")
+    return result.tagged("bypass") if inner(machine, frame, target, node) else result
+
+
+def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value | None:
+    """What is read from a wrapped model; None for what is nothing special."""
+    if not is_wrapped(owner):
+        return None
+    if not machine.silent and isinstance(node, ast.Attribute):
+        site = machine.site(frame, node)
+        machine.accesses.append(Access(owner, name, node, site, machine.context(frame)))
+    if name != "module":
+        return None
+    value = unknown("module", owner.atoms, tags=frozenset({"inner"}))
+    return value.with_thing(Method(owner, name))
+
+
+def tested(machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:
+    """`hasattr`, `isinstance` and `getattr` of a model that is surely wrapped."""
+    if len(args) < 2 or wrapper_of(args[0]) is None:
+        return None
+    name = args[1].constant
+    if path == "builtins.hasattr" and name == "module":
+        return TRUE
+    if path == "builtins.getattr" and name == "module":
+        return attribute(machine, frame, args[0], "module", node)
+    if path == "builtins.isinstance":
+        return _is_instance(args[0], args[1])
+    return None
+
+
+def _is_instance(value: Value, types: Value) -> Value | None:
+    items = types.thing.items if isinstance(types.thing, Items) else (types,)
+    paths = [i.thing.path if isinstance(i.thing, External) else None for i in items]
+    if value.thing.path in paths or "torch.nn.Module" in paths:
+        return TRUE
+    known = all(p is not None and p.startswith(("torch.nn.", "torch.distributed.fsdp.")) for p in paths)
+    return FALSE if known else None

@@ -1,0 +1,144 @@
+"""What frameworks do for a program: collective methods, ranks and objects that they hand out, samplers and epochs.
+
+Read from accelerate 1.15, lightning 2.6, transformers 5.23, deepspeed 0.16, pytorch-ignite 0.5.5, mmengine 0.10.7,
+horovod 0.28 and torch_xla 2.5.
+"""
+
+from __future__ import annotations
+
+from ddpdoctor.lint.knowledge.aliases import ENGINE, FSDP
+from ddpdoctor.lint.knowledge.collectives import Collective
+
+ACCELERATOR = "accelerate.Accelerator"
+STATE = "accelerate.PartialState"
+FABRIC = "lightning.fabric.Fabric"
+LIGHTNING = "lightning.pytorch.Trainer"
+MODULE = "lightning.pytorch.LightningModule"
+CALLBACK = "lightning.pytorch.Callback"
+STRATEGY = "lightning.pytorch.strategies.Strategy"
+TRAINER = "transformers.Trainer"
+RUNNER = "mmengine.runner.Runner"
+HOOK = "mmengine.hooks.Hook"
+HOROVOD = "horovod.torch.DistributedOptimizer"
+PARALLEL = "ignite.distributed.Parallel"
+
+
+def _plain(where: str, *names: str) -> dict[str, Collective]:
+    return {name: Collective(f"{name} ({where})") for name in names}
+
+
+def _equal(*names: str) -> dict[str, Collective]:
+    return {name: Collective(name, returns_uniform=True) for name in names}
+
+
+#: collective methods of a framework's object, by its class; subclasses have them too
+METHODS: dict[str, dict[str, Collective]] = {
+    FSDP: _plain("FSDP", "state_dict"),
+    ENGINE: _plain(
+        "DeepSpeed", "backward", "step", "train_batch", "eval_batch", "save_checkpoint", "load_checkpoint",
+        "save_16bit_model", "save_fp16_model",
+    ),
+    ACCELERATOR: {
+        "wait_for_everyone": Collective("wait_for_everyone"),
+        "gather": Collective("gather_all", returns_uniform=True),
+        "gather_for_metrics": Collective("gather_all", returns_uniform=True),
+        "reduce": Collective("reduce_all", returns_uniform=True),
+        "pad_across_processes": Collective("pad_across_processes"),
+        "check_trigger": Collective("check_trigger", returns_uniform=True),
+        "backward": Collective("backward (Accelerate)"),
+    },
+    STATE: {"wait_for_everyone": Collective("wait_for_everyone")},
+    FABRIC: {
+        "barrier": Collective("barrier"),
+        **_equal("all_gather", "all_reduce", "broadcast"),
+        **_plain("Fabric", "save", "load", "backward", "rank_zero_first"),
+    },
+    LIGHTNING: _plain("Lightning", "fit", "validate", "test", "predict", "save_checkpoint"),
+    MODULE: {**_equal("all_gather"), **_plain("Lightning", "manual_backward")},
+    STRATEGY: {"barrier": Collective("barrier"), **_equal("all_gather", "broadcast", "reduce_boolean_decision"),
+               "reduce": Collective("reduce")},
+    TRAINER: _plain("Trainer", "train", "evaluate", "predict"),
+    RUNNER: _plain("Runner", "train", "val", "test"),
+    HOROVOD: _plain("Horovod", "step", "synchronize"),
+}  # fmt: skip
+
+#: other classes that are one of these
+_KINDS = {
+    "accelerate.state.AcceleratorState": STATE,
+    "accelerate.state.PartialState": STATE,
+    "deepspeed.runtime.engine.DeepSpeedEngine": ENGINE,
+    "deepspeed.PipelineEngine": ENGINE,
+    "deepspeed.runtime.pipe.engine.PipelineEngine": ENGINE,
+    "lightning.LightningModule": MODULE,
+    "lightning.pytorch.core.LightningModule": MODULE,
+    "lightning.pytorch.core.module.LightningModule": MODULE,
+    "lightning.Trainer": LIGHTNING,
+    "lightning.pytorch.trainer.Trainer": LIGHTNING,
+    "lightning.Callback": CALLBACK,
+    "lightning.pytorch.callbacks.Callback": CALLBACK,
+    "lightning.pytorch.callbacks.callback.Callback": CALLBACK,
+    "lightning.fabric.fabric.Fabric": FABRIC,
+    "transformers.Seq2SeqTrainer": TRAINER,
+    "transformers.trainer.Trainer": TRAINER,
+    "transformers.trainer_seq2seq.Seq2SeqTrainer": TRAINER,
+    "mmengine.runner.Runner.from_cfg": RUNNER,
+    "mmengine.runner.runner.Runner": RUNNER,
+    "mmengine.runner.runner.Runner.from_cfg": RUNNER,
+    "mmengine.runner.FlexibleRunner": RUNNER,
+    "mmengine.hooks.hook.Hook": HOOK,
+}
+
+#: attributes that are objects of a framework
+OBJECTS = {
+    (MODULE, "trainer"): LIGHTNING,
+    (LIGHTNING, "strategy"): STRATEGY,
+    (LIGHTNING, "lightning_module"): MODULE,
+    (TRAINER, "accelerator"): ACCELERATOR,
+}
+#: attributes that tell a process's place in the job: which of its numbers they are
+RANKS = {
+    "process_index": "rank",
+    "global_rank": "rank",
+    "local_process_index": "local_rank",
+    "local_rank": "local_rank",
+    "num_processes": "world",
+    "world_size": "world",
+}
+RANKED = frozenset({ACCELERATOR, STATE, FABRIC, LIGHTNING, MODULE, STRATEGY, ENGINE, RUNNER})
+#: parameters of hooks that a framework calls, by the class that has the hooks
+HOOKS = {CALLBACK: {"trainer": LIGHTNING, "pl_module": MODULE}, HOOK: {"runner": RUNNER}}
+
+#: give back what they were given, made ready: loaders get a sampler and are told the epoch
+PREPARING = frozenset({
+    (ACCELERATOR, "prepare"), (ACCELERATOR, "prepare_data_loader"), (ACCELERATOR, "prepare_model"),
+    (FABRIC, "setup_dataloaders"), (FABRIC, "setup"), (FABRIC, "setup_module"), (FABRIC, "setup_optimizers"),
+})  # fmt: skip
+#: what they give is a model that is wrapped where there are several processes
+FORWARDING = frozenset({"ignite.distributed.auto_model"})
+#: start a function in processes: positions of the function and of the tuple of its arguments
+SPAWNING = {
+    "torch.multiprocessing.spawn": (0, 1),
+    "torch.multiprocessing.spawn.spawn": (0, 1),
+    "torch_xla.distributed.xla_multiprocessing.spawn": (0, 1),
+    "torch_xla.launch": (0, 1),
+    "ignite.distributed.spawn": (1, 2),
+}
+#: call a function with options from the command line as its arguments
+STARTING = frozenset({"fire.Fire", "absl.app.run", "tyro.cli", "typer.run", "jsonargparse.CLI"})
+#: calls that are true on rank 0 only, on whatever object
+FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_main_process"})
+#: context managers in which gradients are not shared
+UNSHARED = frozenset({"no_sync", "no_backward_sync"})
+
+#: packages whose objects these tables know
+PACKAGES = frozenset({
+    "accelerate", "apex", "deepspeed", "detectron2", "horovod", "ignite", "lightning", "lightning_fabric", "mmcv",
+    "mmengine", "pytorch_lightning", "torch_xla", "transformers", "trl",
+})  # fmt: skip
+
+
+def kind(path: str) -> str:
+    """The class of these tables that an external class is, or inherits from."""
+    if path.startswith("trl.") and path.endswith("Trainer"):
+        return TRAINER
+    return _KINDS.get(path, path)

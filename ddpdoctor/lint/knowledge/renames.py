@@ -1,0 +1,84 @@
+"""Names of torch.distributed that have become other names, with the version that deprecated the old one.
+
+Read from the `deprecated` markers and warnings of torch 1.13 to 2.13.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from ddpdoctor.program.nodes import walk
+
+
+class Rename(NamedTuple):
+    """An old name; `new` takes its place. `same` where only the last part changes and arguments do not."""
+
+    since: tuple[int, int]
+    new: str
+    same: bool = False
+
+
+_D = "torch.distributed."
+_F = "torch.distributed._functional_collectives."
+
+#: oldest rename first; the last one whose version has come counts
+RENAMED: dict[str, tuple[Rename, ...]] = {
+    _D + "reduce_op": (Rename((1, 0), "torch.distributed.ReduceOp", same=True),),
+    _D + "_all_gather_base": (
+        Rename((1, 13), "torch.distributed.all_gather_into_tensor", same=True),
+        Rename((2, 13), "torch.distributed.all_gather_single", same=True),
+    ),
+    _D + "_reduce_scatter_base": (
+        Rename((1, 13), "torch.distributed.reduce_scatter_tensor", same=True),
+        Rename((2, 13), "torch.distributed.reduce_scatter_single", same=True),
+    ),
+    _D + "all_gather_into_tensor": (Rename((2, 13), "torch.distributed.all_gather_single", same=True),),
+    _D + "reduce_scatter_tensor": (Rename((2, 13), "torch.distributed.reduce_scatter_single", same=True),),
+    _D + "all_reduce_coalesced": (Rename((2, 0), "torch.distributed.all_reduce of each tensor"),),
+    _D + "all_gather_coalesced": (Rename((2, 0), "torch.distributed.all_gather of each tensor"),),
+    _D + "_get_global_rank": (Rename((2, 0), "torch.distributed.get_global_rank"),),
+    _D + "_tensor": (Rename((2, 5), "torch.distributed.tensor"),),
+    _D + "_composable.fsdp": (Rename((2, 6), "torch.distributed.fsdp"),),
+    _D + "pipeline.sync.Pipe": (Rename((2, 4), "torch.distributed.pipelining"),),
+    _D + "checkpoint.save_state_dict": (Rename((2, 2), "torch.distributed.checkpoint.save"),),
+    _D + "checkpoint.load_state_dict": (Rename((2, 2), "torch.distributed.checkpoint.load"),),
+    _F + "all_gather_tensor": (Rename((2, 13), _F + "all_gather_single", same=True),),
+    _F + "all_gather_tensor_autograd": (Rename((2, 13), _F + "all_gather_single_autograd", same=True),),
+    _F + "reduce_scatter_tensor": (Rename((2, 13), _F + "reduce_scatter_single", same=True),),
+    _F + "reduce_scatter_tensor_autograd": (Rename((2, 13), _F + "reduce_scatter_single_autograd", same=True),),
+    **{
+        f"{_D}nn.{name}": (Rename((2, 13), _F + new),)
+        for name, new in (
+            ("broadcast", "broadcast"),
+            ("all_reduce", "all_reduce"),
+            ("all_gather", "all_gather_single"),
+            ("reduce_scatter", "reduce_scatter_single"),
+            ("all_to_all_single", "all_to_all_single"),
+        )
+    },
+}
+
+
+def renamed(path: str, version: tuple[int, ...]) -> Rename | None:
+    """What a name has become in a version of torch; None where it still is the name to use."""
+    known = [r for r in RENAMED.get(path, ()) if version >= r.since]
+    return known[-1] if known else None
+
+
+def asks_version(node: ast.AST) -> bool:
+    """A statement in which both names may stand, one for each torch."""
+    if isinstance(node, ast.Try):
+        return any(_catches_absence(handler) for handler in node.handlers)
+    if isinstance(node, (ast.If, ast.IfExp)):
+        words = {n.id for n in walk(node.test) if isinstance(n, ast.Name)}
+        words |= {n.attr for n in walk(node.test) if isinstance(n, ast.Attribute)}
+        return any("version" in w.lower() or w in ("hasattr", "parse") or "torch_" in w.lower() for w in words)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
+
+
+def _catches_absence(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    names = {n.id for n in walk(handler.type) if isinstance(n, ast.Name)}
+    return bool(names & {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})

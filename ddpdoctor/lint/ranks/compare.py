@@ -1,0 +1,308 @@
+"""Two ranks side by side: where their sequences of collectives part, and which branch is to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from ddpdoctor.lint.interpreter.trace import Branch, Exit, Loop, Op, Scope, Trace, exits, operations
+from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, flat, leaving_step, names, walk_one
+from ddpdoctor.lint.ranks.possible import may_agree
+from ddpdoctor.lint.ranks.residual import Builder, Cell, EarlyExit
+from ddpdoctor.lint.values.truths import rank_decided, rank_local
+from ddpdoctor.lint.values.values import WORLD, Symbol, Taint
+from ddpdoctor.program.sites import SourceSite
+
+#: Operations, loops and conditions in which two ranks are compared, of longer lists from the first difference on:
+#: the time grows with the square, and thousands in one function are generated code.
+COMPARED = 400
+
+
+def divergences(trace: Trace, parts: Callable[[Branch], bool] = lambda _: True) -> list[CollectiveDivergence]:
+    """Everything provable about a function's trace, in source order of the branches to blame.
+
+    `parts`: whether a branch on data of each rank is worth trying, which costs a look at the whole trace.
+    """
+    if not operations(trace):
+        return []
+    found = _by_rank(trace)
+    branches = _branches(trace)
+    ranks = range(WORLD if _differs(trace, branches) else 1)
+    for branch in branches:
+        if rank_local(branch.truth) and (exits((branch,)) or operations((branch,))) and parts(branch):
+            found.extend(_by_choice(trace, branch, ranks))
+    unique: dict[SourceSite, CollectiveDivergence] = {}
+    for item in sorted(found, key=lambda d: (d.branch.site, d.op.site, d.chain)):
+        unique.setdefault(item.branch.site, item)
+    return list(unique.values())
+
+
+def _branches(trace: Trace) -> list[Branch]:
+    found: list[Branch] = []
+    stack = list(reversed(trace))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Branch):
+            found.append(node)
+            stack.extend(reversed((*node.then, *node.other)))
+        elif isinstance(node, (Loop, Scope)):
+            stack.extend(reversed(node.body))
+    return found
+
+
+def _by_rank(trace: Trace) -> list[CollectiveDivergence]:
+    if not any(rank_decided(branch.truth) for branch in _branches(trace)) and not _uneven_loops(trace):
+        return []
+    builder = Builder()
+    found: list[CollectiveDivergence] = []
+    seen: set[tuple[int, int]] = set()
+    grouped = any(op.members is not None for op, _ in operations(trace))
+    for rank, other in ((a, b) for a in range(WORLD if grouped else 1) for b in range(a + 1, WORLD)):
+        one = builder.build(trace, rank, other)
+        one_left = builder.left
+        two = builder.build(trace, other, rank)
+        numbers = (_number(one), _number(two))
+        if numbers[0] != numbers[1] and numbers not in seen:
+            seen.add(numbers)
+            if may_agree(one, two):
+                continue
+            found.extend(_Comparison(rank, other, one_left, builder.left).compare(one, two))
+    return found
+
+
+def _uneven_loops(trace: Trace) -> bool:
+    return any(len(node.times) > 1 for node in _loops(trace))
+
+
+def _loops(trace: Trace) -> list[Loop]:
+    found: list[Loop] = []
+    stack = list(trace)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Branch):
+            stack.extend((*node.then, *node.other))
+        elif isinstance(node, (Loop, Scope)):
+            if isinstance(node, Loop):
+                found.append(node)
+            stack.extend(node.body)
+    return found
+
+
+def _differs(trace: Trace, branches: list[Branch]) -> bool:
+    """Whether anything in it is another thing on another rank."""
+    if any(len(branch.truth) > 1 for branch in branches) or _uneven_loops(trace):
+        return True
+    return any(op.members is not None for op, _ in operations(trace))
+
+
+def _by_choice(trace: Trace, branch: Branch, ranks: range) -> list[CollectiveDivergence]:
+    builder = Builder()
+    for rank in ranks:
+        one = builder.build(trace, rank, rank, (branch, True))
+        one_left = builder.left
+        two = builder.build(trace, rank, rank, (branch, False))
+        if _number(one) != _number(two):
+            comparison = _Comparison(0, 1, one_left, builder.left, local=branch)
+            return comparison.compare(one, two)[:1]
+    return []
+
+
+def _number(cell: Cell | None) -> int:
+    return 0 if cell is None else cell.number
+
+
+@dataclass(slots=True)
+class _Comparison:
+    left: int
+    right: int
+    left_exits: list[EarlyExit]
+    right_exits: list[EarlyExit]
+    local: Branch | None = None
+
+    def compare(self, a: Cell | None, b: Cell | None) -> list[CollectiveDivergence]:
+        found: list[CollectiveDivergence] = []
+        self._lists(a, b, found, looped=False)
+        return found
+
+    def _lists(self, a: Cell | None, b: Cell | None, found: list[CollectiveDivergence], *, looped: bool) -> None:
+        one, two = flat(a), flat(b)
+        for i1, i2, j1, j2 in _differences([c.key for c in one], [c.key for c in two]):
+            if j1 == j2:
+                i1, i2 = _to_blame(one, i1, i2)
+            elif i1 == i2:
+                j1, j2 = _to_blame(two, j1, j2)
+            self._region(one[i1:i2], two[j1:j2], found, (one, two), looped=looped)
+            if _crashes(one[i1:]) or _crashes(two[j1:]):
+                return
+
+    def _region(
+        self,
+        one: list[Cell],
+        two: list[Cell],
+        found: list[CollectiveDivergence],
+        whole: tuple[list[Cell], list[Cell]],
+        *,
+        looped: bool,
+    ) -> None:
+        rest_one, rest_two = list(one), list(two)
+        for cell in one:
+            partner = next((c for c in rest_two if _same_place(cell, c)), None)
+            if partner is not None:
+                rest_one.remove(cell)
+                rest_two.remove(partner)
+                inner = looped or isinstance(cell.step, Loop)
+                for side_one, side_two in zip(cell.sides, partner.sides, strict=True):
+                    if _number(side_one) != _number(side_two):
+                        self._lists(side_one, side_two, found, looped=inner)
+        if _crashes(rest_one) or _crashes(rest_two) or _serves(rest_one, rest_two) or _serves(rest_two, rest_one):
+            return
+        if self.local is None and _walks(rest_one) == _walks(rest_two) != frozenset():
+            return
+        for cell in rest_one:
+            self._report(cell, self.left, self.right, self.right_exits, found, whole, looped)
+        for cell in rest_two:
+            self._report(cell, self.right, self.left, self.left_exits, found, whole[::-1], looped)
+
+    def _report(
+        self,
+        cell: Cell,
+        runs: int,
+        lacks: int,
+        exits_of_other: list[EarlyExit],
+        found: list[CollectiveDivergence],
+        whole: tuple[list[Cell], list[Cell]],
+        looped: bool,
+    ) -> None:
+        first = next((c for c in walk_one(cell) if isinstance(c.step, Op)), None)
+        if first is None or not isinstance(first.step, Op):
+            leaving = leaving_step(cell)
+            if looped and leaving is not None:
+                own = self.left_exits if exits_of_other is self.right_exits else self.right_exits
+                guard, step = _left_through(leaving[0], leaving[1], own)
+                if guard is not None:
+                    self._report_break(step, guard, lacks, runs, found, whole)
+            return
+        left: Exit | None = None
+        branch = first.guard
+        if branch is None:
+            # what leaves a function, or a loop in it, skips nothing outside of that function
+            earlier = [e for e in exits_of_other if e[1].kind != "raise" and first.chain[: len(e[2])] == e[2]]
+            if not earlier:
+                return
+            branch, left, _ = earlier[0]
+        mismatched = left is None and bool(operations(branch.then)) and bool(operations(branch.other))
+        found.append(
+            CollectiveDivergence(
+                branch, first.step, first.chain, runs, lacks, left, mismatched,
+                names(whole[0]), names(whole[1]), looped, self.local is not None,
+            )
+        )  # fmt: skip
+
+    def _report_break(
+        self,
+        step: Exit,
+        guard: Branch,
+        runs: int,
+        lacks: int,
+        found: list[CollectiveDivergence],
+        whole: tuple[list[Cell], list[Cell]],
+    ) -> None:
+        """`lacks` leaves the loop at its end; `runs` goes round again."""
+        again = next((c for c in _surely(whole[1]) if isinstance(c.step, Op)), None)
+        if again is not None and isinstance(again.step, Op):
+            found.append(
+                CollectiveDivergence(
+                    guard, again.step, again.chain, runs, lacks, step, False,
+                    names(whole[1]), names(whole[0]), True, self.local is not None,
+                )
+            )  # fmt: skip
+
+
+def _differences(one: list[Any], two: list[Any]) -> list[tuple[int, int, int, int]]:
+    """Where two lists of keys differ: from and to in the one, from and to in the other."""
+    start = 0
+    if max(len(one), len(two)) > COMPARED:
+        start = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    ends = (min(len(one), start + COMPARED), min(len(two), start + COMPARED))
+    cut = ends != (len(one), len(two))
+    matcher = SequenceMatcher(None, one[start : ends[0]], two[start : ends[1]], autojunk=False)
+    return [
+        (start + i1, start + i2, start + j1, start + j2)
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
+        # what touches a cut may have its like behind it
+        if tag != "equal" and not (cut and (start + i2 == ends[0] or start + j2 == ends[1]))
+    ]
+
+
+def _to_blame(cells: list[Cell], start: int, end: int) -> tuple[int, int]:
+    """Of `barrier` under a branch and `barrier` behind it, the one that is too much is the first, not the second."""
+    i, j = start, end
+    while i > 0 and cells[i].guard is None and cells[i - 1].key == cells[j - 1].key:
+        i, j = i - 1, j - 1
+    if cells[i].guard is not None:
+        return i, j
+    i, j = start, end
+    while j < len(cells) and cells[i].guard is None and cells[i].key == cells[j].key:
+        i, j = i + 1, j + 1
+    return (start, end) if cells[i].guard is None else (i, j)
+
+
+def _serves(server: list[Cell], client: list[Cell]) -> bool:
+    """A loop that ends when it is told to, and may go round as often as the other rank has operations for it."""
+    answered = {
+        c.step.op for cell in server if isinstance(cell.step, Loop) and _ends_itself(cell)
+        for c in walk_one(cell) if isinstance(c.step, Op)
+    }  # fmt: skip
+    asked = {c.step.op for cell in client for c in walk_one(cell) if isinstance(c.step, Op)}
+    return bool(asked) and asked <= answered
+
+
+def _walks(cells: list[Cell]) -> frozenset[tuple[object, ...]]:
+    """Operations, where all of them stand in loops of unknown length: ranks that go through two lists, perhaps equal.
+
+    Nothing where one stands outside, or where a loop's length is a rank's own.
+    """
+    found: set[tuple[object, ...]] = set()
+    for cell in cells:
+        count = cell.key[1] if isinstance(cell.step, Loop) else None
+        inner = {c.key for c in walk_one(cell) if isinstance(c.step, Op)}
+        if inner and not (isinstance(count, Symbol) and count.taint <= Taint.UNKNOWN):
+            return frozenset()
+        found |= inner
+    return frozenset(found)
+
+
+def _ends_itself(loop: Cell) -> bool:
+    return any(isinstance(c.step, Exit) and c.step.kind in ("break", "return") for c in walk_one(loop))
+
+
+def _surely(cells: list[Cell]) -> list[Cell]:
+    """Cells that a turn comes to whatever its unknown conditions say, loops opened."""
+    found: list[Cell] = []
+    for cell in cells:
+        found.append(cell)
+        if isinstance(cell.step, Loop):
+            found.extend(_surely(flat(cell.sides[0])))
+    return found
+
+
+def _left_through(step: Exit, guard: Branch | None, own: list[EarlyExit]) -> tuple[Branch | None, Exit]:
+    """The branch through which a rank left a loop, and how: `break`, or the `return` that ends the loop with it."""
+    if step.kind == "break":
+        return guard, step
+    return next(((a, e) for a, e, _ in own if e.kind == "return" == step.kind), (None, step))
+
+
+def _same_place(a: Cell, b: Cell) -> bool:
+    if isinstance(a.step, Branch) and isinstance(b.step, Branch):
+        return a.key[1] == b.key[1]
+    if isinstance(a.step, Loop) and isinstance(b.step, Loop):
+        return a.step.site == b.step.site and a.key[1] == b.key[1]
+    return False
+
+
+def _crashes(cells: list[Cell]) -> bool:
+    """The rank raises there: the launcher ends the others, nobody waits for long."""
+    return bool(cells) and isinstance(cells[0].step, Exit) and cells[0].step.kind == "raise"

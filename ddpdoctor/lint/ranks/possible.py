@@ -1,0 +1,102 @@
+"""Every sequence of collectives that a rank may run, by what its unknown conditions turn out to be."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from ddpdoctor.lint.interpreter.trace import Branch
+from ddpdoctor.lint.ranks.residual import Cell, walk
+from ddpdoctor.lint.values.values import Symbol, Taint
+
+#: conditions that both ranks test, and ways through a program, that are tried out
+_CONDITIONS, _WAYS = 6, 256
+
+Way = tuple[tuple[object, ...], ...]
+
+
+def may_agree(one: Cell | None, two: Cell | None) -> bool:
+    """The ranks test different unknowns, none of them data of a rank, and may run the same sequences for all of them.
+
+    `if metrics is None or rank != last: ...` leaves one rank with a condition that the others do not have. That alone
+    proves nothing: a condition that both test is tried with the same outcome on both, any other with each.
+    """
+    left, right = _conditions(one), _conditions(two)
+    own = {key: taint for side in (left, right) for key, taint in side.items() if not (key in left and key in right)}
+    shared = sorted(left.keys() & right.keys())
+    if not own or any(taint > Taint.UNKNOWN for taint in own.values()) or len(shared) > _CONDITIONS:
+        return False
+    try:
+        for outcomes in product((True, False), repeat=len(shared)):
+            known = dict(zip(shared, outcomes, strict=True))
+            if {way for way, _ in _ways(one, known)} != {way for way, _ in _ways(two, known)}:
+                return False
+    except _TooMany:
+        return False
+    return True
+
+
+class _TooMany(Exception):
+    """More ways than are tried out."""
+
+
+def _conditions(cell: Cell | None) -> dict[int, Taint]:
+    """Unknown conditions by the key of their symbol."""
+    found: dict[int, Taint] = {}
+    for inner in walk(cell):
+        if isinstance(inner.step, Branch):
+            taints = [a.taint for a in inner.step.truth if isinstance(a, Symbol) and a.key == inner.key[1]]
+            found[_symbol(inner)] = max(taints, default=Taint.RANK)
+    return found
+
+
+def _symbol(cell: Cell) -> int:
+    key = cell.key[1]
+    assert isinstance(key, int)
+    return key
+
+
+def _ways(cell: Cell | None, known: dict[int, bool]) -> list[tuple[Way, dict[int, bool]]]:
+    """Sequences from here on, each with what it takes for granted."""
+    found: list[tuple[Way, dict[int, bool]]] = [((), known)]
+    while cell is not None:
+        longer: list[tuple[Way, dict[int, bool]]] = []
+        for way, taken in found:
+            longer.extend((way + more, then) for more, then in _steps(cell, taken))
+        if len(longer) > _WAYS:
+            raise _TooMany
+        found, cell = longer, cell.rest
+    return found
+
+
+def _steps(cell: Cell, known: dict[int, bool]) -> list[tuple[Way, dict[int, bool]]]:
+    if not isinstance(cell.step, Branch):
+        return [((cell.key,), known)]
+    symbol = _symbol(cell)
+    outcome = _outcome(cell, known)
+    outcomes = (True, False) if outcome is None else (outcome,)
+    ways: list[tuple[Way, dict[int, bool]]] = []
+    for outcome in outcomes:
+        ways.extend(_ways(cell.sides[0 if outcome else 1], {**known, symbol: outcome}))
+    return ways
+
+
+def _outcome(cell: Cell, known: dict[int, bool]) -> bool | None:
+    """What the condition is where it, or enough of what it is made of, is taken for granted."""
+    assert isinstance(cell.step, Branch)
+    if _symbol(cell) in known:
+        return known[_symbol(cell)]
+    made = next((a for a in cell.step.truth if isinstance(a, Symbol) and a.key == _symbol(cell)), None)
+    value = _value(made, known) if made is not None else None
+    return value if value is None or made is None else value is not made.negated
+
+
+def _value(symbol: Symbol, known: dict[int, bool]) -> bool | None:
+    if symbol.key in known:
+        return known[symbol.key] is not symbol.negated
+    if symbol.parts is None:
+        return None
+    name, *sides = symbol.parts
+    values = [_value(side, known) for side in sides if isinstance(side, Symbol)]
+    deciding = name == "or"
+    value = deciding if deciding in values else None if None in values else not deciding
+    return value if value is None else value is not symbol.negated

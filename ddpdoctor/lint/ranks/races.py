@@ -1,0 +1,97 @@
+"""Questions for a file that another rank may be writing, with no collective in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ddpdoctor.lint.interpreter.file_effects import answer_key
+from ddpdoctor.lint.interpreter.trace import Branch, Exit, FileEvent, Loop, Op, Scope, Trace
+from ddpdoctor.lint.values.values import REASONS, Symbol, Taint
+from ddpdoctor.program.sites import SourceSite
+
+
+def decides(branch: Branch) -> bool:
+    """Whether a branch is on nothing but a file that all ranks ask for."""
+    atom = branch.truth[0]
+    asks = len(branch.truth) == 1 and isinstance(atom, Symbol) and atom.taint is Taint.FILES
+    return asks and not branch.tags & (REASONS - {"file"}) and "own-file" not in branch.tags
+
+
+def races(trace: Trace) -> dict[SourceSite, SourceSite]:
+    """Branches on whether a file is there: where it is written, with no collective between that and the question."""
+    walk = _Walk()
+    walk.through(trace, frozenset(), [])
+    found: dict[SourceSite, SourceSite] = {}
+    for branch in walk.branches:
+        head, atom = branch.site, branch.truth[0]
+        for answer, (asked, written) in walk.found.items():
+            # a branch's site is all of it: what is asked for in its body decides nothing about it
+            if _made_of(atom, answer) or (asked.file == head.file and asked.line == head.line):
+                found.setdefault(head, written)
+    return found
+
+
+def _made_of(atom: object, answer: int) -> bool:
+    if not isinstance(atom, Symbol):
+        return False
+    return atom.key == answer or any(_made_of(part, answer) for part in atom.parts or ())
+
+
+#: steps of one walk: helpers that call helpers many times over would make it endless
+_MOST = 20_000
+_Near = frozenset[FileEvent]
+_Left = list[tuple[str, _Near]]
+
+
+@dataclass(slots=True)
+class _Walk:
+    found: dict[int, tuple[SourceSite, SourceSite]] = field(default_factory=dict)
+    #: branches on the way whose condition is what is on the disks
+    branches: list[Branch] = field(default_factory=list)
+    steps: int = 0
+
+    def through(self, nodes: Trace, near: _Near, left: _Left) -> _Near | None:
+        """Marks since the last collective on any way to the end of the nodes; None where none comes there."""
+        for node in nodes:
+            self.steps += 1
+            if self.steps > _MOST:
+                return None
+            if isinstance(node, FileEvent):
+                near = _meet(node, near, self.found)
+            elif isinstance(node, Op):
+                near = near if node.members is not None else frozenset()
+            elif isinstance(node, Exit):
+                if node.kind != "yield":
+                    left.append((node.kind, near))
+                    return None
+            else:
+                after = self._inside(node, near, left)
+                if after is None:
+                    return None
+                near = after
+        return near
+
+    def _inside(self, node: Branch | Loop | Scope, near: _Near, left: _Left) -> _Near | None:
+        """What stands inside, once: a loop is taken to run."""
+        if isinstance(node, Branch):
+            if any(isinstance(a, Symbol) and a.taint is Taint.FILES for a in node.truth):
+                self.branches.append(node)
+            ends = [self.through(side, near, left) for side in (node.then, node.other)]
+        else:
+            inner: _Left = []
+            ends = [self.through(node.body, near, inner)]
+            stops = ("return",) if isinstance(node, Scope) else ("break", "continue")
+            ends += [state for kind, state in inner if kind in stops]
+            left += [(kind, state) for kind, state in inner if kind not in stops]
+        reached = [end for end in ends if end is not None]
+        return frozenset().union(*reached) if reached else None
+
+
+def _meet(mark: FileEvent, near: _Near, found: dict[int, tuple[SourceSite, SourceSite]]) -> _Near:
+    for other in near:
+        if other.path != mark.path or other.kind == mark.kind:
+            continue
+        asked, written = (mark, other) if mark.kind == "asked" else (other, mark)
+        if not asked.what or written.what in (asked.what, "anything"):
+            found.setdefault(answer_key(asked.path, asked.what), (asked.site, written.site))
+    return near | {mark}

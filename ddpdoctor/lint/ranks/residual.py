@@ -1,0 +1,283 @@
+"""A trace as one rank runs it: branches on the rank decided, the rest of the program behind every early exit.
+
+Residuals are linked lists of cells whose `number` is equal exactly when all that follows is equal, so two ranks run
+the same collectives when their first cells have the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ddpdoctor.lint.interpreter.trace import Branch, Exit, FileEvent, Loop, Node, Op, Scope, Trace, exits, operations
+from ddpdoctor.lint.values.truths import rank_decided
+from ddpdoctor.lint.values.values import Symbol
+from ddpdoctor.model.record import field, record
+from ddpdoctor.program.sites import SourceSite
+
+
+@record(eq=False, slots=True)
+class Cell:
+    """One step and what follows it."""
+
+    number: int
+    #: equal for steps that match across ranks
+    key: tuple[object, ...]
+    step: Op | Branch | Loop | Exit
+    #: calls that lead to the step, outermost first
+    chain: tuple[SourceSite, ...]
+    #: the innermost branch on the rank that chose this step
+    guard: Branch | None
+    #: for Alt and Loop
+    sides: tuple[Cell | None, ...]
+    rest: Cell | None
+
+
+#: the branch, the way out, and the calls that lead to it, outermost first
+EarlyExit = tuple[Branch, Exit, tuple[SourceSite, ...]]
+
+
+@record(slots=True)
+class Builder:
+    """Builds residuals that share one numbering, so that they can be compared."""
+
+    numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
+    rank: int = 0
+    #: the two ranks that are compared: only groups that hold both count
+    both: frozenset[int] = frozenset()
+    #: the branch under trial and the side that this rank takes
+    chosen: tuple[Branch, bool] | None = None
+    #: branches on the rank through which this rank left early
+    left: list[EarlyExit] = field(default_factory=list)
+    #: the branch that each open call was entered under: a return from that call does not leave that branch
+    entered: list[Branch | None] = field(default_factory=lambda: [None])
+
+    def build(self, trace: Trace, rank: int, other: int, chosen: tuple[Branch, bool] | None = None) -> Cell | None:
+        """The residual of `rank` beside `other`; `left` then holds how it left early."""
+        self.both = frozenset({rank, other})
+        self.rank, self.chosen, self.left = rank, chosen, []
+        return self._sequence(trace, None, {}, (), None, {})
+
+    def _sequence(
+        self,
+        nodes: Trace,
+        rest: Cell | None,
+        targets: Mapping[str, Cell | None],
+        chain: tuple[SourceSite, ...],
+        guard: Branch | None,
+        assumed: Mapping[int, bool],
+    ) -> Cell | None:
+        for node in reversed(nodes):
+            rest = self._node(node, rest, targets, chain, guard, assumed)
+        return rest
+
+    def _node(
+        self,
+        node: Node,
+        rest: Cell | None,
+        targets: Mapping[str, Cell | None],
+        chain: tuple[SourceSite, ...],
+        guard: Branch | None,
+        assumed: Mapping[int, bool],
+    ) -> Cell | None:
+        if isinstance(node, Op):
+            if node.members is not None and not self.both <= set(node.members):
+                return rest
+            return self._cell(("op", node.op, node.members, node.detail), node, chain, guard, (), rest)
+        if isinstance(node, Exit):
+            return rest if node.kind == "yield" else self._exit(node, targets, chain, guard)
+        if isinstance(node, Scope):
+            inner = {**targets, "return": rest}
+            self.entered.append(guard)
+            cell = self._sequence(node.body, rest, inner, (*chain, node.site), guard, assumed)
+            self.entered.pop()
+            return cell
+        if isinstance(node, Loop):
+            return self._loop(node, rest, targets, chain, guard, assumed)
+        if isinstance(node, FileEvent):
+            return rest
+        return self._alt(node, rest, targets, chain, guard, assumed)
+
+    def _exit(
+        self, node: Exit, targets: Mapping[str, Cell | None], chain: tuple[SourceSite, ...], guard: Branch | None
+    ) -> Cell | None:
+        if guard is not None and guard is not self.entered[-1]:
+            self.left.append((guard, node, chain))
+        if node.kind in targets:
+            return targets[node.kind]
+        if node.kind == "return":
+            return None
+        return self._cell(("exit", node.kind), node, chain, guard, (), None)
+
+    def _loop(
+        self,
+        node: Loop,
+        rest: Cell | None,
+        targets: Mapping[str, Cell | None],
+        chain: tuple[SourceSite, ...],
+        guard: Branch | None,
+        assumed: Mapping[int, bool],
+    ) -> Cell | None:
+        count = node.times[self.rank] if len(node.times) > 1 else node.times[0]
+        if count == 0 and not isinstance(count, Symbol):
+            return rest
+        leave = self._cell(("exit", "return"), Exit("return", node.site), chain, None, (), None)
+        body = self._sequence(node.body, None, {"continue": None, "return": leave}, chain, guard, assumed)
+        if node.endless:
+            body = _busy(body)
+        # a return that leads where the end of the loop leads, too
+        lands = "return" in targets and _number(targets["return"]) == _number(rest)
+        nowhere = lands and not operations(node.body)
+        if body is None or (not has_op(body) and (nowhere or not _has_return(body))):
+            return rest
+        return self._cell(("loop", count, body.number), node, chain, guard, (body,), rest)
+
+    def _alt(
+        self,
+        node: Branch,
+        rest: Cell | None,
+        targets: Mapping[str, Cell | None],
+        chain: tuple[SourceSite, ...],
+        guard: Branch | None,
+        assumed: Mapping[int, bool],
+    ) -> Cell | None:
+        side, deciding = self._decide(node, assumed)
+        if side is not None:
+            return self._sequence(
+                node.then if side else node.other, rest, targets, chain, node if deciding else guard, assumed
+            )
+        symbol = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
+        unproved = self._unproved(node, symbol, guard)
+        if unproved is not None:
+            return self._sequence(unproved, rest, targets, chain, guard, assumed)
+        straight = {**assumed, symbol.key: not symbol.negated}
+        opposite = {**assumed, symbol.key: symbol.negated}
+        outer = guard
+        if self.chosen is None and rank_decided(node.truth):
+            guard = node
+        leaves = exits(node.then) or exits(node.other)
+        tail = rest if leaves else None
+        then = self._sequence(node.then, tail, targets, chain, guard, straight)
+        other = self._sequence(node.other, tail, targets, chain, guard, opposite)
+        after = None if leaves else rest
+        if symbol.negated:
+            then, other = other, then
+        # a side that raises ends the job: what is compared are the runs that go on
+        if _raises(then) or _raises(other):
+            keep = other if _raises(then) else then
+            return keep if leaves else self._append(keep, rest)
+        if after is not None and isinstance(after.step, Branch) and after.key[1] == symbol.key:
+            # the same unknown tested twice in a row: one branch with both bodies
+            then, other = self._append(then, after.sides[0]), self._append(other, after.sides[1])
+            after = rest = after.rest
+        if _number(then) == _number(other):
+            # told where it stands first
+            first = other if symbol.negated else then
+            return first if leaves else self._append(first, rest)
+        alt = self._cell(("alt", symbol.key, _number(then), _number(other)), node, chain, guard, (then, other), after)
+        return self._begun(alt, symbol, outer)
+
+    def _begun(self, alt: Cell, symbol: Symbol, guard: Branch | None) -> Cell | None:
+        """The branch behind what both of its sides begin with: that is run whatever the condition says."""
+        then, other = alt.sides
+        if then is None or other is None or then.key != other.key or not isinstance(then.step, Op):
+            return alt
+        first = other if symbol.negated else then
+        sides = (then.rest, other.rest)
+        if _number(sides[0]) == _number(sides[1]):
+            behind = self._append(sides[0], alt.rest)
+        else:
+            key = ("alt", symbol.key, _number(sides[0]), _number(sides[1]))
+            behind = self._begun(self._cell(key, alt.step, alt.chain, alt.guard, sides, alt.rest), symbol, guard)
+        return self._cell(first.key, first.step, first.chain, guard, (), behind)
+
+    def _unproved(self, node: Branch, symbol: Symbol, guard: Branch | None) -> Trace | None:
+        """The side to follow of a condition inside of a branch on the rank, where the other is not proved to be taken.
+
+        None for any other condition.
+        """
+        if guard is None:
+            return None
+        if "exception" in node.tags:
+            # what a rank that meets an exception then does is not what is compared
+            return node.other
+        if "sharded?" in node.tags and guard is self.entered[-1]:
+            # a helper for any kind of data, called on this rank alone: perhaps because there it has all of it
+            return node.then if symbol.negated else node.other
+        leaves = exits(node.then)
+        if "in group" in node.tags and leaves != exits(node.other):
+            # which number this rank has in a group: rank 0 is the first of every group that it is in
+            return node.other if leaves else node.then
+        return None
+
+    def _append(self, head: Cell | None, rest: Cell | None) -> Cell | None:
+        """Both sides of a branch do the same: do it once."""
+        if head is None:
+            return rest
+        return self._cell(head.key, head.step, head.chain, head.guard, head.sides, self._append(head.rest, rest))
+
+    def _decide(self, node: Branch, assumed: Mapping[int, bool]) -> tuple[bool | None, bool]:
+        """(the side that this rank takes, whether that makes it differ from others)."""
+        if self.chosen is not None and node.site == self.chosen[0].site and node.truth == self.chosen[0].truth:
+            return self.chosen[1], True
+        atom = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
+        if isinstance(atom, Symbol):
+            if atom.key in assumed:
+                return assumed[atom.key] is not atom.negated, False
+            return None, False
+        return bool(atom), self.chosen is None and rank_decided(node.truth)
+
+    def _cell(
+        self,
+        key: tuple[object, ...],
+        step: Op | Branch | Loop | Exit,
+        chain: tuple[SourceSite, ...],
+        guard: Branch | None,
+        sides: tuple[Cell | None, ...],
+        rest: Cell | None,
+    ) -> Cell:
+        whole = (*key, _number(rest))
+        number = self.numbers.setdefault(whole, len(self.numbers) + 1)
+        return Cell(number, key, step, chain, guard, sides, rest)
+
+
+def _busy(body: Cell | None) -> Cell | None:
+    """A turn in which something happens, where another may end before anything does: a rank that asks until it is told.
+
+    Of turns that nobody counts, a rank may have more of those than the others.
+    """
+    while body is not None and isinstance(body.step, Branch) and body.rest is None and None in body.sides:
+        body = next((side for side in body.sides if side is not None), None)
+    return body
+
+
+def _raises(cell: Cell | None) -> bool:
+    return cell is not None and isinstance(cell.step, Exit) and cell.step.kind == "raise"
+
+
+def _number(cell: Cell | None) -> int:
+    return 0 if cell is None else cell.number
+
+
+def has_op(cell: Cell | None) -> bool:
+    """Whether an operation is anywhere in the cells."""
+    return any(isinstance(c.step, Op) for c in walk(cell))
+
+
+def _has_return(cell: Cell | None) -> bool:
+    return any(isinstance(c.step, Exit) and c.step.kind == "return" for c in walk(cell))
+
+
+def walk(cell: Cell | None) -> list[Cell]:
+    """All cells, sides included, in order; each once."""
+    seen: set[int] = set()
+    found: list[Cell] = []
+    stack = [cell]
+    while stack:
+        top = stack.pop()
+        if top is None or id(top) in seen:
+            continue
+        seen.add(id(top))
+        found.append(top)
+        stack.append(top.rest)
+        stack.extend(reversed(top.sides))
+    return found

@@ -1,0 +1,195 @@
+"""Pure. Comments that teach the analysis what it cannot see: `# ddpdoctor: uniform(stop)`, `rank-local(path)`.
+
+    stop = decide(state)  # ddpdoctor: uniform(stop)
+
+says that `stop` is equal on all ranks there; `rank-local(x)` says that it may differ. The expression stands for
+itself in the statement that the comment ends, and in the whole of the next statement where the comment has a line of
+its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+
+from ddpdoctor.lint import suppress
+from ddpdoctor.lint.comments import Comment
+from ddpdoctor.lint.comments import read as read_comments
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.values import Taint
+from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.record import record
+from ddpdoctor.program.modules import Module
+
+INEFFECTIVE = LintRule("DD197", "ineffective-comment", Severity.WARNING)
+
+_OURS = re.compile(r"#\s*ddpdoctor:\s*(?P<word>[A-Za-z][\w-]*)?")
+_TAINTS = {"uniform": Taint.UNIFORM, "rank-local": Taint.RANK_LOCAL}
+_SAID = re.compile(r"[\s,;]*(?P<word>uniform|rank-local)\s*\(", re.IGNORECASE)
+#: characters of an expression in a comment, and of what stands behind it
+LONGEST = 400
+_WORDS = (*_TAINTS, "ignore", "ignore-file")
+
+
+@record(frozen=True, slots=True)
+class Fault:
+    """A comment of ours that does nothing; columns from 1."""
+
+    line: int
+    column: int
+    end_column: int
+    message: str
+
+
+@record(frozen=True, slots=True)
+class Annotations:
+    """What the comments of one file say: the taint of an expression's node, by its `id`, and comments without effect.
+
+    The ids are those of the module's tree, which must be kept.
+    """
+
+    #: all comments of the file, where one of them is for us
+    comments: tuple[Comment, ...]
+    taints: Mapping[int, Taint]
+    faults: tuple[Fault, ...]
+
+
+NOTHING = Annotations((), {}, ())
+
+
+def of(module: Module) -> Annotations:
+    """Match every comment of a file with the expressions that it is about."""
+    if "ddpdoctor:" not in module.text:
+        return NOTHING
+    comments = tuple(read_comments(module.text))
+    taints: dict[int, Taint] = {}
+    faults: list[Fault] = []
+    statements: _Statements | None = None
+    for comment in comments:
+        match = _OURS.search(comment.text)
+        if match is None:
+            continue
+        word = (match.group("word") or "").lower()
+        problem = _unknown(match.group("word") or "") if word not in _WORDS else ""
+        if word == "ignore":
+            problem = suppress.problem(comment.text)
+        if word in _TAINTS:
+            statements = statements or _Statements(module.tree)
+            problem = _teach(comment, match.start("word"), statements, taints)
+        if problem:
+            start = comment.column + match.start() + 1
+            faults.append(Fault(comment.line, start, comment.column + len(comment.text) + 1, problem))
+    return Annotations(comments, taints, tuple(faults))
+
+
+class Taints(dict[Module, Mapping[int, Taint]]):
+    """The taints that comments give, by module and the `id` of a node; a module is read when it is first asked for."""
+
+    def __missing__(self, module: Module) -> Mapping[int, Taint]:
+        self[module] = of(module).taints
+        return self[module]
+
+
+def findings(faults: Iterable[Fault], file: str) -> Iterator[Finding]:
+    """One finding for each comment without effect."""
+    rule = INEFFECTIVE
+    for fault in faults:
+        yield Finding(
+            rule.code, rule.name, rule.severity, file, fault.line, fault.column, fault.line, fault.end_column,
+            fault.message,
+        )  # fmt: skip
+
+
+def _unknown(word: str) -> str:
+    said = f"ddpdoctor does not know {word!r} in a comment" if word else "nothing is said after `ddpdoctor:`"
+    return f"{said}: write uniform(...), rank-local(...), ignore[...] or ignore-file"
+
+
+def _teach(comment: Comment, at: int, statements: _Statements, taints: dict[int, Taint]) -> str:
+    """Note the nodes that the comment is about; returns why there are none, "" if there are."""
+    rest = comment.text[at : at + LONGEST]
+    while match := _SAID.match(rest):
+        taint = _TAINTS[match["word"].lower()]
+        rest = rest[match.end() :]
+        wanted, end = _argument(rest)
+        if not wanted:
+            return "what stands in the parentheses is no Python expression"
+        rest = rest[end:]
+        about = statements.about(comment)
+        found = next(filter(None, (_occurrences(s, wanted, comment) for s in about)), [])
+        if not about:
+            return "there is no statement that this comment could be about"
+        if not found:
+            return f"`{wanted}` does not occur in the statement that this comment is about"
+        taints.update((id(node), taint) for node in found)
+        at = 0
+    return "" if at == 0 else "the expression stands in parentheses: uniform(...) or rank-local(...)"
+
+
+def _occurrences(statement: ast.stmt, wanted: str, comment: Comment) -> list[ast.AST]:
+    return [node for node in (ast.walk(statement) if comment.alone else _header(statement)) if _same(node, wanted)]
+
+
+def _argument(rest: str) -> tuple[str, int]:
+    """The expression up to its closing parenthesis, as Python would write it, and where that ends; "" for none."""
+    end = rest.find(")")
+    while end >= 0:
+        try:
+            # in parentheses, as `stop := decide()` has to be
+            said = rest[:end].strip()
+            return (ast.unparse(ast.parse(f"({said})", mode="eval")) if said else ""), end + 1
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            end = rest.find(")", end + 1)
+    return "", 0
+
+
+def _same(node: ast.AST, wanted: str) -> bool:
+    if isinstance(node, ast.arg):
+        return node.arg == wanted
+    try:
+        return isinstance(node, ast.expr) and ast.unparse(node) == wanted
+    except RecursionError:
+        return False
+
+
+class _Statements:
+    """The statements of a file by their lines; looked for where a comment asks for the first of them."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._on_line: dict[int, list[ast.stmt]] = {}
+        self._starts: list[int] = []
+        self._outermost: dict[int, ast.stmt] = {}
+        for node in ast.walk(tree):  # outer ones first
+            if isinstance(node, ast.stmt):
+                self._outermost.setdefault(node.lineno, node)
+                for line in range(node.lineno, _head_end(node) + 1):
+                    self._on_line.setdefault(line, []).append(node)
+        self._starts = sorted(self._outermost)
+
+    def about(self, comment: Comment) -> list[ast.stmt]:
+        """Statements that end on the comment's line or have their head there, inner ones first; of a comment by itself
+        the next one.
+        """
+        if not comment.alone:
+            return self._on_line.get(comment.line, [])[::-1]
+        after = bisect_right(self._starts, comment.line)
+        return [self._outermost[self._starts[after]]] if after < len(self._starts) else []
+
+
+def _head_end(statement: ast.stmt) -> int:
+    """The last line before the body of a compound statement; the last line of any other."""
+    body: list[ast.stmt] = getattr(statement, "body", [])
+    if body:
+        return max(statement.lineno, body[0].lineno - 1)
+    return statement.end_lineno or statement.lineno
+
+
+def _header(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Everything in a statement but the statements inside it."""
+    stack: list[ast.AST] = [statement]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt))

@@ -1,0 +1,179 @@
+"""Objects that a value can be known to be. A `solid` thing is surely an object: neither None nor false."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.model.record import field, record
+from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
+from ddpdoctor.program.sites import SourceSite
+
+
+class External(NamedTuple):
+    """A module, class or function outside the project, by its canonical dotted name."""
+
+    path: str
+
+    @property
+    def solid(self) -> bool:
+        """Of a known library, a module, or a class by its name; anything else that is imported may be a flag."""
+        last = self.path.rpartition(".")[2]
+        camel = last[:1].isupper() and not last.isupper()
+        return camel or "." not in self.path or self.path.startswith(_LIBRARIES)
+
+
+_LIBRARIES = ("torch.", "builtins.", "numpy.", "os.", "sys.", "math.", "random.", "time.", "functools.", "itertools.")
+
+
+@record(frozen=True, slots=True)
+class LocalModule:
+    module: Module
+
+    @property
+    def solid(self) -> bool:
+        return True
+
+
+@record(frozen=True, slots=True)
+class Function:
+    """A function of the project; `receiver` is bound as its first parameter."""
+
+    info: FunctionInfo
+    receiver: Value | None = None
+    #: the variables of the enclosing function, shared, for closures
+    closure: dict[str, Value] | None = field(default=None, compare=False)
+    #: itself, not what its decorators make of it
+    bare: bool = False
+
+    @property
+    def solid(self) -> bool:
+        return True
+
+
+@record(frozen=True, slots=True)
+class Class:
+    info: ClassInfo
+
+    @property
+    def solid(self) -> bool:
+        return True
+
+
+@record(frozen=True, slots=True)
+class Instance:
+    """An object of a class of the project."""
+
+    info: ClassInfo
+    site: SourceSite | None
+    args: tuple[Value, ...] = field(default=(), compare=False)
+    keywords: tuple[tuple[str, Value], ...] = field(default=(), compare=False)
+    #: what it is besides, where its class extends torch's loader or sampler: the call of their constructor
+    base: Made | None = field(default=None, compare=False)
+
+    @property
+    def solid(self) -> bool:
+        return True
+
+
+@record(frozen=True, slots=True)
+class Made:
+    """The result of calling something external: a sampler, a loader, a wrapped model, a group, a tensor."""
+
+    path: str
+    site: SourceSite
+    args: tuple[Value, ...] = field(default=(), compare=False)
+    keywords: tuple[tuple[str, Value], ...] = field(default=(), compare=False)
+    node: ast.Call | None = field(default=None, compare=False)
+
+    @property
+    def solid(self) -> bool:
+        """A constructor gives an object; a function may give anything."""
+        return self.path.rpartition(".")[2][:1].isupper()
+
+    def keyword(self, name: str) -> Value | None:
+        return next((v for k, v in self.keywords if k == name), None)
+
+    def argument(self, position: int, name: str) -> Value | None:
+        """An argument given by position or by name; None where it was not given."""
+        if 0 <= position < len(self.args):
+            return self.args[position]
+        return self.keyword(name)
+
+    @property
+    def opaque(self) -> bool:
+        """Called with `*args` or `**kwargs` that could not be looked into: anything may have been given."""
+        return any(k in ("*", "**") for k, _ in self.keywords)
+
+
+class Method(NamedTuple):
+    """A method of an external or unknown object."""
+
+    receiver: Value
+    name: str
+
+
+@record(frozen=True, slots=True)
+class Items:
+    """A tuple or list whose elements are known one by one."""
+
+    items: tuple[Value, ...]
+
+
+@record(frozen=True, slots=True)
+class Listed:
+    """A list of unknown length: the result of a comprehension or a generator, or what was appended to."""
+
+    site: SourceSite
+    #: what any of its elements is, where known
+    element: Value | None = field(default=None, compare=False)
+
+
+@record(frozen=True, slots=True)
+class Table:
+    """A dict with constant string keys; `complete` is false when it may hold more."""
+
+    entries: tuple[tuple[str, Value], ...]
+    complete: bool = True
+    #: what stands under any other key, where known
+    rest: Value | None = field(default=None, compare=False)
+
+
+@record(frozen=True, slots=True)
+class Member:
+    """A member of an enumeration of the project."""
+
+    info: ClassInfo
+    name: str
+
+
+@record(frozen=True, slots=True)
+class Namespace:
+    """An `argparse` result."""
+
+    site: SourceSite
+
+
+@record(frozen=True, slots=True)
+class GroupOf:
+    """A process group: its members in the simulated job, None where they are not known."""
+
+    members: tuple[int, ...] | None
+
+
+AbstractObject = (
+    External
+    | LocalModule
+    | Function
+    | Class
+    | Instance
+    | Made
+    | Member
+    | Method
+    | Items
+    | Listed
+    | Table
+    | Namespace
+    | GroupOf
+)

@@ -1,0 +1,172 @@
+"""Tuples, lists and dicts as values: what they hold, what is put into them, what two of them have in common."""
+
+from __future__ import annotations
+
+from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
+from ddpdoctor.lint.values.values import NO_TAGS, Keywords, Symbol, Taint, Value, const, of_object, unknown
+from ddpdoctor.program import classes
+from ddpdoctor.program.sites import SourceSite
+
+
+def parts_of(value: Value) -> tuple[Value, ...] | None:
+    """Every part, None where they are not known: of a display, of a constant, of a NamedTuple as it was made."""
+    thing = value.thing
+    if isinstance(thing, Items):
+        return thing.items
+    if isinstance(thing, Instance):
+        return thing.args if classes.is_tuple(thing.info) and not thing.keywords else None
+    constants = value.elements
+    return None if constants is None else tuple(Value((c,), Taint.UNIFORM) for c in constants)
+
+
+def put(owner: Value, index: Value, value: Value) -> Value | None:
+    """The container after `owner[index] = value`; None where it is not one that is followed."""
+    thing, key = owner.thing, index.constant
+    if isinstance(thing, Table):
+        if isinstance(key, str):
+            kept = tuple((k, v) for k, v in thing.entries if k != key)
+            return owner.with_thing(Table((*kept, (key, value)), thing.complete, thing.rest))
+        # any of the entries may be the one
+        return owner.with_thing(Table((), False, value if thing.rest is None else either(thing.rest, value)))
+    if isinstance(thing, Items):
+        items = list(thing.items)
+        if isinstance(key, int) and -len(items) <= key < len(items):
+            items[key] = value
+            return owner.with_thing(Items(tuple(items)))
+        return unknown("filled", owner.atoms, index.atoms, tags=owner.tags)
+    return None
+
+
+def uneven(value: Value, tags: frozenset[str]) -> Value:
+    """A container of which other ranks have more elements or fewer."""
+    atom = Symbol(hash(("uneven", value.atoms)), Taint.RANK_LOCAL)
+    return value._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=value.tags | tags | {"uneven"})
+
+
+def table(args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Value:
+    """`dict(other, name=value)`."""
+    return changed_table(of_object(Table(()), "dict", site), Table(()), "update", args, keywords)
+
+
+def of_unknown_length(receiver: Value, element: Value | None, site: SourceSite) -> Value:
+    """How long it is, is no longer known; nor is whether it is empty."""
+    atom = Symbol(hash(("listed", receiver.atoms, site)), receiver.taint)
+    return receiver._replace(atoms=(atom,), thing=Listed(site, element))
+
+
+def changed_table(receiver: Value, thing: Table, method: str, args: tuple[Value, ...], keywords: Keywords) -> Value:
+    entries, complete, rest = dict(thing.entries), thing.complete, thing.rest
+    if method == "update":
+        given = args[0].thing if args else None
+        if isinstance(given, Table):
+            entries.update(given.entries)
+            complete, rest = complete and given.complete, rest or given.rest
+        elif args:
+            entries, complete = {}, False
+        for name, value in keywords:
+            if name in ("*", "**"):
+                complete = False
+            else:
+                entries[name] = value
+    elif method == "setdefault" and len(args) == 2 and isinstance(args[0].constant, str):
+        if thing.complete:
+            entries.setdefault(args[0].constant, args[1])
+        elif args[0].constant not in entries:
+            entries[args[0].constant] = unknown("setdefault", receiver.atoms, args[0].constant)
+    elif method == "pop" and args and isinstance(args[0].constant, str):
+        entries.pop(args[0].constant, None)
+    else:
+        entries, complete = {}, False
+    return receiver.with_thing(Table(tuple(entries.items()), complete, rest))
+
+
+def either(one: Value, two: Value) -> Value:
+    """An element that is one or the other: known where both are the same object."""
+    if one == two:
+        return one
+    if one.thing is not None and one.thing == two.thing:
+        return two.with_tags(one.tags | two.tags)
+    return unknown("either", one.atoms, two.atoms)
+
+
+def gathered(value: Value) -> Value:
+    """A list as what is computed of its elements: data of this rank where they are."""
+    element = value.thing.element if isinstance(value.thing, Listed) else None
+    if element is None or element.taint is not Taint.RANK_LOCAL:
+        return value
+    return unknown("gathered", value.atoms, taint=Taint.RANK_LOCAL, tags=value.tags | element.tags)
+
+
+def element_of(owner: Value, *key: object) -> Value | None:
+    """An element of a list or dict whose elements are all of one kind, under a name of its own."""
+    thing = owner.thing
+    element = thing.element if isinstance(thing, Listed) else thing.rest if isinstance(thing, Table) else None
+    if isinstance(thing, Items):
+        own = [v for v in thing.items if v.taint is Taint.RANK_LOCAL]
+        if own and len(own) == len(thing.items):
+            tags = NO_TAGS.union(*(v.tags for v in own))
+            return unknown("element", owner.atoms, taint=Taint.RANK_LOCAL, tags=tags)
+    if element is None:
+        return None
+    if element.thing is None:
+        return element if len(element.atoms) == 1 and not element.known else None
+    return of_object(element.thing, "element", owner.atoms, *key)._replace(tags=element.tags, taint=element.taint)
+
+
+def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | None]:
+    """(what a loop goes through, any of its elements) for `table.values()` and `table.items()`."""
+    if name not in ("values", "items"):
+        return over, None
+    if table.complete and table.entries:
+        values = [v for _, v in table.entries]
+        if name == "items":
+            values = [of_object(Items((const(k), v)), "item", over.atoms, k) for k, v in table.entries]
+        return over.with_thing(Items(tuple(values))), _common(over, table, name)
+    return over, _common(over, table, name)
+
+
+def _common(over: Value, table: Table, name: str) -> Value | None:
+    """What each value of the table is, where all are the same object as far as it is known."""
+    values = [v for _, v in table.entries] + ([table.rest] if table.rest is not None else [])
+    first = values[0] if values else None
+    same = first is not None and first.thing is not None and all(v.thing == first.thing for v in values)
+    if first is None or not same or isinstance(first.thing, Instance):
+        return None
+    element = of_object(first.thing, "element", over.atoms)._replace(tags=first.tags, taint=first.taint)
+    key = unknown("key", over.atoms)
+    return of_object(Items((key, element)), "item", over.atoms) if name == "items" else element
+
+
+def joined(one: Value, two: Value) -> Value | None:
+    """A container that was filled on one way through the program, or on both in different ways."""
+    a, b = one.thing, two.thing
+    if isinstance(a, Table) and isinstance(b, Table):
+        return one.with_thing(_joined_tables(a, b))
+    for first, second, value in ((a, b, two), (b, a, one)):
+        if isinstance(first, Items) and not first.items and isinstance(second, Listed):
+            return value
+    return None
+
+
+def pairs(one: Value, two: Value) -> list[tuple[Value, Value]] | None:
+    """The elements of two tuples or lists of one length, such as what a factory returns on either of two ways."""
+    a, b = one.thing, two.thing
+    if not isinstance(a, Items) or not isinstance(b, Items) or a == b or len(a.items) != len(b.items) or not a.items:
+        return None
+    return list(zip(a.items, b.items, strict=True))
+
+
+def _joined_tables(a: Table, b: Table) -> Table:
+    left, right = dict(a.entries), dict(b.entries)
+    entries: list[tuple[str, Value]] = []
+    for name in {**left, **right}:
+        x, y = left.get(name), right.get(name)
+        if x is not None and y is not None:
+            entries.append((name, either(x, y)))
+            continue
+        present = x if x is not None else y
+        assert present is not None
+        there = present.tagged("maybe") if present.thing is not None else unknown("maybe", name, present.atoms)
+        entries.append((name, there))
+    rest = a.rest if b.rest is None else b.rest if a.rest is None else either(a.rest, b.rest)
+    return Table(tuple(entries), a.complete and b.complete, rest)

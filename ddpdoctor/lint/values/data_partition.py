@@ -1,0 +1,39 @@
+"""Data shared out by rank so that ranks can get more or fewer elements than others."""
+
+from __future__ import annotations
+
+from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.values import WORLD, Value
+
+#: cut data into parts whose sizes differ where they must
+_CUTTING = frozenset({"numpy.array_split", "torch.tensor_split", "torch.chunk", "?.tensor_split", "?.chunk"})
+
+
+ENDLESS = frozenset({"itertools.count", "itertools.cycle"})
+
+
+def by_rank(condition: Value) -> bool:
+    """`index % world_size == rank`: what it lets through is a share of the rank's own, of one more or one less."""
+    return condition.tags >= {"rank", "world"} and not condition.known
+
+
+def part_of(parts: Value, index: Value) -> bool:
+    """`numpy.array_split(rows, world_size)[rank]`."""
+    thing = parts.thing
+    if not isinstance(thing, Made) or thing.path not in _CUTTING or "rank" not in index.tags:
+        return False
+    return any("world" in v.tags for v in (*thing.args, *(v for _, v in thing.keywords)))
+
+
+def strided(over: Value, bounds: tuple[Value, ...]) -> bool:
+    """`islice(lines, rank, None, world_size)` of something that comes to an end."""
+    if len(bounds) != 3 or not bounds[1].known or bounds[1].constant is not None:
+        return False
+    endless = "endless" in over.tags or (isinstance(over.thing, Made) and over.thing.path in ENDLESS)
+    return "rank" in bounds[0].tags and "world" in bounds[2].tags and not endless
+
+
+def rest_for_one(length: Value, upper: Value) -> bool:
+    """`end = len(rows) if rank == world_size - 1 else start + part`: the last rank has the remainder as well."""
+    last = upper.at(WORLD - 1)
+    return len(upper.atoms) > 1 and last == length.atoms[0] and upper.at(0) != last

@@ -1,0 +1,87 @@
+"""What an iterable gives: what a `for` really goes through, its elements, how often it runs."""
+
+from __future__ import annotations
+
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.values import containers, data_partition
+from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made, Method, Table
+from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, of_object, unknown
+
+#: calls that give the elements of their first argument
+_GOING_THROUGH = frozenset({
+    "builtins.enumerate", "builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "tqdm.tqdm", "tqdm",
+    "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "rich.progress.track", "itertools.islice",
+    "torch_xla.distributed.parallel_loader.MpDeviceLoader",
+})  # fmt: skip
+
+
+def _is_range(value: Value) -> bool:
+    return isinstance(value.thing, Made) and value.thing.path == "builtins.range"
+
+
+def _starred(made: Made) -> Value | None:
+    """Any element of the list in `zip(*loaders)`."""
+    lists = [v for name, v in made.keywords if name == "*"]
+    return containers.element_of(lists[0], "any") if len(lists) == 1 and not made.args else None
+
+
+def zipped_with(over: Value) -> tuple[Value, ...]:
+    """What is gone through beside the first in `zip(first, ...)`, also inside `enumerate` and the like."""
+    thing = over.thing
+    if isinstance(thing, Made) and thing.args:
+        if thing.path == "builtins.zip":
+            counted = any(_is_range(a) for a in thing.args)
+            return tuple(a.tagged("cut") if counted else a for a in thing.args[1:])
+        if thing.path in _GOING_THROUGH:
+            return zipped_with(thing.args[0])
+    return ()
+
+
+def iterated_of(over: Value) -> tuple[Value, Value | None]:
+    """(what a `for` really goes through, its elements where known)."""
+    thing = over.thing
+    if isinstance(thing, Made):
+        if thing.path in _GOING_THROUGH and thing.args:
+            inner, element = iterated_of(thing.args[0])
+            if thing.path == "builtins.enumerate":
+                element = of_object(Items((unknown("index", thing.site), element or unknown("item", thing.site))))
+            if thing.path == "itertools.islice" and len(thing.args) > 1:
+                inner = inner.tagged("shard" if data_partition.strided(inner, thing.args[1:]) else "cut")
+            return inner, element
+        if thing.path == "builtins.zip" and thing.args:
+            inner, element = iterated_of(thing.args[0])
+            if any(_is_range(a) for a in thing.args[1:]):
+                inner = inner.tagged("cut")
+            return inner, element if element is None or "batch" in element.tags else None
+        if thing.path == "builtins.zip":
+            any_of = _starred(thing)
+            return iterated_of(any_of) if any_of is not None else (over, None)
+        if thing.path == aliases.LOADER:
+            return over, unknown("batch", thing.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+        if thing.path == "builtins.range":
+            return over, unknown("index", thing.site, tags=frozenset({"index"}))
+    if isinstance(thing, Instance) and thing.base is not None and thing.base.path == aliases.LOADER:
+        return over, unknown("batch", thing.base.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+    if isinstance(thing, Method) and isinstance(thing.receiver.thing, Table):
+        return containers.gone_through(over, thing.receiver.thing, thing.name)
+    return over, containers.element_of(over, "any") or _share_of(over)
+
+
+def _share_of(over: Value) -> Value | None:
+    """A batch of what a framework has made ready: it gives each rank a share."""
+    if over.thing is not None or over.known or "prepared" not in over.tags:
+        return None
+    return unknown("batch", over.atoms, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+
+
+def count_of(over: Value) -> tuple[Atom, ...]:
+    """How often a loop runs, as far as it can differ by rank."""
+    thing = over.thing
+    if isinstance(thing, Made) and thing.path == "builtins.range" and thing.args:
+        bounds = thing.args
+        if all(b.known for b in bounds) and any(len(b.atoms) > 1 for b in bounds):
+            try:
+                return tuple(len(range(*(b.at(r) for b in bounds))) for r in range(4))
+            except (TypeError, ValueError, OverflowError):
+                return (Symbol(hash(thing.site), Taint.UNKNOWN),)
+    return (Symbol(hash(("count", over.atoms[0] if len(over.atoms) == 1 else 0)), Taint.UNKNOWN),)

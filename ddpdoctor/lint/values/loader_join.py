@@ -1,0 +1,45 @@
+"""Samplers and loaders that share data out by rank, beside those of a run with one process."""
+
+from __future__ import annotations
+
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.values.abstract_objects import External, Instance, Made
+from ddpdoctor.lint.values.values import Value
+
+_PLAIN = frozenset(f"torch.utils.data.{name}" for name in ("RandomSampler", "SequentialSampler"))
+
+
+def made_of(value: Value | None) -> Made | None:
+    """The call that made an object, of torch's class that its own class extends."""
+    thing = value.thing if value is not None else None
+    made = thing.base if isinstance(thing, Instance) else thing
+    return made if isinstance(made, Made) else None
+
+
+def given_sampler(loader: Made) -> Value | None:
+    """What a loader was given as its sampler, also inside a BatchSampler."""
+    batches = loader.argument(4, "batch_sampler")
+    if batches is not None and isinstance(batches.thing, Made) and batches.thing.path.endswith(".BatchSampler"):
+        return batches.thing.argument(0, "sampler")
+    return loader.argument(3, "sampler")
+
+
+def shared(one: Value, two: Value) -> Value | None:
+    """Of a sampler or loader for several processes and one for a single process, the former; "maybe" it is there."""
+    a, b = made_of(one), made_of(two)
+    classes = {v.thing.path: v for v in (one, two) if isinstance(v.thing, External)}
+    if aliases.SAMPLER in classes and classes.keys() & _PLAIN:
+        return classes[aliases.SAMPLER].tagged("maybe")
+    if a is None or b is None:
+        return None
+    for made, other, value in ((a, b, one), (b, a, two)):
+        if made.path == aliases.SAMPLER and other.path in _PLAIN:
+            return value.tagged("maybe")
+        if made.path == other.path == aliases.LOADER and _shares(made) and not _shares(other):
+            return value.tagged("maybe")
+    return None
+
+
+def _shares(loader: Made) -> bool:
+    made = made_of(given_sampler(loader))
+    return made is not None and made.path == aliases.SAMPLER

@@ -1,0 +1,92 @@
+"""Values as conditions: true, false or not known, rank by rank."""
+
+from __future__ import annotations
+
+from ddpdoctor.lint.values.values import STICKY, WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank
+
+
+def surely_true(value: Value) -> bool:
+    """Surely an object, so neither None nor false."""
+    return value.thing is not None and "maybe" not in value.tags and bool(getattr(value.thing, "solid", False))
+
+
+def truth(value: Value) -> tuple[Atom, ...]:
+    """True, False or a Symbol, for each rank."""
+    if surely_true(value):
+        return (True,)
+    if value.thing is not None:
+        if len(value.atoms) == 1:
+            return value.atoms
+        # the object on some ranks, a constant on the others
+        solid = bool(getattr(value.thing, "solid", False))
+        return tuple((solid or a) if isinstance(a, Symbol) else bool(a) for a in value.atoms)
+    return tuple(a if isinstance(a, Symbol) else bool(a) for a in value.atoms)
+
+
+def negate(value: Value) -> Value:
+    atoms = [invert(a) for a in truth(value)]
+    return Value(tuple(atoms), value.taint, None, value.tags & STICKY)
+
+
+def invert(atom: Atom) -> Atom:
+    return atom._replace(negated=not atom.negated) if isinstance(atom, Symbol) else not atom
+
+
+def both(left: Value, right: Value, *, conjunction: bool) -> Value:
+    """`left and right` or `left or right` as a truth value, rank by rank in three-valued logic."""
+    a, b = truth(left), truth(right)
+    width = max(len(a), len(b))
+    atoms = [
+        _connect(a[r] if len(a) > 1 else a[0], b[r] if len(b) > 1 else b[0], conjunction=conjunction)
+        for r in range(width)
+    ]
+    return per_rank(atoms, join_tags((left, right)))
+
+
+def _connect(a: Atom, b: Atom, *, conjunction: bool) -> Atom:
+    decided = not conjunction
+    if a is decided or b is decided:
+        return decided
+    if not isinstance(a, Symbol):
+        return b
+    if not isinstance(b, Symbol):
+        return a
+    if a == b:
+        return a
+    name = "and" if conjunction else "or"
+    return Symbol(hash((name, a, b)), max(a.taint, b.taint), parts=(name, _shallow(a), _shallow(b)))
+
+
+def _shallow(symbol: Symbol, depth: int = 0) -> Symbol:
+    """The symbol, without parts of parts of parts: what is tested in a loop is made of itself again and again."""
+    if symbol.parts is None or depth > 2:
+        return symbol._replace(parts=None)
+    name, one, two = symbol.parts
+    return symbol._replace(parts=(name, _shallow(one, depth + 1), _shallow(two, depth + 1)))
+
+
+def mask_where(truths: tuple[Atom, ...], mask: int) -> tuple[int, int]:
+    """The ranks of `mask` that can take the true side, and those that can take the false side."""
+    if len(truths) == 1:
+        return (0 if truths[0] is False else mask), (0 if truths[0] is True else mask)
+    yes = no = 0
+    for rank in range(WORLD):
+        atom = truths[rank]
+        bit = 1 << rank
+        if atom is not False:
+            yes |= bit
+        if atom is not True:
+            no |= bit
+    return yes & mask, no & mask
+
+
+def rank_decided(truth: tuple[Atom, ...]) -> bool:
+    """Some rank surely takes this side where another may not: the condition is a known function of the rank."""
+    return len(truth) == WORLD and any(not isinstance(a, Symbol) for a in truth) and len({*map(repr, truth)}) > 1
+
+
+def rank_local(truth: tuple[Atom, ...]) -> bool:
+    """The condition is data of each rank, or something unknown that is another on each rank."""
+    if len(truth) > 1:
+        return all(isinstance(a, Symbol) for a in truth) and len({a.key for a in truth}) == len(truth)
+    return isinstance(truth[0], Symbol) and truth[0].taint in (Taint.FILES, Taint.RANK_LOCAL)

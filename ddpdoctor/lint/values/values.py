@@ -1,0 +1,239 @@
+"""Abstract values: what an expression is on each rank of a small simulated job.
+
+Lint runs a program for WORLD ranks at once without running it. A value is either the same constant everywhere, one
+constant a rank (`get_rank()` is 0, 1, 2, 3), or a symbol: something that is not known, but is itself wherever it is
+read again, so that two tests of `args.distributed` go the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from ddpdoctor.lint.values.operators import OPERATORS
+
+#: ranks in the simulated job: enough to tell `rank == 0`, `rank % 2`, `rank < 2` and `rank == world_size - 1` apart
+WORLD = 4
+EVERY_RANK = (1 << WORLD) - 1
+
+
+class Taint(IntEnum):
+    """How much a value can differ between ranks; only the last three may lead to a finding."""
+
+    #: equal on all ranks: constants, results of collectives
+    UNIFORM = 0
+    #: configuration, arguments, attributes: stays silent
+    UNKNOWN = 1
+    #: what this rank finds on its disks: the same elsewhere, unless somebody is writing it
+    FILES = 2
+    #: data of this rank: batches, losses, clocks, dice
+    RANK_LOCAL = 3
+    #: a function of the rank
+    RANK = 4
+
+
+class Symbol(NamedTuple):
+    """An unknown; equal keys are equal values. `negated` makes `not x` comparable with `x`."""
+
+    key: int
+    taint: Taint
+    negated: bool = False
+    #: ("and" or "or", its two sides) where it is made of two unknowns
+    parts: tuple[str, Symbol, Symbol] | None = None
+
+
+#: a plain constant, or a Symbol
+Atom = Any
+
+
+class Value(NamedTuple):
+    """One atom for all ranks, or one for each; with the object it is, where known."""
+
+    atoms: tuple[Atom, ...]
+    taint: Taint
+    #: what object it is: see `things.py`; None where not known
+    thing: Any = None
+    #: facts that travel with data: "ddp" (computed by a wrapped model), "maybe" (on some paths only), ...
+    tags: frozenset[str] = frozenset()
+
+    def at(self, rank: int) -> Atom:
+        return self.atoms[rank] if len(self.atoms) > 1 else self.atoms[0]
+
+    @property
+    def known(self) -> bool:
+        """Every rank's value is a constant."""
+        if self.thing is not None:
+            return False
+        for atom in self.atoms:  # noqa: SIM110 - asked hundreds of thousands of times
+            if atom.__class__ is Symbol:
+                return False
+        return True
+
+    @property
+    def constant(self) -> Atom:
+        """The one constant of all ranks; a Symbol where there is none."""
+        return self.atoms[0] if len(self.atoms) == 1 else Symbol(0, self.taint)
+
+    @property
+    def elements(self) -> tuple[Atom, ...] | None:
+        """Those of a tuple of constants that all ranks have; None for anything else. A Symbol is a tuple, too."""
+        constant = self.constant
+        return constant if isinstance(constant, tuple) and not isinstance(constant, Symbol) else None
+
+    def tagged(self, *tags: str) -> Value:
+        return Value(self.atoms, self.taint, self.thing, self.tags.union(tags))
+
+    def with_tags(self, tags: frozenset[str]) -> Value:
+        return Value(self.atoms, self.taint, self.thing, tags)
+
+    def with_thing(self, thing: Any) -> Value:
+        return Value(self.atoms, self.taint, thing, self.tags)
+
+
+#: arguments that are given by name
+Keywords = tuple[tuple[str, Value], ...]
+
+
+NO_TAGS: frozenset[str] = frozenset()
+
+
+def symbol_key(value: Value) -> int | None:
+    """The identity of an unknown object, for its attributes."""
+    atom = value.atoms[0]
+    return atom.key if len(value.atoms) == 1 and isinstance(atom, Symbol) else None
+
+
+#: a member of an enumeration costs more to look up than a whole comparison
+_UNIFORM, _UNKNOWN = Taint.UNIFORM, Taint.UNKNOWN
+
+
+def const(value: Atom) -> Value:
+    return Value((value,), _UNIFORM)
+
+
+def per_rank(atoms: Sequence[Atom], tags: frozenset[str] = NO_TAGS) -> Value:
+    """A value with one atom a rank, folded when all are equal."""
+    first = atoms[0]
+    for atom in atoms:
+        if atom is not first and (atom.__class__ is not first.__class__ or atom != first):
+            break
+    else:
+        return Value((first,), first.taint if isinstance(first, Symbol) else _UNIFORM, None, tags)
+    worst = max((a.taint for a in atoms if isinstance(a, Symbol)), default=Taint.UNIFORM)
+    return Value(tuple(atoms), max(worst, Taint.RANK), None, tags)
+
+
+def unknown(*key: object, taint: Taint = _UNKNOWN, tags: frozenset[str] = NO_TAGS) -> Value:
+    return Value((Symbol(hash(key), taint),), taint, None, tags)
+
+
+def of_object(thing: Any, *key: object) -> Value:
+    """A value known to be an object; as an atom it is an opaque, true symbol."""
+    return Value((Symbol(hash(key or (thing,)), _UNKNOWN),), _UNKNOWN, thing)
+
+
+RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"rank"}))
+LOCAL_RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"local_rank"}))
+WORLD_NUMBER = Value((WORLD,), Taint.UNIFORM, None, frozenset({"world"}))
+TRUE = const(True)
+FALSE = const(False)
+NONE = const(None)
+
+#: a rank in some group: another number on each rank, but not known which
+IN_GROUP = frozenset({"in group"})
+#: what a tensor was computed by: "ddp", a wrapped model ("sharded", by FSDP); "bypass", the network behind it
+ORIGIN = frozenset({"ddp", "bypass", "sharded"})
+#: what a model is: "wrapped", in a wrapper; "inner", the network behind one; with "maybe", on some paths only
+MODEL = frozenset({"wrapped", "inner"})
+#: why data differs between ranks
+REASONS = frozenset({"batch", "time", "shard", "own", "random", "file", "signal"})
+#: data of which one rank can have more than another
+UNEQUAL = frozenset({"shard", "uneven"})
+#: what is taken out of data: whether there is such a part, is the same for all ranks
+PART = frozenset({"part"})
+#: tags of data that what is computed from it has as well
+DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file", "uneven"}
+#: tags that outlive arithmetic
+STICKY = ORIGIN | REASONS | {
+    "rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file", "in group", "sharded?",
+    "mask",
+}  # fmt: skip
+
+
+def join_tags(values: Iterable[Value]) -> frozenset[str]:
+    tags: frozenset[str] = NO_TAGS
+    for value in values:
+        if value.tags:
+            tags = tags | value.tags
+    return tags & STICKY if tags else tags
+
+
+def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
+    """Apply a pure function rank by rank; unknown arguments give a symbol named after the operation and them."""
+    width = max([len(v.atoms) for v in values])
+    atoms: list[Atom] = []
+    for rank in range(width):
+        arguments = [v.at(rank) for v in values]
+        for argument, value in zip(arguments, values, strict=True):
+            if argument.__class__ is Symbol or (value.thing is not None and len(value.atoms) == 1):
+                atoms.append(_symbol(name, values, arguments))
+                break
+        else:
+            atoms.append(_apply(name, fn, arguments))
+    return per_rank(atoms, join_tags(values))
+
+
+def _symbol(name: str, values: Sequence[Value], arguments: Sequence[Atom]) -> Symbol:
+    taint = max(v.taint for v in values)
+    # `x != y` is the same unknown as `x == y`, negated
+    positive = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}.get(name, name)
+    try:
+        key = hash((positive, *arguments))
+    except TypeError:
+        key = hash((positive, *(id(a) for a in arguments)))
+    return Symbol(key, taint, positive != name)
+
+
+def _apply(name: str, fn: Callable[..., Any], arguments: Sequence[Atom]) -> Atom:
+    try:
+        result = fn(*arguments)
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, MemoryError):
+        return Symbol(hash((name, "error", *map(repr, arguments))), Taint.UNKNOWN)
+    return result if _small(result) else Symbol(hash((name, "large")), Taint.UNKNOWN)
+
+
+def _small(value: Any) -> bool:
+    if isinstance(value, int):
+        return -(1 << 64) < value < 1 << 64
+    if isinstance(value, (str, tuple, range, bytes)):
+        return len(value) < 10_000
+    return value is None or isinstance(value, float)
+
+
+def binary(name: str, left: Value, right: Value) -> Value:
+    fn = OPERATORS.get(name)
+    if name in ("Mult", "LShift", "Pow") and not _both_numbers(left, right):
+        fn = None
+    if fn is None:
+        taint = max(left.taint, right.taint)
+        return Value((Symbol(hash((name, left.atoms, right.atoms)), taint),), taint, None, join_tags((left, right)))
+    return lift(name, fn, (left, right))
+
+
+def _both_numbers(left: Value, right: Value) -> bool:
+    return all(isinstance(a, (int, float)) for a in (*left.atoms, *right.atoms))
+
+
+#: tags that say how a value differs between ranks
+_BY_RANK = REASONS | {"rank", "local_rank", "unique", "block", "local-choice"}
+
+
+def asserted(value: Value, taint: Taint) -> Value:
+    """The value as a comment says it is: equal on all ranks, or not; equal values stay equal."""
+    key = hash(("asserted", taint, value.atoms))
+    if taint is Taint.UNIFORM:
+        same = len(value.atoms) == 1 and not isinstance(value.atoms[0], Symbol)
+        atoms = value.atoms if same else (Symbol(key, taint),)
+        return Value(atoms, taint, value.thing, value.tags - _BY_RANK)
+    return Value((Symbol(key, taint),), taint, value.thing, value.tags)

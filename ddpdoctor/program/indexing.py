@@ -1,0 +1,226 @@
+"""From a syntax tree to the index of its names. Nothing is evaluated here."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from ddpdoctor.program.modules import Binding, ClassInfo, FunctionInfo, FunctionNode, Module
+from ddpdoctor.program.nodes import walk
+
+
+def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
+    """Index a parsed file. Iterative where the depth of the source decides the depth of the walk."""
+    nodes = walk(tree)
+    kinds: defaultdict[type[ast.AST], list[Any]] = defaultdict(list)
+    for node in nodes:
+        kinds[node.__class__].append(node)
+    is_package = path.endswith("__init__.py")
+    module = Module(path, name, text, tree, text.split("\n"), nodes, dict(kinds), is_package)
+    _index_everywhere(module)
+    _index_top_level(module)
+    return module
+
+
+def release(module: Module) -> None:
+    """Undo the index of a module that nobody needs any more: its parts point at one another and at it.
+
+    Without that its memory goes only when Python looks for garbage, which lint seldom lets it do.
+    """
+    for cls in module.classes:
+        for index in (cls.methods, cls.constants, cls.stores):
+            index.clear()
+    for found in (module.nodes, module.kinds, module.bindings, module.functions, module.classes, module.assigned,
+                  module.attribute_stores):  # fmt: skip
+        found.clear()
+
+
+def _index_everywhere(module: Module) -> None:
+    words = module.words
+    words.update(node.id for node in module.of(ast.Name))
+    words.update(node.attr for node in module.of(ast.Attribute))
+    words.update(node.arg for node in module.of(ast.keyword) if node.arg is not None)
+    for node in module.nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            _index_import(module, node)
+    module.stored = sorted(n.lineno for n in module.of(ast.Attribute) if n.ctx.__class__ is ast.Store)
+    for node in module.of(ast.Global):
+        module.rebound.update(node.names)
+    for node in module.of(ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                module.attribute_stores.setdefault((target.value.id, target.attr), []).append(node.value)
+    for node in module.of(ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            _index_option(module, node)
+
+
+def _index_option(module: Module, node: ast.Call) -> None:
+    for argument in node.args:
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            module.options.add(argument.value.lstrip("-").replace("-", "_"))
+    for keyword in node.keywords:
+        if keyword.arg == "dest" and isinstance(keyword.value, ast.Constant):
+            module.options.add(str(keyword.value.value))
+
+
+def _index_import(module: Module, node: ast.Import | ast.ImportFrom) -> None:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            local = alias.asname or alias.name.partition(".")[0]
+            module.imports.setdefault(local, alias.name if alias.asname else local)
+            module.words.update(alias.name.split("."))
+        return
+    base = _absolute(module, node)
+    for alias in node.names:
+        module.words.add(alias.name)
+        if alias.name == "*":
+            module.stars.append(base)
+        else:
+            module.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
+
+
+def _absolute(module: Module, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = module.name.split(".")
+    drop = node.level - (1 if module.is_package else 0)
+    parts = parts[: len(parts) - drop] if drop else parts
+    return ".".join([*parts, node.module] if node.module else parts)
+
+
+def top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run when the module is imported, blocks opened; not those of functions and classes."""
+    stack = list(reversed(body))
+    while stack:
+        statement = stack.pop()
+        yield statement
+        for name in ("finalbody", "orelse", "handlers", "body", "cases"):
+            inner = getattr(statement, name, None)
+            if inner and not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                for item in reversed(inner):
+                    if isinstance(item, ast.stmt):
+                        stack.append(item)
+                    else:
+                        stack.extend(reversed(item.body))
+
+
+def _index_top_level(module: Module) -> None:
+    for statement in top_level(module.tree.body):
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            info = function(module, statement)
+            module.functions.append(info)
+            _bind(module, statement.name, info)
+        elif isinstance(statement, ast.ClassDef):
+            cls = _class(module, statement)
+            module.classes.append(cls)
+            _bind(module, statement.name, cls)
+        elif isinstance(statement, ast.Assign):
+            made = _named_tuple(module, statement.value)
+            for target in statement.targets:
+                if made is not None and isinstance(target, ast.Name):
+                    _bind(module, target.id, made)
+                else:
+                    _bind_target(module, target, statement.value)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            _bind_target(module, statement.target, statement.value)
+        elif isinstance(statement, (ast.AugAssign, ast.For, ast.AsyncFor)):
+            _bind_target(module, statement.target, None)
+
+
+def _named_tuple(module: Module, value: ast.expr) -> ClassInfo | None:
+    """The class that `namedtuple("Place", "rank local_rank")` makes."""
+    if not isinstance(value, ast.Call) or len(value.args) != 2 or not isinstance(value.func, (ast.Name, ast.Attribute)):
+        return None
+    if (value.func.id if isinstance(value.func, ast.Name) else value.func.attr) != "namedtuple":
+        return None
+    try:
+        name, given = map(ast.literal_eval, value.args)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return None
+    fields = given.replace(",", " ").split() if isinstance(given, str) else given
+    if not isinstance(name, str) or not isinstance(fields, (list, tuple)):
+        return None
+    if not all(isinstance(f, str) and f.isidentifier() for f in fields):
+        return None
+    anything = ast.Name("object", ast.Load())
+    body: list[ast.stmt] = [ast.AnnAssign(ast.Name(f, ast.Store()), anything, None, 1) for f in fields]
+    node = ast.ClassDef(name, [ast.Name("NamedTuple", ast.Load())], [], body, [])
+    for made in (node, *body):
+        ast.copy_location(made, value)
+    return ClassInfo(name, node, module)
+
+
+def _bind_target(module: Module, target: ast.expr, value: ast.expr | None, part: int | None = None) -> None:
+    if isinstance(target, ast.Name):
+        _bind(module, target.id, value, part)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        pairs = value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else None
+        whole = value if part is None and not any(isinstance(e, ast.Starred) for e in target.elts) else None
+        for index, element in enumerate(target.elts):
+            _bind_target(module, element, pairs[index] if pairs else whole, None if pairs else index)
+
+
+def _bind(
+    module: Module, name: str, value: ast.expr | FunctionInfo | ClassInfo | None, part: int | None = None
+) -> None:
+    module.bindings.setdefault(name, []).append(Binding(value, part))
+
+
+def function(module: Module, node: FunctionNode | ast.Lambda, owner: ClassInfo | None = None) -> FunctionInfo:
+    """The info of a def or lambda, wherever it stands."""
+    outer: set[str] = set()
+    if not isinstance(node, ast.Lambda):
+        for statement in top_level(node.body):
+            if isinstance(statement, (ast.Global, ast.Nonlocal)):
+                outer.update(statement.names)
+    name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+    return FunctionInfo(name, node, module, owner, frozenset(outer))
+
+
+def _class(module: Module, node: ast.ClassDef) -> ClassInfo:
+    info = ClassInfo(node.name, node, module)
+    for statement in top_level(node.body):
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            method = function(module, statement, info)
+            known = info.methods.get(statement.name)
+            # a property's setter has the property's name; the getter is the one that is read
+            if known is None or not any(isinstance(d, ast.Attribute) for d in statement.decorator_list):
+                info.methods[statement.name] = method
+            _index_stores(info, method)
+        elif isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Name):
+                    info.constants[target.id] = statement.value
+        elif isinstance(statement, ast.AnnAssign) and statement.value and isinstance(statement.target, ast.Name):
+            info.constants[statement.target.id] = statement.value
+    return info
+
+
+def _index_stores(info: ClassInfo, method: FunctionInfo) -> None:
+    parameters = method.parameters
+    if "register_buffer" in info.module.words and parameters:
+        for node in walk(method.node):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "register_buffer" and node.args:
+                name = node.args[0]
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    info.stores.setdefault(name.value, []).append(method)
+    at = bisect_left(info.module.stored, method.node.lineno)
+    if not parameters or at == len(info.module.stored) or info.module.stored[at] > (method.node.end_lineno or 0):
+        return
+    me = parameters[0].arg
+    for node in walk(method.node):
+        if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+            continue
+        if isinstance(node.value, ast.Name) and node.value.id == me:
+            users = info.stores.setdefault(node.attr, [])
+            if method not in users:
+                users.append(method)
+
+
+def class_info(module: Module, node: ast.ClassDef) -> ClassInfo:
+    """The info of a class inside a function."""
+    return _class(module, node)

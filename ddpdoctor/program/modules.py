@@ -1,0 +1,146 @@
+"""One parsed file: its imports, functions, classes and top-level names."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, TypeVar
+
+from ddpdoctor.model.record import field, record
+from ddpdoctor.program.nodes import dotted
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+N = TypeVar("N", bound=ast.AST)
+
+
+@record(eq=False, slots=True)
+class FunctionInfo:
+    """A function or method; identity is what makes it equal."""
+
+    name: str
+    node: FunctionNode | ast.Lambda
+    module: Module
+    owner: ClassInfo | None = None
+    #: names that it declares `global` or `nonlocal`
+    outer: frozenset[str] = frozenset()
+
+    @property
+    def qualname(self) -> str:
+        return f"{self.owner.name}.{self.name}" if self.owner else self.name
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        return [] if isinstance(self.node, ast.Lambda) else self.node.body
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        return [] if isinstance(self.node, ast.Lambda) else self.node.decorator_list
+
+    @property
+    def marks(self) -> set[str]:
+        """The last names of its decorators, called or not."""
+        targets = (d.func if isinstance(d, ast.Call) else d for d in self.decorators)
+        return {last_name(t) for t in targets if isinstance(t, (ast.Name, ast.Attribute))}
+
+    @property
+    def is_static(self) -> bool:
+        return "staticmethod" in self.marks
+
+    @property
+    def remembers(self) -> bool:
+        """Called again with the same arguments, it gives what it gave."""
+        return not self.marks.isdisjoint(("lru_cache", "cache"))
+
+    @property
+    def of_class(self) -> bool:
+        """Its first parameter is the class."""
+        return "classmethod" in self.marks
+
+    @property
+    def abstract(self) -> bool:
+        """What it does, a subclass decides: it is marked so, or only says that it is not implemented."""
+        if self.owner is None:
+            return False
+        if "abstractmethod" in self.marks:
+            return True
+        last = self.body[-1] if 0 < len(self.body) < 3 else None
+        raised = last.exc if isinstance(last, ast.Raise) else None
+        raised = raised.func if isinstance(raised, ast.Call) else raised
+        return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+
+    @property
+    def parameters(self) -> list[ast.arg]:
+        a = self.node.args
+        return [*a.posonlyargs, *a.args]
+
+
+def last_name(node: ast.Name | ast.Attribute) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id
+
+
+@record(eq=False, slots=True)
+class ClassInfo:
+    """A class: its methods, and which methods store which attributes of `self`."""
+
+    name: str
+    node: ast.ClassDef
+    module: Module
+    methods: dict[str, FunctionInfo] = field(default_factory=dict)
+    #: class-level `name = expression`
+    constants: dict[str, ast.expr] = field(default_factory=dict)
+    #: attribute -> methods with a `self.attribute = ...`
+    stores: dict[str, list[FunctionInfo]] = field(default_factory=dict)
+
+
+@record(eq=False, slots=True)
+class Binding:
+    """One top-level way in which a name gets a value."""
+
+    #: the right-hand side, a def or class, or None where it is bound by a loop, `with`, `del`, unpacking, ...
+    value: ast.expr | FunctionInfo | ClassInfo | None
+    #: which part of it, where it is unpacked
+    part: int | None = None
+
+
+@record(eq=False, slots=True)
+class Module:
+    """A parsed file and the index of its top level."""
+
+    path: str
+    #: dotted name as other files of the project import it
+    name: str
+    text: str
+    tree: ast.Module
+    lines: list[str]
+    #: every node of the tree, contexts and operators left out; and by class
+    nodes: list[ast.AST]
+    kinds: dict[type[ast.AST], list[Any]]
+    is_package: bool = False
+    #: local name -> absolute dotted target, of every import in the file, wherever it stands
+    imports: dict[str, str] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    functions: list[FunctionInfo] = field(default_factory=list)
+    classes: list[ClassInfo] = field(default_factory=list)
+    #: names that some function assigns through `global`
+    rebound: set[str] = field(default_factory=set)
+    #: (name, attribute) -> expressions stored by `name.attribute = ...` anywhere in the file
+    attribute_stores: dict[tuple[str, str], list[ast.expr]] = field(default_factory=dict)
+    #: lines on which an attribute is stored, in order
+    stored: list[int] = field(default_factory=list)
+    #: dest of every `add_argument("--local_rank")` kind of option
+    options: set[str] = field(default_factory=set)
+    #: every name and attribute that occurs, for cheap "can this rule matter at all" tests
+    words: set[str] = field(default_factory=set)
+    #: loop -> (names that its body assigns, whether it stores attributes); filled in as it is asked for
+    assigned: dict[ast.AST, tuple[set[str], bool]] = field(default_factory=dict)
+    #: names of functions that handle signals; None until somebody asks
+    handlers: set[str] | None = None
+
+    def imported(self, node: ast.AST) -> str:
+        """`dist.all_reduce` by what `dist` was imported as; "" where it is no imported name."""
+        parts = dotted(node)
+        return ".".join((self.imports[parts[0]], *parts[1:])) if parts and parts[0] in self.imports else ""
+
+    def of(self, kind: type[N]) -> list[N]:
+        """Every node of exactly this class, outer ones first."""
+        return self.kinds.get(kind, [])

@@ -1,0 +1,139 @@
+"""Where the project's own modules are: dotted names to parsed files, lazily, cached, read through a given function."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import OrderedDict
+from collections.abc import Callable
+
+from ddpdoctor.program import indexing, source
+from ddpdoctor.program.modules import Module
+
+#: characters of source whose trees are kept, at about 40 bytes each; an old one is parsed again when it is needed again
+KEPT = 2_000_000
+#: Characters of other files' source that are followed for one linted file. What it imports beyond that is as unknown
+#: as an installed package: a file of a library with thousands of modules can reach all of them, which takes minutes.
+FOLLOWED = 1_000_000
+
+
+class Project:
+    """Finds and parses files on demand. `read` gives a file's bytes, or None where there is none."""
+
+    def __init__(self, read: Callable[[str], bytes | None], is_file: Callable[[str], bool] | None = None) -> None:
+        """`is_file` tells what `read` could read, where that can be known for less."""
+        self._read = read
+        self._is_file = is_file or (lambda path: read(path) is not None)
+        self._parsed: OrderedDict[str, Module | None] = OrderedDict()
+        self._there: dict[str, bool] = {}
+        self._packages: dict[str, tuple[str, str]] = {}
+        self._kept = 0
+        #: files that the present one has asked for, and whether they are followed
+        self._followed: dict[str, bool] = {}
+        self._left = FOLLOWED
+
+    def file(self, path: str, name: str) -> Module | None:
+        """The module at `path`; None where there is none, where it cannot be parsed or is not followed any more."""
+        if path in self._parsed:
+            self._parsed.move_to_end(path)
+            module = self._parsed[path]
+            return module if module is not None and self._follows(path, len(module.text)) else None
+        raw = self._read(path)
+        decoded = source.decode(raw) if raw is not None and len(raw) <= source.LARGEST else None
+        module = None
+        if isinstance(decoded, source.Source):
+            if not self._may_follow(path, len(decoded.text)):
+                return None
+            tree = source.parse(decoded.text)
+            if not isinstance(tree, source.Unreadable):
+                module = indexing.build(path, name, decoded.text, tree)
+                self._follows(path, len(decoded.text))
+        self._keep(path, module)
+        return module
+
+    def adopt(self, module: Module) -> None:
+        """Begin with a file that is linted; it is there for the next ones too."""
+        self._followed = {module.path: True}
+        self._left = FOLLOWED
+        self._keep(module.path, module)
+
+    def _follows(self, path: str, size: int) -> bool:
+        """Whether a module is looked into for the present file; the same whatever is still kept of earlier ones."""
+        followed = self._may_follow(path, size)
+        if path not in self._followed:
+            self._followed[path] = followed
+            self._left -= size if followed else 0
+        return followed
+
+    def _may_follow(self, path: str, size: int) -> bool:
+        return self._followed.get(path, size <= self._left)
+
+    def _keep(self, path: str, module: Module | None) -> None:
+        earlier = self._parsed.pop(path, None)
+        self._parsed[path] = module
+        self._kept += _size(module) - _size(earlier)
+        # the present file's are the newest: they stay, and none is parsed twice for one file
+        while self._kept > KEPT and (oldest := next(iter(self._parsed))) not in self._followed:
+            old = self._parsed.pop(oldest)
+            self._kept -= _size(old)
+            if old is not None:
+                indexing.release(old)
+
+    def exists(self, path: str) -> bool:
+        found = self._there.get(path)
+        if found is None:
+            found = self._there[path] = self._is_file(path)
+        return found
+
+    def package(self, path: str) -> tuple[str, str]:
+        """(folder that imports start from, dotted name of the file) for a file: packages are climbed out of."""
+        known = self._packages.get(path)
+        if known is None:
+            known = self._packages[path] = self._package(path)
+        return known
+
+    def _package(self, path: str) -> tuple[str, str]:
+        folder = posixpath.dirname(path)
+        stem = posixpath.basename(path).removesuffix(".py")
+        parts = [] if stem == "__init__" else [stem]
+        while folder and posixpath.basename(folder).isidentifier() and self._is_package(folder):
+            parts.insert(0, posixpath.basename(folder))
+            folder = posixpath.dirname(folder)
+        return folder, ".".join(parts) or stem
+
+    def _is_package(self, folder: str) -> bool:
+        return self.exists(posixpath.join(folder, "__init__.py"))
+
+    def find(self, name: str, origin: Module) -> Module | None:
+        """The local module `name` as the file `origin` would import it; None for what is not the project's own."""
+        path = self._where(name, origin)
+        return self.file(path, name) if path else None
+
+    def has(self, target: str, origin: Module) -> bool:
+        """Whether what `origin` imports is a module of the project, or in one; none is read for it."""
+        return bool(self._where(target, origin) or self._where(target.rpartition(".")[0], origin))
+
+    def _where(self, name: str, origin: Module) -> str:
+        """The file of the module, "" where the project has none."""
+        if not name:
+            return ""
+        head = name.partition(".")[0]
+        root, own = self.package(origin.path)
+        roots = [root] if own.partition(".")[0] == head and "." in own else self._roots(origin.path, root)
+        relative = name.replace(".", "/")
+        for folder in roots:
+            for path in (f"{folder}/{relative}.py", f"{folder}/{relative}/__init__.py"):
+                candidate = posixpath.normpath(path)
+                if self.exists(candidate):
+                    return candidate
+        return ""
+
+    def _roots(self, path: str, root: str) -> list[str]:
+        """Where a script looks: beside itself and its package, one folder up; never among installed packages."""
+        folders = [posixpath.dirname(path), root, posixpath.dirname(root), posixpath.join(root, "src")]
+        unique = list(dict.fromkeys(folders))
+        return [f for f in unique if posixpath.basename(f) not in ("site-packages", "dist-packages")]
+
+
+def _size(module: Module | None) -> int:
+    """What a module counts; a file that is none is remembered for little."""
+    return len(module.text) if module is not None else 100

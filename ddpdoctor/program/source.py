@@ -1,0 +1,67 @@
+"""Pure. From bytes to parsed source: encodings, and what cannot be read."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+import warnings
+
+from ddpdoctor.model.record import record
+
+#: bytes; a larger file is generated data, and parsing it would take minutes and gigabytes
+LARGEST = 4_000_000
+
+
+@record(frozen=True, slots=True)
+class Unreadable:
+    """Why a file could not be read as Python; line and column from 1."""
+
+    message: str
+    line: int = 1
+    column: int = 1
+
+
+@record(frozen=True, slots=True)
+class Source:
+    """Decoded source. `cells` maps a line of a notebook's joined code to (cell from 1, line in it)."""
+
+    text: str
+    encoding: str = "utf-8"
+    cells: tuple[tuple[int, int], ...] = ()
+    #: cells that do not parse, by lines of the joined code, which has nothing in their place
+    faults: tuple[Unreadable, ...] = ()
+    #: what stands in the cells, as many lines as the joined code
+    shown: tuple[str, ...] = ()
+
+
+def decode(raw: bytes) -> Source | Unreadable:
+    """Decode a file as Python would: BOM, coding comment, else UTF-8."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        return Unreadable(f"cannot decode: {error}", raw.count(b"\n", 0, error.start) + 1)
+    except (SyntaxError, LookupError, UnicodeError) as error:
+        # not every codec says which byte it fails at
+        return Unreadable(f"cannot decode: {error}")
+    if text.startswith("\ufeff"):
+        text = text[1:]
+    return Source(text.replace("\r\n", "\n").replace("\r", "\n"), encoding)
+
+
+def parse(text: str) -> ast.Module | Unreadable:
+    """Parse; whatever the parser cannot take is an Unreadable with its line."""
+    if "\x00" in text:
+        return Unreadable("does not parse: there is a NUL byte", text.count("\n", 0, text.index("\x00")) + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        column = error.offset if error.offset is not None and error.offset > 0 else 1
+        return Unreadable(f"does not parse: {error.msg}", max(error.lineno or 1, 1), column)
+    except ValueError as error:
+        return Unreadable(f"does not parse: {error}")
+    except (RecursionError, MemoryError):
+        return Unreadable("does not parse: nested too deeply")
