@@ -1,16 +1,16 @@
-"""Pages of what the engine itself finds: about comments, and about files that it cannot read."""
+"""Pages for the findings of the engine itself: about comments, and about files that it cannot read."""
 
 from __future__ import annotations
 
-INEFFECTIVE = """A comment for ddpdoctor that does nothing
+INEFFECTIVE = """A ddpdoctor comment without effect
 
 ## What it does
-Finds comments that begin with `# ddpdoctor:` and have no effect: a word that is not known, an expression that is no
-Python, or one that does not occur in the statement that the comment is about, an `ignore` whose codes have no brackets
-or whose brackets have no code.
+Finds comments that begin with `# ddpdoctor:` and have no effect: an unknown word, an expression that is not valid
+Python or does not occur in the statement that the comment applies to, an `ignore` with codes outside brackets or with
+empty brackets.
 
 ## Why it harms
-Whoever wrote the comment relies on it.
+The author of the comment relies on it.
 
 ## Example
 ```python
@@ -26,24 +26,24 @@ stop = consensus(state)  # ddpdoctor: uniform(stop)
 No automatic fix.
 
 ## When it is wrong
-Where the words stand in a comment by chance.
+When the words are in a comment by coincidence.
 
 ## References
 docs/lint.md, "Comments"
 """
 
-UNUSED = """A comment that silences nothing
+UNUSED = """A comment that suppresses nothing
 
 ## What it does
-Finds `# ddpdoctor: ignore[...]` and `# noqa: DD1..` where there is no finding of these codes on the lines that it
-covers, and single codes in them that silence nothing. A code is judged only where its rule was run.
+Finds `# ddpdoctor: ignore[...]` and `# noqa: DD1..` without a finding of these codes on the lines that they cover, and
+single codes in them that suppress nothing. A code is checked only if its rule was run.
 
 ## Why it harms
-It hides the next finding that comes there, which nobody has looked at.
+It hides the next finding at that place, which has not been reviewed.
 
 ## Example
 ```python
-dist.barrier()  # ddpdoctor: ignore[DD111] all ranks come here since last year
+dist.barrier()  # ddpdoctor: ignore[DD111] all ranks get here since last year
 ```
 
 ## Use instead
@@ -55,8 +55,8 @@ dist.barrier()
 No automatic fix.
 
 ## When it is wrong
-Where the finding depends on `--torch-version` or on which files are there. Of `noqa` comments only codes of ddpdoctor
-are reported: the others are for other linters.
+When the finding depends on `--torch-version` or on which files exist. In `noqa` comments only codes of ddpdoctor are
+checked; the others are for other linters.
 
 ## References
 docs/lint.md, "Comments"
@@ -65,8 +65,8 @@ docs/lint.md, "Comments"
 UNREADABLE = """A file that cannot be read as Python
 
 ## What it does
-Reports a file that does not parse or cannot be decoded, with the line; one that is over 4 MB; and one that nests so
-deeply that not all of it could be analysed.
+Reports a file that does not parse or cannot be decoded, with the line; a file larger than 4 MB; and a file that nests
+so deeply that not all of it could be analysed.
 
 ## Why it harms
 Nothing is known about it, which is not the same as nothing found.
@@ -85,7 +85,8 @@ print("hello")
 No automatic fix.
 
 ## When it is wrong
-For a file in a newer Python than the one that runs ddpdoctor. `exclude` leaves out what is generated or a template.
+When the file is written for a newer Python than the one that runs ddpdoctor. Use `exclude` for generated files and
+templates.
 
 ## References
 https://docs.python.org/3/reference/lexical_analysis.html#encoding-declarations

@@ -1,12 +1,13 @@
-"""An asynchronous collective that nobody waits for
+"""An asynchronous collective that is never waited for
 
 ## What it does
-Finds collectives with `async_op=True`, `isend` and `irecv` whose handle is dropped or bound to a name that is never
-read, and messages whose handle the next turn of a loop overwrites before anything waits for it.
+Finds collectives with `async_op=True`, `isend` and `irecv` whose handle is dropped or assigned to a name that is never
+read, and messages whose handle is overwritten in the next iteration of a loop before anything waits for it.
 
 ## Why it harms
-The call returns before the data is there. What is computed next reads the tensor half reduced, or before the message
-has come, and overwrites it while it is still being sent. On gloo the program may end in the middle.
+The call returns before the data has arrived. The following computation reads the tensor half reduced, or before the
+message has arrived, or overwrites it while it is still being sent. On gloo the program may also end in the middle of
+the operation.
 
 ## Example
 ```python
@@ -25,8 +26,8 @@ optimizer.step()
 No automatic fix: where to wait is the point of the asynchronous call.
 
 ## When it is wrong
-When something else waits: a device synchronisation, or on NCCL a later collective whose handle is waited for. Both
-are looked for in the function and keep the rule silent, as does a handle that is stored, passed on or returned.
+When something else waits: a device synchronisation, or on NCCL a later collective whose handle is waited for. The rule
+looks for both in the function and is then silent. It is also silent if the handle is stored, passed on or returned.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#synchronous-and-asynchronous-collective-operations

@@ -4,7 +4,8 @@
 Finds an attribute or method of your own network that is read from the DistributedDataParallel object around it.
 
 ## Why it harms
-The wrapper passes on the forward pass and what every `torch.nn.Module` has, nothing else: AttributeError.
+The wrapper forwards only the forward pass and the attributes that every `torch.nn.Module` has. Anything else raises
+AttributeError.
 
 ## Example
 ```python
@@ -22,9 +23,9 @@ features = model.module.encode(images)
 Unsafe: `.module` is added. A forward pass that goes around the wrapper does not average gradients, see DD163.
 
 ## When it is wrong
-When somebody gives the wrapper that attribute in a way that cannot be seen. Attributes that some file in reach assigns
-or sets, tests with `hasattr` and reads in a `try` are not reported. A model that is wrapped under a condition is
-reported as a warning.
+When code that lint cannot see sets that attribute on the wrapper. Attributes that any reachable file assigns or sets,
+tests with `hasattr`, and reads inside a `try` are not reported. If the model is wrapped under a condition, the finding
+is a warning.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html

@@ -1,13 +1,13 @@
 """A barrier on the wrong GPU
 
 ## What it does
-Finds `barrier(device_ids=...)` that names the same device on every rank, the global rank, or no list; and, for torch
-before 2.8, an NCCL `barrier()` in a script that says nowhere which device its process uses.
+Finds `barrier(device_ids=...)` with the same device on every rank, with the global rank, or with something that is not
+a list; and, for torch before 2.8, an NCCL `barrier()` in a script that never states which device its process uses.
 
 ## Why it hangs
-NCCL runs a barrier as a small all_reduce on one GPU of each rank. Two ranks of a node on one GPU are refused or hang;
-a number that is no list is ignored; and older torch guesses `rank % device_count()`, which is wrong wherever ranks and
-devices are mapped otherwise.
+NCCL runs a barrier as a small all_reduce on one GPU of each rank. If two ranks of a node use one GPU, NCCL rejects it
+or hangs. A number instead of a list is ignored. Older versions of torch guess `rank % device_count()`, which is wrong
+if ranks are mapped to devices in another way.
 
 ## Example
 ```python
@@ -24,7 +24,7 @@ dist.barrier()
 No automatic fix.
 
 ## When it is wrong
-When the launcher shows each process one GPU only, `device_ids=[0]` is right.
+If the launcher makes only one GPU visible to each process, `device_ids=[0]` is right.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier

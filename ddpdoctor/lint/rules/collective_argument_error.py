@@ -1,12 +1,12 @@
-"""A collective's arguments mean something else
+"""An argument of a collective has another meaning than intended
 
 ## What it does
-Finds `ReduceOp` passed where `reduce` and `gather` expect a rank, the root of a broadcast that is no member of the
-group, and a root on which the ranks do not agree, such as each one itself.
+Finds `ReduceOp` passed where `reduce` and `gather` expect a rank, a broadcast root that is not a member of the group,
+and a root that differs between ranks, such as each rank itself.
 
 ## Why it harms
-`dist.reduce(x, dist.ReduceOp.SUM)` raises nothing: the enum is taken for the destination rank. A root outside the
-group raises ValueError. Ranks that name different roots wait for one another, or each keeps what it had.
+`dist.reduce(x, dist.ReduceOp.SUM)` raises nothing: the enum is taken as the destination rank. A root outside the group
+raises ValueError. Ranks that name different roots wait for one another, or each keeps its own data.
 
 ## Example
 ```python
@@ -22,7 +22,7 @@ dist.reduce(x, dst=0, op=dist.ReduceOp.SUM)
 No automatic fix.
 
 ## When it is wrong
-It does not look at tensors.
+The rule does not examine tensors.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce

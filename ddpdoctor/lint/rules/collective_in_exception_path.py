@@ -1,13 +1,13 @@
-"""A collective that runs only on the rank that has failed, or a failure that one rank swallows
+"""A collective that only a failed rank runs, or a failure that one rank swallows
 
 ## What it does
-Finds collectives in `finally:` and `except:` that run after an exception too, `destroy_process_group()` there with
-NCCL, and handlers in a training loop that swallow an exception out of a DDP backward or another collective.
+Finds collectives in `finally:` and `except:` that also run after an exception, `destroy_process_group()` there with
+NCCL, and handlers in a training loop that swallow an exception from a DDP backward or another collective.
 
 ## Why it hangs
-An exception rarely happens on all ranks at once. The rank that has it waits in the handler's collective for ranks that
-are in another one, and the traceback is not shown before the timeout. A rank that swallows it is one collective behind
-for ever: its next step meets the others' last.
+An exception rarely occurs on all ranks at once. The rank on which it occurs waits in the handler's collective for ranks
+that are in another one, and the traceback is not printed before the timeout. A rank that swallows the exception stays
+one collective behind: its next step is paired with the previous one of the other ranks.
 
 ## Example
 ```python
@@ -26,13 +26,13 @@ dist.destroy_process_group()
 ```
 
 ## Fix safety
-No automatic fix: what follows a failure is the author's decision.
+No automatic fix: the author must decide what happens after a failure.
 
 ## When it is wrong
-When the exception can only come on all ranks together. A `finally` whose block needs no other rank (all of them come
-to it, whatever happens in the block), a collective under a condition that tells how the block ended,
-handlers that raise again, that leave the loop or that call something that may inform the other ranks, and
-`destroy_process_group()` on gloo are not reported.
+When the exception can occur only on all ranks together. Not reported are: a `finally` whose block needs no other rank
+(all ranks reach it, whatever happens in the block); a collective under a condition on how the block ended; handlers
+that raise again, leave the loop, or call something that may inform the other ranks; and `destroy_process_group()` on
+gloo.
 
 ## References
 https://github.com/pytorch/torchtitan/pull/1342

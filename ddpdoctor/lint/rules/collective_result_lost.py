@@ -1,11 +1,11 @@
 """The result of a collective is lost
 
 ## What it does
-Finds in-place collectives on a temporary (`all_reduce(x.float())`, `all_reduce(torch.tensor(n))`) whose result nobody
-can read, and variables that are bound to the None that `all_reduce` and `broadcast` return.
+Finds in-place collectives on a temporary value (`all_reduce(x.float())`, `all_reduce(torch.tensor(n))`) whose result
+cannot be read, and variables assigned from `all_reduce` and `broadcast`, which return None.
 
 ## Why it harms
-The collective changes the temporary, not the variable: each rank goes on with its own numbers, silently.
+The collective changes the temporary value, not the variable. Each rank silently continues with its own numbers.
 
 ## Example
 ```python
@@ -24,8 +24,8 @@ log(total)
 No automatic fix.
 
 ## When it is wrong
-`x.contiguous()` and `x.to(...)` may return `x` itself, and then it works by luck; they are reported as warnings.
-Functional collectives return their result and are not reported.
+`x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are reported as
+warnings. Functional collectives return their result and are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce

@@ -1,12 +1,12 @@
 """Collective under a branch on the rank
 
 ## What it does
-Finds a collective that some ranks run and others do not, because it stands (itself, or in a function that is called)
-in one side of a branch on the rank and the other side runs no matching one.
+Finds a collective that some ranks run and others do not, because it is (directly or in a called function) on one side
+of a branch on the rank and the other side runs no matching collective.
 
 ## Why it hangs
 Every member of a group must enter the same collectives in the same order. The ranks inside the branch wait for the
-others until the process group's timeout, ten minutes by default on NCCL, thirty on gloo.
+others until the timeout of the process group: by default ten minutes on NCCL, thirty on gloo.
 
 ## Example
 ```python
@@ -23,11 +23,11 @@ dist.barrier()
 ```
 
 ## Fix safety
-There is no automatic fix: only the author knows whether the collective belongs behind the branch or on both sides.
+No automatic fix: only the author knows whether the collective belongs after the branch or on both sides.
 
 ## When it is wrong
-It follows values, not names, and compares whole sequences of two ranks, so a barrier in `if rank != 0:` that is
-matched by one in a later `if rank == 0:` is not reported. It can be wrong where a function that it could not see runs
+The rule follows values, not names, and compares the whole sequences of two ranks. A barrier in `if rank != 0:` that is
+matched by one in a later `if rank == 0:` is not reported. The rule can be wrong if a function that it cannot see runs
 the missing collective.
 
 ## References

@@ -1,10 +1,10 @@
 """Collective under a condition on a rank's own data
 
 ## What it does
-Finds a collective in a branch whose condition is data of one rank: its batch, its loss, its clock.
+Finds a collective in a branch whose condition depends on data of one rank: its batch, its loss, its clock.
 
 ## Why it hangs
-Where the condition holds on one rank and not on another, the first waits for the second.
+If the condition holds on one rank and not on another, the first waits for the second.
 
 ## Example
 ```python
@@ -29,7 +29,8 @@ for batch in loader:
 No automatic fix.
 
 ## When it is wrong
-Where the data is the same on every rank although it was computed by each, for example all ranks read one fixed file.
+When the data is the same on every rank although each rank computes it, for example because all ranks read one fixed
+file.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#collective-functions

@@ -1,12 +1,12 @@
-"""A collective that also runs where no process group was made
+"""A collective that also runs where no process group exists
 
 ## What it does
-Finds scripts that make a process group under a condition (several GPUs, a flag, a launcher's variables), and call a
-collective or wrap a model in DDP later under no condition at all.
+Finds scripts that create a process group under a condition (several GPUs, a flag, a launcher's variables) and later
+call a collective or wrap a model in DDP unconditionally.
 
 ## Why it harms
-Started as one process the script raises "Default process group has not been initialized" at that line, often only at
-the end of the first epoch. Who tests on one GPU before the launch cannot.
+Started as a single process, the script raises "Default process group has not been initialized" at that line, often only
+at the end of the first epoch. The script cannot be tested on one GPU before the launch.
 
 ## Example
 ```python
@@ -29,9 +29,9 @@ if dist.is_initialized():
 No automatic fix.
 
 ## When it is wrong
-When the condition is always true where the script is used. A collective under any condition, behind an early return,
-or in a function with a decorator is not reported, nor is one in a script whose other branch makes a group too or ends
-the program.
+When the condition is always true wherever the script is used. Not reported are: a collective under any condition, after
+an early return, or in a function with a decorator, and a script whose other branch also creates a group or ends the
+program.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.is_initialized

@@ -1,11 +1,12 @@
 """A model is moved after it was wrapped
 
 ## What it does
-Finds `DistributedDataParallel(model).to(device)` and `.cuda()` on the wrapped model, and `device_ids` that is no list.
+Finds `DistributedDataParallel(model).to(device)` and `.cuda()` on the wrapped model, and `device_ids` that is not a
+list.
 
 ## Why it harms
-DDP makes its buckets and broadcasts parameters on the device where they are when it is constructed: gradients are
-then reduced on the wrong device or not at all.
+DDP creates its buckets and broadcasts parameters on the device where they are at construction. Gradients are then
+reduced on the wrong device or not at all.
 
 ## Example
 ```python
@@ -21,8 +22,8 @@ model = DDP(net.cuda(), device_ids=[local_rank])
 No automatic fix.
 
 ## When it is wrong
-Where the network comes from a place that cannot be seen, it may be on its device already: a warning. `.to(dtype)`,
-`.to(memory_format=...)` and moves of a network that was moved before are not reported.
+If lint cannot see where the network comes from, it may already be on its device; the finding is then a warning.
+`.to(dtype)`, `.to(memory_format=...)` and moves of a network that was moved before are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html

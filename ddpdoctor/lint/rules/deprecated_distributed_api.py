@@ -1,13 +1,13 @@
 """A name of torch.distributed that has been replaced
 
 ## What it does
-Finds names that torch marks as deprecated in the version linted for (`reduce_op`, `_all_gather_base`,
-`all_gather_into_tensor` since 2.13, `checkpoint.save_state_dict`, ...), and `DataParallel` in a file that makes a
+Finds names that torch marks as deprecated in the selected version (`reduce_op`, `_all_gather_base`,
+`all_gather_into_tensor` since 2.13, `checkpoint.save_state_dict`, ...), and `DataParallel` in a file that creates a
 process group.
 
 ## Why it harms
 Each call warns on every rank, and a later torch no longer has the name: the job ends with an AttributeError at the
-first call, which may be hours into it.
+first call, which may be hours into the run.
 
 ## Example
 ```python
@@ -20,12 +20,12 @@ dist.all_gather_single(output, tensor)
 ```
 
 ## Fix safety
-Only names are changed, where the new function takes the same arguments. Safe for those that torch has had since 2.0;
-unsafe for newer ones, which an older torch, that the program may have to run on, does not have.
+Only names are changed, and only if the new function takes the same arguments. The fix is safe for names that torch has
+had since 2.0, and unsafe for newer ones, because the program may also have to run on an older torch that lacks them.
 
 ## When it is wrong
-When the code must also run on an older torch: lint with `--torch-version`. Names inside `try`, behind `hasattr` or a
-comparison of versions are not reported.
+When the code must also run on an older torch: use `--torch-version`. Names inside `try`, after `hasattr` or after a
+version comparison are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#collective-functions

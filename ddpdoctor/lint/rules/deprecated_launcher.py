@@ -1,11 +1,11 @@
-"""The old launcher
+"""The deprecated launcher
 
 ## What it does
-Finds `torch.distributed.launch` in the strings of a program (a command that it starts, say) and as an import.
+Finds `torch.distributed.launch` in the strings of a program (for example in a command that it starts) and as an import.
 
 ## Why it harms
-It is deprecated since torch 1.10 and passes `--local-rank` to the script, which since torch 2.0 is another spelling
-than scripts of its time expect. It knows neither restarts nor a rendezvous of elastic size.
+It has been deprecated since torch 1.10 and passes `--local-rank` to the script. Since torch 2.0 this spelling differs
+from the one that scripts of its time expect. It supports neither restarts nor an elastic rendezvous.
 
 ## Example
 ```python
@@ -21,8 +21,8 @@ subprocess.run(["torchrun", "train.py"])
 Unsafe: `torch.distributed.run`, which is torchrun, passes no `--local-rank`; the script must read LOCAL_RANK.
 
 ## When it is wrong
-When the command is for a machine with an older torch. Comments, docstrings and commands chosen by version
-are not reported.
+When the command is for a machine with an older torch. Comments, docstrings and commands selected by version are not
+reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html

@@ -1,11 +1,12 @@
-"""Evaluation counts the samples that the sampler repeats
+"""Evaluation counts samples that the sampler repeats
 
 ## What it does
-Finds evaluation over a `DistributedSampler` that pads (`drop_last` is not set), whose sums are then reduced over ranks.
+Finds evaluation over a `DistributedSampler` that pads (`drop_last` is not set), followed by a reduction of the sums
+over the ranks.
 
 ## Why it harms
-The sampler repeats up to `world_size - 1` samples so that all ranks get equally many. They are counted twice, so the
-metric depends a little on the number of GPUs, and on small data sets not only a little.
+The sampler repeats up to `world_size - 1` samples so that all ranks get equally many. These are counted twice, so the
+metric depends on the number of GPUs: slightly on large data sets, noticeably on small ones.
 
 ## Example
 ```python
@@ -26,11 +27,11 @@ dist.all_reduce(correct)
 ```
 
 ## Fix safety
-No automatic fix: without padding ranks get unequal numbers of batches, so no collective may be in the loop.
+No automatic fix: without padding, ranks get unequal numbers of batches, so the loop must not contain a collective.
 
 ## When it is wrong
-When the data set's length is a multiple of the world size. `gather_for_metrics`, and results that are cut to the data
-set's length, are not reported.
+When the length of the data set is a multiple of the world size. `gather_for_metrics`, and results truncated to the
+length of the data set, are not reported.
 
 ## References
 https://github.com/pytorch/examples/pull/980

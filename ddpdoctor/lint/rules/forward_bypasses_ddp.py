@@ -1,13 +1,13 @@
 """The forward pass bypasses DistributedDataParallel
 
 ## What it does
-Finds `loss.backward()` where the loss was computed by the network behind the wrapper: by `model.module(x)`, or by the
+Finds `loss.backward()` where the loss was computed by the network inside the wrapper: by `model.module(x)`, or by the
 name that the network had before it was wrapped.
 
 ## Why it harms
-DDP averages gradients only after a forward pass through the wrapper. Without one every rank keeps its own gradients:
-the replicas drift apart from the first step on, nothing fails, and rank 0's checkpoint has learnt from its own share
-of the data alone.
+DDP averages gradients only after a forward pass through the wrapper. Without one, every rank keeps its own gradients.
+The replicas drift apart from the first step on, nothing fails, and the checkpoint of rank 0 has learnt only from its
+own share of the data.
 
 ## Example
 ```python
@@ -27,9 +27,9 @@ loss.backward()
 No automatic fix.
 
 ## When it is wrong
-When gradients are averaged by hand in a place that cannot be seen. Code that reads `.grad` itself, a function that
-also runs a backward pass through the wrapper (adversarial examples, accumulation without synchronisation), forward
-passes under `no_grad` and other methods of the module are not reported.
+When gradients are averaged by hand in code that lint cannot see. Not reported are: code that reads `.grad` itself, a
+function that also runs a backward pass through the wrapper (adversarial examples, accumulation without
+synchronisation), forward passes under `no_grad`, and other methods of the module.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html

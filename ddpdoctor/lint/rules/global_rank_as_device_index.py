@@ -1,11 +1,11 @@
 """The global rank used as a device index
 
 ## What it does
-Finds the global rank as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
-`torch.device("cuda", rank)`, `FSDP(device_id=rank)`, and where nothing of that is there, `.to(rank)`.
+Finds the global rank used as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
+`torch.device("cuda", rank)`, `FSDP(device_id=rank)`, and, if the file contains none of these, `.to(rank)`.
 
 ## Why it harms
-On the second node the ranks go on counting where the devices start again at 0: invalid device ordinal.
+On the second node the ranks continue to count, but the devices start again at 0: invalid device ordinal.
 
 ## Example
 ```python
@@ -21,9 +21,9 @@ torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 No automatic fix.
 
 ## When it is wrong
-A rank that `mp.spawn` hands over is local to its node and not reported; nor is `rank % device_count()`, nor a script
-that meets at localhost and so runs on one node, nor a test. A file whose processes are started by another that is not
-seen gets one warning: they may be started on one node only.
+Not reported are: a rank passed by `mp.spawn`, which is local to its node; `rank % device_count()`; a script whose
+rendezvous is localhost, which therefore runs on one node; and tests. A file whose processes are started by a file that
+lint cannot see gets one warning, because they may be started on one node only.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables

@@ -1,13 +1,14 @@
-"""A process group made in every step, or a barrier in every step
+"""A process group or a barrier in every step
 
 ## What it does
-Finds `new_group` and its like in a `forward`, a step function or a training loop, and a barrier in every turn of a
-training loop (the latter as a hint: it costs time, and breaks nothing).
+Finds `new_group` and similar calls in a `forward`, a step function or a training loop, and a barrier in every iteration
+of a training loop (the latter as a hint: it costs time but breaks nothing).
 
 ## Why it harms
-A group is never given back: each has its own communicator, buffers and threads, so memory and file descriptors run
-out after some hundred steps; making one is itself a collective that all ranks must enter. A barrier in every step adds
-its latency to each, and hides which rank is slow: the gradients' reduction synchronises already.
+A group is never released: each has its own communicator, buffers and threads, so memory and file descriptors run out
+after some hundred steps. Creating a group is itself a collective that all ranks must enter. A barrier in every step
+adds its latency to each step and hides which rank is slow; the reduction of the gradients synchronises the ranks
+anyway.
 
 ## Example
 ```python
@@ -30,8 +31,8 @@ class Layer(nn.Module):
 No automatic fix.
 
 ## When it is wrong
-When the loop runs a few times only. A group or barrier under a condition (the first step, every hundredth, not yet
-made), behind a cache or outside of training is not reported, nor is a loop that makes all groups.
+When the loop runs only a few times. Not reported are a group or barrier under a condition (the first step, every
+hundredth, not yet created), behind a cache or outside training, and a loop that creates all groups.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#groups

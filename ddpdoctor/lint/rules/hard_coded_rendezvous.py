@@ -1,11 +1,11 @@
 """A rendezvous address written into the program
 
 ## What it does
-Finds `os.environ["MASTER_PORT"] = "29500"` and `init_method="tcp://127.0.0.1:29500"`: a port that is a literal.
+Finds `os.environ["MASTER_PORT"] = "29500"` and `init_method="tcp://127.0.0.1:29500"`, where the port is a literal.
 
 ## Why it harms
-Two jobs on one machine take the same port: the second fails with "address already in use", or its ranks join the
-first job's rendezvous. Under torchrun it also overwrites the port that the launcher has chosen.
+Two jobs on one machine use the same port: the second fails with "address already in use", or its ranks join the
+rendezvous of the first. Under torchrun the assignment also overwrites the port that the launcher has chosen.
 
 ## Example
 ```python
@@ -18,7 +18,7 @@ os.environ.setdefault("MASTER_PORT", "29500")
 ```
 
 ## Fix safety
-Unsafe: the assignment becomes a `setdefault`, which keeps what the launcher has set.
+Unsafe: the assignment becomes a `setdefault`, which keeps the value set by the launcher.
 
 ## When it is wrong
 On a machine that never runs a second job. Assignments under a condition on the environment are not reported.

@@ -1,13 +1,13 @@
 """Every rank draws the same random numbers
 
 ## What it does
-Finds data-parallel training whose ranks all seed with the same constant, or with the same option of the command line,
-while augmentation or noise is drawn from those generators: no seed anywhere depends on the rank. Generators of their
-own, for noise or for a `DataLoader` with workers, count as well.
+Finds data-parallel training in which all ranks use the same constant seed, or the same command-line option, while
+augmentation or noise is drawn from those generators and no seed depends on the rank. Separate generators, for noise or
+for a `DataLoader` with workers, count as well.
 
 ## Why it harms
 DataLoader workers are seeded from the main process's generator (torch 1.9 and later), so with equal seeds the k-th
-sample of every rank gets the *same* crop, flip and noise. The run trains on a fraction of the variety it pays for, and
+sample of every rank gets the *same* crop, flip and noise. The run trains on a fraction of the intended variety, and
 nothing shows it.
 
 ## Example
@@ -27,12 +27,12 @@ noise = torch.randn(batch.shape)
 ```
 
 ## Fix safety
-No automatic fix: adding the rank also changes the initial weights, which DDP makes equal again but hand-written
-averaging does not.
+No automatic fix: adding the rank also changes the initial weights. DDP makes these equal again; hand-written averaging
+does not.
 
 ## When it is wrong
-Where equal randomness is wanted, for example masks that must match across ranks. Equal seeds without any random
-augmentation or noise in sight are not reported.
+When equal randomness is intended, for example masks that must match across ranks. Equal seeds without any visible
+random augmentation or noise are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader

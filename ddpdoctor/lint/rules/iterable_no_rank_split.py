@@ -1,12 +1,12 @@
-"""An iterable data set that splits by worker, but not by rank
+"""An iterable data set that splits by worker but not by rank
 
 ## What it does
-Finds an `IterableDataset` whose `__iter__` shares its data out between the workers of a loader (`get_worker_info`)
-and mentions no rank, in a loader that feeds data-parallel training.
+Finds an `IterableDataset` whose `__iter__` splits its data between the workers of a loader (`get_worker_info`) and does
+not mention the rank, in a loader for data-parallel training.
 
 ## Why it harms
 `get_worker_info` counts the workers of one process. Every rank has a worker 0, and all of them read the same part: the
-job goes through the data once a rank, and gradients average duplicates.
+job reads the whole data once per rank, and gradients average duplicates.
 
 ## Example
 ```python
@@ -26,11 +26,11 @@ class Lines(IterableDataset):
 ```
 
 ## Fix safety
-No automatic fix: the number of batches a rank must come out equal as well.
+No automatic fix: the number of batches per rank must be equal as well.
 
 ## When it is wrong
-When the source is split before it comes to the class, by files for example. A rank, world size or shard anywhere in
-the class or in what it is made from, random streams, and frameworks that split keep the rule silent.
+When the source is split before it reaches the class, for example by files. The rule is silent if a rank, world size or
+shard appears anywhere in the class or in its arguments, for random streams, and for frameworks that split.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset

@@ -1,13 +1,13 @@
 """The network is changed after it was wrapped
 
 ## What it does
-Finds parameters that are frozen, and layers that are replaced, after the network went into DistributedDataParallel,
-in code that goes on training.
+Finds parameters that are frozen, and layers that are replaced, after the network was wrapped in
+DistributedDataParallel, in code that continues training.
 
 ## Why it harms
-The wrapper lists the parameters once, at construction, and waits in every backward pass for the gradient of each. A
-frozen one never comes: "Expected to have finished reduction in the prior iteration". A new layer is not on the list:
-its gradients stay on their own rank, silently.
+The wrapper lists the parameters once, at construction, and waits in every backward pass for the gradient of each. The
+gradient of a frozen parameter never arrives: "Expected to have finished reduction in the prior iteration". A new layer
+is not in the list: its gradients silently stay on their own rank.
 
 ## Example
 ```python
@@ -29,8 +29,8 @@ model = DistributedDataParallel(net)
 No automatic fix.
 
 ## When it is wrong
-With `find_unused_parameters=True` freezing works, and is not reported; nor is code that thaws parameters again, or
-that wraps the network anew. `torch.compile` of a wrapped model is the right order and is not reported either.
+With `find_unused_parameters=True` freezing works and is not reported. Code that unfreezes parameters again or wraps the
+network again is not reported either. `torch.compile` of a wrapped model is the right order and is not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html

@@ -4,8 +4,8 @@
 Finds `load_state_dict` of a wrapped model, or of an optimizer, that only some ranks run, with no broadcast after it.
 
 ## Why it harms
-DDP makes parameters equal once, at construction. What rank 0 alone loads later stays on rank 0: from then on every
-rank trains another model with the same averaged gradients. Nothing fails.
+DDP makes parameters equal once, at construction. What only rank 0 loads later stays on rank 0: from then on the ranks
+train different models with the same averaged gradients. Nothing fails.
 
 ## Example
 ```python
@@ -24,7 +24,7 @@ model = DistributedDataParallel(net)
 No automatic fix.
 
 ## When it is wrong
-When the state is made equal in a way that cannot be seen. Any broadcast after it is taken for that; buffers alone are
+When the state is made equal in code that lint cannot see. Any later broadcast is assumed to do so; buffers alone are
 made equal by DDP itself.
 
 ## References

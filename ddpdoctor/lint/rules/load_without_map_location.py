@@ -1,11 +1,11 @@
 """torch.load without map_location on every rank
 
 ## What it does
-Finds `torch.load(path)` without `map_location` in a script that makes an NCCL process group.
+Finds `torch.load(path)` without `map_location` in a script that creates an NCCL process group.
 
 ## Why it harms
-Tensors go back to the device that they were saved from. A checkpoint that rank 0 wrote is loaded onto GPU 0 by every
-rank: out of memory there, or a CUDA context of each process on it.
+Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
+which runs out of memory or holds a CUDA context of each process.
 
 ## Example
 ```python

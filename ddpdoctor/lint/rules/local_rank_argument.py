@@ -1,12 +1,12 @@
-"""A script that only knows --local_rank
+"""A script that accepts only --local_rank
 
 ## What it does
-Finds `add_argument("--local_rank")` without `--local-rank`, where neither the file nor one that it uses
-reads LOCAL_RANK.
+Finds `add_argument("--local_rank")` without `--local-rank`, where neither the file nor a file that it uses reads
+LOCAL_RANK.
 
 ## Why it harms
 Since torch 2.0 the old launcher passes `--local-rank`, and the script ends with "unrecognized arguments". torchrun
-passes nothing at all: `local_rank` keeps its default on every rank, and all ranks use device 0.
+passes nothing: `local_rank` keeps its default on every rank, and all ranks use device 0.
 
 ## Example
 ```python
@@ -19,7 +19,7 @@ parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.env
 ```
 
 ## Fix safety
-Unsafe: the other spelling is added; where the value comes from stays as it was.
+Unsafe: the other spelling is added; the source of the value is not changed.
 
 ## When it is wrong
 DeepSpeed's launcher passes `--local_rank`; files that use it are not reported.

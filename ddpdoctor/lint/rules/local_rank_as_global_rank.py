@@ -1,11 +1,12 @@
-"""The local rank passed where the rank in the job is asked for
+"""The local rank passed where the global rank is expected
 
 ## What it does
 Finds `init_process_group(rank=LOCAL_RANK)` and `DistributedSampler(rank=LOCAL_RANK)`.
 
 ## Why it hangs
-Each node counts its local ranks from 0. On the second node processes announce ranks that are taken: the rendezvous
-waits for ranks that never come, or ends with an error. A sampler gives both nodes the same part of the data.
+Each node counts its local ranks from 0. On the second node, processes announce ranks that are already taken: the
+rendezvous waits for ranks that never arrive, or ends with an error. A sampler gives both nodes the same part of the
+data.
 
 ## Example
 ```python
@@ -21,9 +22,9 @@ dist.init_process_group("nccl")
 No automatic fix.
 
 ## When it is wrong
-A job that never leaves one node works, there both ranks are equal. Rendezvous at localhost, worlds as large as one
-node's devices for a sampler, ranks that `mp.spawn` hands over, and programs that refuse to run on more than one node
-(`assert world_size == torch.cuda.device_count()`) are not reported.
+A job that never uses more than one node works, because both ranks are equal there. Not reported are: a rendezvous at
+localhost, a world size for a sampler that equals the number of devices of one node, ranks passed by `mp.spawn`, and
+programs that refuse to run on more than one node (`assert world_size == torch.cuda.device_count()`).
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables

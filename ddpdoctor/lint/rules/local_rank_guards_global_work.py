@@ -1,11 +1,11 @@
-"""The local rank guards what is to be done once for the whole job
+"""The local rank guards work that the whole job must do once
 
 ## What it does
-Finds checkpoints and experiment trackers behind `local_rank == 0` (or `is_local_main_process`).
+Finds checkpoints and experiment trackers under `local_rank == 0` (or `is_local_main_process`).
 
 ## Why it harms
-There is a local rank 0 on every node. On two nodes two processes write the same file on the shared file system, and
-the tracker gets two runs.
+Every node has a local rank 0. On two nodes, two processes write the same file on the shared file system, and the
+tracker gets two runs.
 
 ## Example
 ```python
@@ -20,11 +20,11 @@ if dist.get_rank() == 0:
 ```
 
 ## Fix safety
-No automatic fix: the rank may not be at hand there.
+No automatic fix: the global rank may not be available there.
 
 ## When it is wrong
-When every node is to have a copy on a disk of its own; paths that say so (`/tmp`, `cache`, `node`) are not reported,
-nor are scripts that are written for one machine.
+When every node needs a copy on its own disk. Paths that indicate this (`/tmp`, `cache`, `node`) and scripts written for
+one machine are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables

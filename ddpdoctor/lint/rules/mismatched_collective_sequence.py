@@ -1,11 +1,12 @@
 """Both sides of a rank branch run collectives, but different ones
 
 ## What it does
-Finds a branch on the rank whose two sides run different collectives, or the same ones in another order or number.
+Finds a branch on the rank whose two sides run different collectives, or the same collectives in a different order or
+number.
 
 ## Why it hangs
-Ranks meet in the first collective that differs. On gloo they wait for ever or abort; on NCCL data of one operation may
-be taken for the other's.
+The ranks block in the first collective that differs. On gloo they wait for ever or abort; NCCL may interpret the data
+of one operation as that of the other.
 
 ## Example
 ```python
@@ -27,8 +28,8 @@ dist.all_reduce(count)
 No automatic fix.
 
 ## When it is wrong
-Arguments are not compared, so `gather(x, parts)` on the root and `gather(x)` elsewhere are equal, as they should be.
-Loops are taken to run equally often on all ranks unless their bounds are known to differ.
+Arguments are not compared, so `gather(x, parts)` on the root and `gather(x)` elsewhere count as equal, as they should.
+Loops are assumed to run equally often on all ranks unless their bounds are known to differ.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#debugging-torch-distributed-applications

@@ -1,11 +1,11 @@
 """Every rank trains on all the data
 
 ## What it does
-Finds data-parallel training from a shuffling `DataLoader` without sampler, in a file that wraps its model in DDP.
+Finds data-parallel training from a shuffling `DataLoader` without a sampler, in a file that wraps its model in DDP.
 
 ## Why it harms
-Each rank goes through the whole data set: an epoch costs as much as on one GPU, and the gradients average
-duplicates. Nothing fails.
+Each rank iterates over the whole data set: an epoch costs as much as on one GPU, and the gradients average duplicates.
+Nothing fails.
 
 ## Example
 ```python
@@ -25,7 +25,7 @@ loader = DataLoader(data, batch_size=64, sampler=sampler)
 No automatic fix.
 
 ## When it is wrong
-When the data set itself is split by rank in a way that cannot be seen. Iterable data sets, loaders given to a
+When the data set itself is split by rank in code that lint cannot see. Iterable data sets, loaders passed to a
 framework, data sets that mention the rank, and evaluation are not reported.
 
 ## References

@@ -1,13 +1,13 @@
-"""No process chooses its GPU
+"""No process selects its GPU
 
 ## What it does
-Finds a script that makes an NCCL process group and then uses "cuda" without an index, or "cuda:0", on all ranks
-(`.cuda()`, `.to("cuda")`, `device="cuda:0"`), or collectives that run on the current device (those of objects;
-`barrier` since torch 2.8), while nothing that can be read chooses the device of each process.
+Finds a script that creates an NCCL process group and then uses "cuda" without an index, or "cuda:0", on all ranks
+(`.cuda()`, `.to("cuda")`, `device="cuda:0"`), or collectives that run on the current device (object collectives;
+`barrier` since torch 2.8), while no code that lint can read selects the device of each process.
 
 ## Why it hangs
-Until a process says otherwise its current device is GPU 0. All ranks of a node put their model there: it runs out of
-memory, and NCCL refuses a GPU that two ranks share ("Duplicate GPU detected") or waits for ever.
+Until a process selects another, its current device is GPU 0. All ranks of a node put their model there: GPU 0 runs out
+of memory, and NCCL rejects a GPU that two ranks share ("Duplicate GPU detected") or waits for ever.
 
 ## Example
 ```python
@@ -27,8 +27,8 @@ model = DDP(Net().cuda())
 No automatic fix.
 
 ## When it is wrong
-When the launcher shows each process one GPU only (Slurm's `--gpus-per-task=1`, say). Frameworks that place their
-processes, and files that call set-up functions which cannot be read, are not reported.
+When the launcher makes only one GPU visible to each process (for example Slurm's `--gpus-per-task=1`). Frameworks that
+place their processes, and files that call set-up functions which cannot be read, are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group

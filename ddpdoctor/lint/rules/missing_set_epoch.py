@@ -1,10 +1,10 @@
 """DistributedSampler without set_epoch
 
 ## What it does
-Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop while nothing calls `set_epoch`.
+Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop without any call of `set_epoch`.
 
 ## Why it harms
-The sampler's order is a function of `seed + epoch`, and the epoch stays 0 unless it is set: every epoch visits the
+The order of the sampler is a function of `seed + epoch`, and the epoch stays 0 unless it is set: every epoch visits the
 data in exactly the same order.
 
 ## Example
@@ -25,12 +25,12 @@ for epoch in range(10):
 ```
 
 ## Fix safety
-Unsafe: it changes the order of the data, which is the point.
+Unsafe: it changes the order of the data, which is the purpose.
 
 ## When it is wrong
-Frameworks that call it themselves (Accelerate, Lightning, Ignite, mmengine) are known. It stays silent when a file
-that the script uses calls `set_epoch` on anything that may be this sampler; a wrapper in a file that it cannot find is
-not seen. A loader that a file only makes, for others to go through, is reported where no file of the project mentions
+Frameworks that call it themselves (Accelerate, Lightning, Ignite, mmengine) are known. The rule is silent if a file
+that the script uses calls `set_epoch` on anything that may be this sampler; a wrapper in a file that lint cannot find
+is not seen. A loader that a file only creates for other code to iterate is reported if no file of the project mentions
 `set_epoch` or a framework that calls it.
 
 ## References

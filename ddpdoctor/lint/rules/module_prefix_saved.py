@@ -1,11 +1,11 @@
-"""The wrapper's state is saved, with its prefix
+"""The wrapper's state is saved with its prefix
 
 ## What it does
 Finds `torch.save` of the `state_dict()` of a model in DistributedDataParallel.
 
 ## Why it harms
-Every key begins with `module.`: the checkpoint does not load into the network itself, and with `strict=False` it loads
-nothing and says nothing of it.
+Every key begins with `module.`: the checkpoint does not load into the network itself, and with `strict=False` it
+silently loads nothing.
 
 ## Example
 ```python
@@ -18,11 +18,11 @@ torch.save(ddp_model.module.state_dict(), "last.pt")
 ```
 
 ## Fix safety
-Unsafe: `.module` is added. Code that loads older checkpoints must cope with both.
+Unsafe: `.module` is added. Code that loads older checkpoints must handle both forms.
 
 ## When it is wrong
-When whatever loads the checkpoint strips the prefix or loads into a wrapped model in a file that cannot be seen. It is
-not reported where that is in reach.
+When the code that loads the checkpoint strips the prefix, or loads into a wrapped model, in a file that lint cannot
+see. If that code is in a reachable file, nothing is reported.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints

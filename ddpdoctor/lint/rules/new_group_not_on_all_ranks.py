@@ -1,11 +1,11 @@
-"""Group made by some ranks only
+"""A group created by some ranks only
 
 ## What it does
 Finds `new_group`, `new_subgroups`, `split_group` or `init_device_mesh` under a branch on the rank.
 
 ## Why it hangs
-All ranks of the job must call `new_group` for every group, in the same order, also those that will not be members.
-With torch 2.13 on gloo the lone call returns, and the *next* `new_group` hangs beyond its timeout.
+All ranks of the job must call `new_group` for every group in the same order, including those that will not be members.
+With torch 2.13 on gloo, the incomplete call returns, and the *next* `new_group` hangs beyond its timeout.
 
 ## Example
 ```python

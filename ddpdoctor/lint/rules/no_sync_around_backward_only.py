@@ -1,11 +1,11 @@
 """no_sync around the backward pass only
 
 ## What it does
-Finds a backward pass under `model.no_sync()` whose forward pass stands outside of it.
+Finds a backward pass under `model.no_sync()` whose forward pass is outside it.
 
 ## Why it harms
-DDP decides in the forward pass whether the next backward pass is to average gradients. With only the backward pass
-inside, gradients are averaged all the same: accumulation saves nothing.
+DDP decides in the forward pass whether the next backward pass averages gradients. With only the backward pass inside,
+gradients are averaged anyway, and accumulation saves nothing.
 
 ## Example
 ```python
@@ -25,7 +25,7 @@ with model.no_sync():
 No automatic fix.
 
 ## When it is wrong
-When another forward pass through the same model runs inside in a function that could not be followed.
+When another forward pass through the same model runs inside, in a function that could not be followed.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync

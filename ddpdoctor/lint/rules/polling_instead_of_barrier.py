@@ -1,13 +1,14 @@
-"""A loop that sleeps until a file is there, in place of a barrier
+"""A loop that sleeps until a file exists, instead of a barrier
 
 ## What it does
-Finds loops that sleep while a file does not exist, in programs that have a process group. A hint; an error where the
-rank that writes the file does so only behind a collective, in which it waits for the very ranks that wait here.
+Finds loops that sleep while a file does not exist, in programs that have a process group. The finding is a hint. It is
+an error if the rank that writes the file does so only after a collective in which it waits for the ranks that wait
+here.
 
 ## Why it harms
-The file is there before it is whole, so the reader finds half of it; one left over from the last run lets a rank
-through at once; and when the writer fails, or waits itself, the others poll for ever, with no timeout and nothing in a
-log.
+The file exists before it is complete, so the reader may find half of it. A file left over from the previous run lets a
+rank through at once. If the writer fails or waits itself, the others poll for ever, without a timeout and without a log
+message.
 
 ## Example
 ```python
@@ -28,8 +29,8 @@ dist.barrier()
 No automatic fix.
 
 ## When it is wrong
-When the work takes longer than the group's timeout (raise it for a group of its own), or another job writes the file.
-Waiting for a file system to show what was written, behind a barrier, and loops with a deadline are not reported.
+When the work takes longer than the group's timeout (use a separate group with a longer one), or another job writes the
+file. Waiting after a barrier until a file system shows what was written, and loops with a deadline, are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier

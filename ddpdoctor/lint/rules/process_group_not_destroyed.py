@@ -1,11 +1,12 @@
 """The process group is never destroyed
 
 ## What it does
-Finds a script that makes a process group and mentions `destroy_process_group` nowhere, nor in the files it uses.
+Finds a script that creates a process group and mentions `destroy_process_group` neither in itself nor in the files it
+uses.
 
 ## Why it harms
-NCCL's communicators live until the interpreter tears itself down in any order: torch 2.4 and newer warn of leaked
-resources, and a rank that ends earlier can make the others abort or hang in their own clean-up.
+NCCL's communicators live until the interpreter shuts down, in no defined order: torch 2.4 and newer warn about leaked
+resources, and a rank that exits earlier can make the others abort or hang in their own clean-up.
 
 ## Example
 ```python
@@ -24,8 +25,8 @@ dist.destroy_process_group()
 No automatic fix.
 
 ## When it is wrong
-When a package that cannot be read destroys it. Frameworks that end the group, and processes started by the program
-itself, are not reported.
+When a package that cannot be read destroys the group. Frameworks that destroy the group, and processes started by the
+program itself, are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#shutdown

@@ -1,13 +1,13 @@
-"""The ragged last batch meets a collective that needs equal sizes
+"""A smaller last batch in a collective that needs equal sizes
 
 ## What it does
 Finds a `DataLoader` without `drop_last=True` whose batches enter `all_gather`, `all_gather_into_tensor` or
-`reduce_scatter` while the buffers have a fixed size, or while ranks may hold batches of different size.
+`reduce_scatter` while the buffers have a fixed size, or while ranks may have batches of different sizes.
 
 ## Why it harms
-The last batch of an epoch is smaller. A gather into buffers that were made before the loop then fails with a size
-error, at the end of the first epoch; where only some ranks hold the smaller batch, gloo aborts and NCCL hangs or
-mixes data up.
+The last batch of an epoch is smaller. A gather into buffers that were created before the loop then fails with a size
+error at the end of the first epoch. If only some ranks have the smaller batch, gloo aborts and NCCL hangs or mixes up
+data.
 
 ## Example
 ```python
@@ -23,11 +23,11 @@ for batch in DataLoader(data, batch_size=64, sampler=sampler, drop_last=True):
 ```
 
 ## Fix safety
-Unsafe: `drop_last=True` leaves out up to one batch of samples an epoch.
+Unsafe: `drop_last=True` omits up to one batch of samples per epoch.
 
 ## When it is wrong
-When the dataset's length is a multiple of the batch size times the number of ranks. `DistributedSampler` gives every
-rank equally many samples, so with it buffers made for each batch are fine and stay silent.
+When the length of the data set is a multiple of the batch size times the number of ranks. `DistributedSampler` gives
+every rank equally many samples, so with it, buffers created for each batch are right and not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader

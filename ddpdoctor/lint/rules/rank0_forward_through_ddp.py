@@ -1,13 +1,13 @@
 """Forward pass through DDP on some ranks only
 
 ## What it does
-Finds a forward pass of a model in DistributedDataParallel or FSDP that only some ranks run, mostly an evaluation on
+Finds a forward pass of a model in DistributedDataParallel or FSDP that only some ranks run, usually an evaluation on
 rank 0.
 
 ## Why it hangs
-A forward pass through the wrapper can communicate: FSDP gathers parameters in every one, DDP broadcasts buffers
-(running statistics of batch norm) and rebuilds its buckets. The other ranks do not answer, or answer with whatever
-they run next.
+A forward pass through the wrapper can communicate: FSDP gathers parameters in every forward; DDP broadcasts buffers
+(running statistics of batch norm) and rebuilds its buckets. The other ranks do not take part, or take part with
+whatever collective they run next.
 
 ## Example
 ```python
@@ -27,9 +27,9 @@ dist.barrier()
 Unsafe: `.module` is added. That is right for DDP; an FSDP model must be evaluated on all ranks.
 
 ## When it is wrong
-Under `no_grad`, DDP broadcasts buffers once, and the other ranks answer at their next forward pass through the model.
-That is reported only where the model has buffers and another collective comes first. With gradients enabled a model
-that is never trained afterwards may get away with it.
+Under `no_grad`, DDP broadcasts buffers once, and the other ranks match it at their next forward pass through the model.
+That is reported only if the model has buffers and another collective comes first. With gradients enabled, a model that
+is never trained afterwards may work.
 
 ## References
 https://github.com/pytorch/pytorch/issues/59666

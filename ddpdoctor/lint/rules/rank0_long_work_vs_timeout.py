@@ -1,12 +1,12 @@
-"""Long work on one rank while the others wait against the clock
+"""Long work on one rank while the others wait for it
 
 ## What it does
-Finds downloads, unpacking (also by `wget` or `tar`) and data-set preprocessing that only some ranks do in front of a
-collective of all, in a script whose process group keeps the default timeout.
+Finds downloads, unpacking (also by `wget` or `tar`) and data-set preprocessing that only some ranks do before a
+collective of all ranks, in a script whose process group keeps the default timeout.
 
 ## Why it hangs
-The other ranks stand in the collective from the start. After ten minutes with NCCL (thirty with gloo) the watchdog
-takes the wait for a hang and ends the job, on slow storage or a larger data set for the first time.
+The other ranks are in the collective from the start. After ten minutes with NCCL (thirty with gloo) the watchdog treats
+the wait as a hang and ends the job. This typically happens first on slow storage or with a larger data set.
 
 ## Example
 ```python
@@ -28,8 +28,8 @@ dist.barrier()
 No automatic fix.
 
 ## When it is wrong
-When the work never takes minutes. A raised timeout, and a barrier of another group, are not reported; nor is an
-evaluation on one rank, whose length cannot be told.
+When the work never takes minutes. A raised timeout and a barrier of another group are not reported; nor is an
+evaluation on one rank, whose duration is unknown.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group

@@ -1,12 +1,12 @@
-"""Rank 0 makes a file that the others use without waiting for it
+"""Rank 0 creates a file that the others use without waiting for it
 
 ## What it does
-Finds a path that only some ranks write, download, unpack or create, and that the others read or write into later with
-no collective between the two.
+Finds a path that only some ranks write, download, unpack or create, and that the others read or write later, without a
+collective in between.
 
 ## Why it harms
 Nothing makes the other ranks wait: they find no file, or half of one. It works as long as rank 0 is fast, and fails on
-a slow disk or a large download; the rank that raises then leaves the rest waiting for it.
+a slow disk or with a large download; the rank that raises then leaves the rest waiting for it.
 
 ## Example
 ```python
@@ -27,8 +27,8 @@ data = torch.load(path)
 No automatic fix.
 
 ## When it is wrong
-When something else makes the ranks wait that cannot be seen. A function between the two whose name says that it
-synchronises, a context like `main_process_first`, a lock, and a loop that polls for the file keep the rule silent.
+When something that lint cannot see makes the ranks wait. The rule is silent if there is a function in between whose
+name suggests that it synchronises, a context such as `main_process_first`, a lock, or a loop that polls for the file.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier

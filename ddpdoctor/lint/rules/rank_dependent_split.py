@@ -1,13 +1,13 @@
 """Train and validation data are split differently on each rank
 
 ## What it does
-Finds `random_split` or `train_test_split` without a generator of its own after the global generators were seeded by
-rank, or (as a warning) in a script that seeds none at all; and a list that is shuffled after a seed by rank and then
-cut in two.
+Finds `random_split` or `train_test_split` without its own generator after the global generators were seeded by rank, or
+(as a warning) in a script that seeds none at all; and a list that is shuffled after seeding by rank and then split in
+two.
 
 ## Why it harms
-Each rank draws another split, so what one rank validates on, the others train on: with two ranks and a 10 % split,
-90 of rank 0's 100 validation samples were trained on. The score is too good, and nothing shows it.
+Each rank draws another split, so samples that one rank validates on are training samples of the others. With two ranks
+and a 10 % split, 90 of rank 0's 100 validation samples were trained on. The score is too good, and nothing shows it.
 
 ## Example
 ```python
@@ -25,7 +25,7 @@ train, val = random_split(data, [900, 100], generator=generator)
 No automatic fix.
 
 ## When it is wrong
-When the split is made on one rank and sent to the others in a way that cannot be seen.
+When the split is made on one rank and sent to the others in code that lint cannot see.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split

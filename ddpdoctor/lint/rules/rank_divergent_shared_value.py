@@ -1,14 +1,14 @@
-"""A name that each rank makes up for itself, for something that all ranks write together
+"""A name that each rank generates for something that all ranks write together
 
 ## What it does
 Finds a clock, a UUID, a temporary folder or a process id in the path of a collective save (distributed checkpoint,
-Accelerate's `save_state`, DeepSpeed's `save_checkpoint`, Fabric's `save`), in the folder that each rank saves its part
-to, and in the file through which the ranks are to find each other.
+Accelerate's `save_state`, DeepSpeed's `save_checkpoint`, Fabric's `save`), in the folder to which each rank saves its
+part, and in the file through which the ranks find each other.
 
 ## Why it harms
-Each rank calls it by itself, and gets another value. The checkpoint is split over several folders, of which none is
-complete; with a clock only when the ranks are on two sides of a second, so it shows once in a while. Ranks that look
-for each other in different files wait for ever.
+Each rank calls the function itself and gets a different value. The checkpoint is split over several folders, none of
+them complete. With a clock this happens only if the ranks are on two sides of a second, so it shows only occasionally.
+Ranks that look for each other in different files wait for ever.
 
 ## Example
 ```python
@@ -27,8 +27,8 @@ torch.distributed.checkpoint.save(state, checkpoint_id=f"checkpoints/{name[0]}")
 No automatic fix.
 
 ## When it is wrong
-When a function that cannot be seen makes the value equal afterwards. Names of logs, and values that one rank alone
-uses, that are broadcast or that a parent process hands to all ranks, are not reported.
+When a function that lint cannot see makes the value equal afterwards. Names of logs, values that only one rank uses,
+and values that are broadcast or passed to all ranks by a parent process are not reported.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/15304

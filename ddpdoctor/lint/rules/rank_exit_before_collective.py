@@ -1,11 +1,11 @@
 """Ranks leave before a collective
 
 ## What it does
-Finds `return`, `break` or `continue` that only some ranks take (by their rank, or because their own share of the data
-is empty, say), in front of a collective that the rest go on to.
+Finds `return`, `break` or `continue` that only some ranks execute (because of their rank, or for example because their
+own share of the data is empty) before a collective to which the other ranks continue.
 
 ## Why it hangs
-The ranks that stayed wait in the collective for ranks that have left and will not come.
+The remaining ranks wait in the collective for ranks that have left.
 
 ## Example
 ```python
@@ -28,8 +28,8 @@ def evaluate(model):
 No automatic fix.
 
 ## When it is wrong
-Raising and `sys.exit` are not reported: the launcher then ends the other ranks. If the early side runs the same
-collectives before it leaves, nothing is reported either.
+Raising and `sys.exit` are not reported, because the launcher then ends the other ranks. If the leaving ranks run the
+same collectives before they leave, nothing is reported either.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#collective-functions

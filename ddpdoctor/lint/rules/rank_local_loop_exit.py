@@ -1,12 +1,13 @@
-"""A rank leaves a loop of collectives on its own data
+"""A rank leaves a loop with collectives because of its own data
 
 ## What it does
-Finds `break`, `continue` and `return` in a loop with collectives (a DDP backward is one) whose condition is data of
-one rank: its batch, its loss, its clock, what an object (an early stopper) was told of them, or a flag that a signal
-sets. A `for` over what one rank has more of (rows that a mask picked, entries that only some batches have) is one too.
+Finds `break`, `continue` and `return` in a loop with collectives (a DDP backward is one) whose condition depends on
+data of one rank: its batch, its loss, its clock, an object that was given these (an early stopper), or a flag set by a
+signal. A `for` over something that one rank has more of (rows selected by a mask, entries that only some batches have)
+is reported as well.
 
 ## Why it hangs
-Another rank's data says otherwise: that rank goes round again and waits in the next collective.
+On another rank the data leads to another decision: that rank starts another iteration and waits in the next collective.
 
 ## Example
 ```python
@@ -29,12 +30,12 @@ for batch in loader:
 ```
 
 ## Fix safety
-No automatic fix: which decision all ranks should take together is the author's.
+No automatic fix: the author must choose the decision that all ranks take together.
 
 ## When it is wrong
 Only data that provably differs counts. A flag that went through a collective is the same everywhere and is not
 reported; nor is one computed by a function that could not be seen, nor the loss of an evaluation that every rank
-repeats over all of the data in one order.
+repeats over all of the data in the same order.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html

@@ -1,12 +1,12 @@
-"""Each rank starts from its own weights
+"""Each rank starts with its own weights
 
 ## What it does
-Finds a model that is made after the generator was seeded by rank, in a file that averages gradients by hand (or
+Finds a model that is created after the generator was seeded by rank, in a file that averages gradients by hand (or
 shards with FSDP within groups) and never makes the weights equal.
 
 ## Why it harms
-Averaged gradients keep equal models equal, and different ones different: every rank trains its own model with the
-others' gradients. Nothing fails, the loss falls slowly, and the saved model is one of several.
+Averaged gradients keep equal models equal and different models different: every rank trains its own model with the
+gradients of the others. Nothing fails, the loss falls slowly, and the saved model is one of several.
 
 ## Example
 ```python
@@ -27,8 +27,8 @@ torch.manual_seed(seed + rank)
 No automatic fix.
 
 ## When it is wrong
-When a package that cannot be read loads equal weights. DDP sends the weights of rank 0 to all when it wraps, and is
-not reported; nor are broadcasts of parameters and `load_state_dict`.
+When a package that cannot be read loads equal weights. DDP sends the weights of rank 0 to all ranks when it wraps a
+model, and is not reported; nor are broadcasts of parameters and `load_state_dict`.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html

@@ -1,11 +1,11 @@
-"""ReduceOp.AVG where the backend has none
+"""ReduceOp.AVG on a backend that does not support it
 
 ## What it does
 Finds collectives with `ReduceOp.AVG` in a file whose group runs on gloo, for torch before 2.8, or on MPI.
 
 ## Why it harms
-Only NCCL averages by itself there. gloo raises "Cannot use ReduceOp.AVG with Gloo", so the script works on GPUs and
-fails where it is tried out on CPUs.
+There, only NCCL supports averaging. gloo raises "Cannot use ReduceOp.AVG with Gloo", so the script works on GPUs and
+fails when it is tested on CPUs.
 
 ## Example
 ```python
@@ -19,10 +19,10 @@ loss /= dist.get_world_size()
 ```
 
 ## Fix safety
-Unsafe: `SUM` and a division by the world size, which must not be done to integers.
+Unsafe: `SUM` and a division by the world size, which is wrong for integers.
 
 ## When it is wrong
-When the process group that is really used is another one than those that the file makes.
+When the process group in use is not one of those that the file creates.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.ReduceOp

@@ -1,11 +1,12 @@
 """A sampler and shuffle=True
 
 ## What it does
-Finds `DataLoader(sampler=..., shuffle=True)` where the sampler is surely not None, a `batch_sampler` beside anything
-that it decides (`shuffle`, `sampler`, `drop_last`, a `batch_size`), and `shuffle=True` for an `IterableDataset`.
+Finds `DataLoader(sampler=..., shuffle=True)` where the sampler is certainly not None, a `batch_sampler` together with
+any option that it determines (`shuffle`, `sampler`, `drop_last`, a `batch_size`), and `shuffle=True` for an
+`IterableDataset`.
 
 ## Why it harms
-torch raises ValueError: the options are mutually exclusive, and an iterable data set has the order that it has.
+torch raises ValueError: the options are mutually exclusive, and an iterable data set determines its own order.
 
 ## Example
 ```python

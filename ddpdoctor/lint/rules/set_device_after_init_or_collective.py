@@ -1,12 +1,12 @@
-"""A process chooses its GPU after a collective has used one
+"""A process selects its GPU after a collective has used one
 
 ## What it does
-Finds `torch.cuda.set_device` behind a collective of the same NCCL group that runs on the current device: a `barrier`
-without `device_ids`, a collective of objects, a reduction of a tensor that was put on "cuda" without an index.
+Finds `torch.cuda.set_device` after a collective of the same NCCL group that runs on the current device: a `barrier`
+without `device_ids`, an object collective, a reduction of a tensor that was put on "cuda" without an index.
 
 ## Why it hangs
-Until `set_device` the current device is GPU 0, on every rank. The collective then makes NCCL join ranks that share
-one GPU ("Duplicate GPU detected", or a hang), and leaves a context of each process on GPU 0.
+Until `set_device` is called, the current device is GPU 0 on every rank. The collective then makes NCCL connect ranks
+that share one GPU ("Duplicate GPU detected", or a hang), and leaves a context of each process on GPU 0.
 
 ## Example
 ```python
@@ -23,11 +23,11 @@ dist.barrier()
 ```
 
 ## Fix safety
-Safe where both statements stand next to each other and the device does not come from the group: they are swapped.
+Safe if the two statements are adjacent and the device does not come from the group: they are swapped.
 
 ## When it is wrong
-Before torch 2.8 a barrier guessed the device from the rank, which is right where every node has as many GPUs as
-ranks. `init_process_group` alone, and `device_id=`, are not reported.
+Before torch 2.8 a barrier guessed the device from the rank, which is right if every node has as many GPUs as ranks.
+`init_process_group` alone, and `device_id=`, are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier

@@ -1,4 +1,4 @@
-"""set_epoch where it does nothing or fails
+"""set_epoch without effect or with an error
 
 ## What it does
 Finds `set_epoch` called on a `DataLoader` or on a sampler that has no such method, and `set_epoch` called with a
@@ -24,7 +24,7 @@ for epoch in range(10):
 No automatic fix.
 
 ## When it is wrong
-Behind `hasattr` or `isinstance` tests of the same object nothing is reported.
+After `hasattr` or `isinstance` tests of the same object, nothing is reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler

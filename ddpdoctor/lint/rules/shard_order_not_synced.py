@@ -1,11 +1,11 @@
 """A sampler whose seed differs between ranks
 
 ## What it does
-Finds `DistributedSampler(seed=...)` whose seed is a function of the rank or of the clock.
+Finds `DistributedSampler(seed=...)` whose seed depends on the rank or the clock.
 
 ## Why it harms
-The sampler relies on every rank shuffling alike and then taking its own share. With different orders the shares
-overlap: two ranks together saw 12 of 16 samples.
+The sampler relies on every rank shuffling in the same way and then taking its own share. With different orders the
+shares overlap: in a test, two ranks together saw 12 of 16 samples.
 
 ## Example
 ```python

@@ -1,13 +1,13 @@
 """Sharded state is saved on one rank
 
 ## What it does
-Finds checkpoints of a sharded model that only some ranks make: `state_dict()` of an FSDP model, `full_tensor()`,
-`torch.distributed.checkpoint`, `save_checkpoint` of DeepSpeed and Lightning, `save_state` of Accelerate, behind
-`rank == 0`.
+Finds checkpoints of a sharded model that only some ranks write: `state_dict()` of an FSDP model, `full_tensor()`,
+`torch.distributed.checkpoint`, `save_checkpoint` of DeepSpeed and Lightning, `save_state` of Accelerate, under `rank ==
+0`.
 
 ## Why it hangs
-The parameters lie on all ranks. Saving gathers them, or waits until every rank has written its part; the ranks
-outside the branch never come.
+The parameters are distributed over all ranks. Saving gathers them, or waits until every rank has written its part; the
+ranks outside the branch never take part.
 
 ## Example
 ```python
@@ -27,7 +27,7 @@ No automatic fix.
 
 ## When it is wrong
 `save_state` and `save_model` of Accelerate and the Hugging Face trainer gather nothing from a model that is not
-sharded: they are warnings, and not reported where the condition asks for the kind of sharding.
+sharded: they are warnings, and are not reported if the condition tests the kind of sharding.
 
 ## References
 https://docs.pytorch.org/docs/stable/fsdp.html

@@ -4,8 +4,8 @@
 Finds `SyncBatchNorm.convert_sync_batchnorm(model)` where the model is already in DistributedDataParallel.
 
 ## Why it harms
-The wrapper has listed the model's buffers and built its buckets. The conversion puts new modules in place of those
-that it knows; the documentation asks for the other order, and a later version need not cope with this one.
+The wrapper has listed the model's buffers and built its buckets. The conversion replaces modules that the wrapper has
+listed. The documentation requires the other order, and a later version may not support this one.
 
 ## Example
 ```python
@@ -23,7 +23,7 @@ model = DistributedDataParallel(net)
 No automatic fix.
 
 ## When it is wrong
-When the wrapper is taken off and put on again in a way that cannot be seen.
+When the wrapper is removed and applied again in code that lint cannot see.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html

@@ -1,13 +1,13 @@
-"""Shards of different length feed a loop of collectives
+"""Shards of different lengths in a loop with collectives
 
 ## What it does
-Finds a loop with collectives (a DDP backward is one) over a share of each rank's own: a strided slice such as
-`files[rank::world]` or `range(rank, len(data), world)`, what `index % world == rank` lets through in a generator or a
+Finds a loop with collectives (a DDP backward is one) over each rank's own share of the data: a strided slice such as
+`files[rank::world]` or `range(rank, len(data), world)`, the elements with `index % world == rank` in a generator or a
 comprehension, a part of `numpy.array_split`; directly or through a loader without `drop_last`.
 
 ## Why it hangs
-Unless the length divides by the number of ranks, some ranks get one element more. At the end they wait in a collective
-for ranks that have already left the loop.
+Unless the length is divisible by the number of ranks, some ranks get one element more. At the end they wait in a
+collective for ranks that have already left the loop.
 
 ## Example
 ```python
@@ -29,8 +29,8 @@ Or keep the rest and pad, use `DistributedSampler`, or wrap training in `with Jo
 No automatic fix.
 
 ## When it is wrong
-When the length is known to divide evenly in a way that the code does not show. `DistributedSampler` pads, and a slice
-with an upper bound may have been cut to size, and a loop with a `break` may end in time: all of them stay silent.
+When the length is divisible for a reason that the code does not show. Not reported are: `DistributedSampler`, which
+pads; a slice with an upper bound, which may have been cut to size; and a loop with a `break`, which may end in time.
 
 ## References
 https://docs.pytorch.org/tutorials/advanced/generic_join.html

@@ -1,12 +1,12 @@
 """Every rank writes the same file
 
 ## What it does
-Finds `torch.save` and the like, and the start of a run in an experiment tracker, that every rank of a process group
-reaches with the same path.
+Finds `torch.save` and similar functions, and the start of a run in an experiment tracker, that every rank of a process
+group reaches with the same path.
 
 ## Why it harms
-The ranks write one file at the same time: it holds parts of several of them, or one reads what another has half
-written. A tracker gets one run a rank.
+The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
+half written. A tracker gets one run per rank.
 
 ## Example
 ```python
@@ -28,8 +28,8 @@ for epoch in range(10):
 No automatic fix: sharded models must be gathered by all ranks before one of them writes.
 
 ## When it is wrong
-When each process runs in a folder or file system of its own. Paths with a rank, a host or a time in them, and code
-behind any condition or decorator that may choose a rank, are not reported.
+When each process runs in its own folder or file system. Paths that contain a rank, a host or a time, and code under any
+condition or decorator that may select a rank, are not reported.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints

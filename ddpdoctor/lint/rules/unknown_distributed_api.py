@@ -1,12 +1,12 @@
 """A function or keyword that torch.distributed does not have
 
 ## What it does
-Finds names of `torch.distributed`, members of `ReduceOp` and keywords of its functions that are not there in the
-version of torch that is linted for (`--torch-version`, else the newest that is known).
+Finds names of `torch.distributed`, members of `ReduceOp` and keywords of its functions that do not exist in the
+selected version of torch (`--torch-version`, otherwise the newest known).
 
 ## Why it harms
-It raises AttributeError, ImportError or TypeError when the line is reached: on one rank only where that is rank 0's
-summary, after hours where it is the end of an epoch.
+AttributeError, ImportError or TypeError is raised when the line is reached: on one rank only if the line is in rank 0's
+summary, after hours if it is at the end of an epoch.
 
 ## Example
 ```python
@@ -19,12 +19,12 @@ dist.all_reduce(loss, op=dist.ReduceOp.AVG)
 ```
 
 ## Fix safety
-Safe for well-known slips of the pen: only the name changes.
+Safe for well-known misspellings: only the name changes.
 
 ## When it is wrong
-When the running torch is another one than was linted for: give `--torch-version`. A name that is no known slip may
-have come with a later torch, and is a warning. Names that are tried in a `try`, asked for with `hasattr`, used under a
-test of the version or set by the program itself are not reported, nor is anything private.
+When the program runs with another torch than the selected one: use `--torch-version`. A name that is not a known
+misspelling may belong to a later torch, and is a warning. Names used inside a `try`, tested with `hasattr`, used under
+a version test or set by the program itself are not reported, nor is anything private.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html

@@ -1,11 +1,11 @@
-"""A decision by this rank's own metric
+"""A decision based on this rank's own metric
 
 ## What it does
 Finds a learning-rate schedule that follows a loss or score of this rank's share of the data:
-`ReduceLROnPlateau.step(loss)`, or any scheduler's `step` behind a condition on it.
+`ReduceLROnPlateau.step(loss)`, or `step` of any scheduler under a condition on it.
 
 ## Why it harms
-Ranks see other data, so their metrics differ: one lowers its learning rate, another does not. From then on the
+Ranks see different data, so their metrics differ: one rank lowers its learning rate, another does not. From then on the
 replicas drift apart, although their gradients are equal.
 
 ## Example
@@ -25,8 +25,8 @@ scheduler.step(loss.item())
 No automatic fix.
 
 ## When it is wrong
-When the metric is made equal in a function that could not be followed. It is reported only where every loader is
-split by a DistributedSampler: a metric of all the data is the same on every rank.
+When the metric is made equal in a function that could not be followed. It is reported only if every loader is split by
+a DistributedSampler, because a metric of all the data is the same on every rank.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html

@@ -1,12 +1,12 @@
-"""A training script that never seeds
+"""A training script without a seed
 
 ## What it does
-Finds a script that makes a process group and trains, and neither seeds a generator nor calls a framework's seed
-function anywhere in the files that it uses.
+Finds a script that creates a process group and trains, and that neither seeds a generator nor calls a framework's seed
+function in any of the files that it uses.
 
 ## Why it harms
-No run can be repeated, so a hang or a bad loss cannot either; and what ranks should agree on (a random split, the
-initial weights without DDP) differs by accident.
+No run can be repeated, and neither can a hang or a bad loss. Values on which ranks should agree (a random split, the
+initial weights without DDP) differ by accident.
 
 ## Example
 ```python

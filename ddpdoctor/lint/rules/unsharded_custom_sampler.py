@@ -1,11 +1,12 @@
-"""A sampler that knows nothing of ranks, in data-parallel training
+"""A sampler without knowledge of ranks in data-parallel training
 
 ## What it does
 Finds `RandomSampler`, `WeightedRandomSampler` and `SubsetRandomSampler` in the loader of a loop with a DDP backward.
 
 ## Why it harms
 Each rank draws a whole epoch for itself. With equal seeds all ranks draw the same samples, and the gradients average
-copies; without, an epoch costs as much as on one GPU and visits samples as often as there are ranks.
+duplicates; with different seeds an epoch costs as much as on one GPU and visits each sample as often as there are
+ranks.
 
 ## Example
 ```python
@@ -24,9 +25,9 @@ sampler = DistributedSampler(Subset(data, drawn.tolist()))
 No automatic fix.
 
 ## When it is wrong
-When the data set itself is one rank's share in a way that cannot be seen. Data or indices that depend on the rank, a
-generator or seed of each rank for draws with replacement, a number of draws divided by the world size, and loaders
-given to a framework are not reported.
+When the data set itself is one rank's share in a way that lint cannot see. Not reported are: data or indices that
+depend on the rank, a generator or seed per rank for draws with replacement, a number of draws divided by the world
+size, and loaders passed to a framework.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler

@@ -1,7 +1,7 @@
-"""numpy's generator is the same in every worker
+"""The state of numpy's generator is the same in every worker
 
 ## What it does
-For torch before 1.9: finds a `DataLoader` with worker processes and no `worker_init_fn` over a data set whose
+For torch before 1.9: finds a `DataLoader` with worker processes and without `worker_init_fn` over a data set whose
 `__getitem__` draws from numpy's global generator.
 
 ## Why it harms
@@ -26,7 +26,7 @@ loader = DataLoader(data, num_workers=4, worker_init_fn=seed_worker)
 No automatic fix.
 
 ## When it is wrong
-Newer torch seeds numpy in each worker, and is not linted for this; ranks with equal seeds are DD131.
+Newer versions of torch seed numpy in each worker, and nothing is reported for them; ranks with equal seeds are DD131.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader

@@ -6,8 +6,8 @@ default `shuffle=True` in an evaluation loop.
 
 ## Why it harms
 Training without shuffling shows each rank the same samples in the same order in every epoch: convergence suffers, and
-nothing says so. A shuffled evaluation gives other batches from run to run, and results that cannot be put back into
-the data set's order.
+nothing shows it. A shuffled evaluation gives different batches from run to run, and results that cannot be put back
+into the order of the data set.
 
 ## Example
 ```python
@@ -26,7 +26,7 @@ sampler = DistributedSampler(validation, shuffle=False)
 Safe for evaluation: only the order changes. None for training.
 
 ## When it is wrong
-When the order is meant: a curriculum, sequences, a random part of the validation data.
+When the order is intended: a curriculum, sequences, a random part of the validation data.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
