@@ -41,7 +41,7 @@ class Location:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """One cause, with who, where, why, and what to change."""
 

@@ -66,14 +66,15 @@ ALLOWED = {
 #: the stages of diagnose, each with those that it may import beside itself
 DIAGNOSE = {
     "codes": "",
+    "diagnosis": "codes",
     "source_reading": "",
     "digest": "",
     "facts": "digest source_reading",
     "wording": "digest facts",
     "divergence": "digest facts source_reading wording",
     "blocked": "digest facts source_reading wording",
-    "offline": "codes digest divergence facts source_reading wording",
-    "rules": "blocked codes digest divergence facts offline source_reading wording",
+    "offline": "codes diagnosis digest divergence facts source_reading wording",
+    "rules": "blocked codes diagnosis digest divergence facts offline source_reading wording",
     "rule": "codes facts",
     "registry": "codes rule rules",
     "engine": "codes digest facts offline registry rule",

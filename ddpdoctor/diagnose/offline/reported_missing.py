@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import Rule
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -15,7 +16,7 @@ def named(facts: Facts) -> RankSet:
     return RankSet.of(rank for said in reported for rank in said.missing) - facts.waiting
 
 
-def diagnosis(rule: Rule, facts: Facts, missing: RankSet) -> Diagnosis:
+def of_missing(rule: Rule, facts: Facts, missing: RankSet) -> Diagnosis:
     """`named` found somebody."""
     tellers = [seen for seen in facts.evidence.ranks if any(said.missing for said in seen.reported)]
     teller = tellers[0]
@@ -24,19 +25,22 @@ def diagnosis(rule: Rule, facts: Facts, missing: RankSet) -> Diagnosis:
     site = facts.state(teller.rank).site
     where = f"{op} at {wording.place(site)}" if site else op
     who = wording.ranks(missing)
-    return Diagnosis(
-        rule.code,
-        rule.name,
-        Confidence.POSSIBLE,
-        Confidence.LIKELY,
-        missing,
-        facts.waiting - missing,
-        f"{who} did not come to {where}, where {wording.ranks(waiting)} gave up waiting",
-        f"torch's own message names {who}. What {wording.verb(missing, 'it', 'they')} did instead, no line that is "
-        "given here tells.",
-        f"Look at the log, the exit and the stack of {who}; py-spy dump shows where a rank that still lives stands.",
-        (*facts.locations_of(missing), *facts.locations_of(facts.waiting)),
-        tuple(
+    return diagnosis(
+        rule,
+        facts.waiting,
+        confidence=Confidence.POSSIBLE,
+        blame=Confidence.LIKELY,
+        culprits=missing,
+        summary=f"{who} did not come to {where}, where {wording.ranks(waiting)} gave up waiting",
+        why=(
+            f"torch's own message names {who}. What {wording.verb(missing, 'it', 'they')} did instead, no line that is "
+            "given here tells."
+        ),
+        fix=(
+            f"Look at the log, the exit and the stack of {who}; py-spy dump shows where a rank that still lives stands."
+        ),
+        locations=(*facts.locations_of(missing), *facts.locations_of(facts.waiting)),
+        evidence=tuple(
             f"rank {seen.rank} misses {wording.ranks(RankSet.of(said.missing))} in {said.op}"
             for seen in tellers[:8]
             for said in seen.reported

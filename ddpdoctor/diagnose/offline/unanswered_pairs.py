@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import codes, wording
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -29,17 +30,18 @@ def unanswered(facts: Facts) -> Iterator[Diagnosis]:
     places = dict.fromkeys(wording.place(site) for rank in inside if (site := facts.state(rank).site))
     where = f" at {' and '.join(list(places)[:_MOST_PLACES])}" if places else ""
     rest = facts.waiting - inside
-    yield Diagnosis(
-        codes.P2P_DEADLOCK.code,
-        codes.P2P_DEADLOCK.name,
-        Confidence.LIKELY if whole else Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
-        RankSet(),
+    yield diagnosis(
+        codes.P2P_DEADLOCK,
         facts.waiting,
-        f"{wording.ranks(inside)} {kind}{where}, and no rank that is seen {other}",
-        f"A {next(iter(kinds))} returns when the rank on its other side comes, and every rank that is seen waits itself"
-        f"{': ' + wording.ranks(rest) + ' elsewhere' if rest else ''}. Whom each waits for, a stack does not show.",
-        "Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
-        (*facts.locations_of(inside), *facts.locations_of(rest)),
-        tuple(f"rank {rank}: {facts.state(rank).label}" for rank in list(inside)[:8]),
+        confidence=Confidence.LIKELY if whole else Confidence.POSSIBLE,
+        blame=Confidence.POSSIBLE,
+        summary=f"{wording.ranks(inside)} {kind}{where}, and no rank that is seen {other}",
+        why=(
+            f"A {next(iter(kinds))} returns when the rank on its other side comes, and every rank that is seen waits "
+            f"itself{': ' + wording.ranks(rest) + ' elsewhere' if rest else ''}. Whom each waits for, a stack does "
+            "not show."
+        ),
+        fix="Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
+        locations=(*facts.locations_of(inside), *facts.locations_of(rest)),
+        evidence=tuple(f"rank {rank}: {facts.state(rank).label}" for rank in list(inside)[:8]),
     )

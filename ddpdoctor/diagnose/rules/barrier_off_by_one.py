@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import BARRIER_OFF_BY_ONE
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import barrier_pairing, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
@@ -54,25 +55,28 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     paired = divergence.collectives()[1]
     came, passed = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     culprits = RankSet() if divergence.tie else divergence.culprits
-    return Diagnosis(
-        BARRIER_OFF_BY_ONE.code,
-        BARRIER_OFF_BY_ONE.name,
-        confidence,
-        Confidence.POSSIBLE if divergence.tie else confidence,
-        culprits,
-        facts.waiting - culprits,
-        f"{passed} did not come to the barrier at {wording.place(site)}; "
-        f"{wording.verb(divergence.reference, 'its', 'their')} next one paired with it",
-        f"Barriers pair by their order alone. {came.capitalize()} came to the one at {wording.place(site)}, {passed} "
-        f"only to {wording.step(paired)}: both returned, and since then the ranks are off by one. {came.capitalize()} "
-        f"{wording.inside(facts, divergence.odd)}, {passed} "
-        f"{wording.inside(facts, divergence.reference)}.",
-        f"Let every rank come to the barrier at {wording.place(site)}: take it out of the condition.",
-        (
+    return diagnosis(
+        BARRIER_OFF_BY_ONE,
+        facts.waiting,
+        confidence=confidence,
+        blame=Confidence.POSSIBLE if divergence.tie else confidence,
+        culprits=culprits,
+        summary=(
+            f"{passed} did not come to the barrier at {wording.place(site)}; "
+            f"{wording.verb(divergence.reference, 'its', 'their')} next one paired with it"
+        ),
+        why=(
+            f"Barriers pair by their order alone. {came.capitalize()} came to the one at {wording.place(site)}, "
+            f"{passed} only to {wording.step(paired)}: both returned, and since then the ranks are off by one. "
+            f"{came.capitalize()} {wording.inside(facts, divergence.odd)}, {passed} "
+            f"{wording.inside(facts, divergence.reference)}."
+        ),
+        fix=f"Let every rank come to the barrier at {wording.place(site)}: take it out of the condition.",
+        locations=(
             facts.location(culprits or divergence.odd, site),
             *facts.locations_of((*divergence.odd, *divergence.reference)),
         ),
-        tuple(_counts(facts, site, (*divergence.odd, *divergence.reference))),
+        evidence=tuple(_counts(facts, site, (*divergence.odd, *divergence.reference))),
     )
 
 

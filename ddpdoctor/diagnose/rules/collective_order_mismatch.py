@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import COLLECTIVE_ORDER_MISMATCH
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.causes import cause_of
@@ -60,23 +61,27 @@ def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
     first, second = (
         (divergence.odd, divergence.reference) if divergence.minority else (divergence.reference, divergence.odd)
     )
-    return Diagnosis(
-        COLLECTIVE_ORDER_MISMATCH.code,
-        COLLECTIVE_ORDER_MISMATCH.name,
-        Confidence.LIKELY,
-        Confidence.POSSIBLE if divergence.tie else Confidence.LIKELY,
-        culprits,
-        facts.waiting - culprits,
-        f"{wording.ranks(divergence.odd)} {wording.verb(divergence.odd, 'issues', 'issue')} "
-        f"{_step(odd_next, reference_next)} where "
-        f"{wording.ranks(divergence.reference)} {wording.verb(divergence.reference, 'issues', 'issue')} "
-        f"{_step(reference_next, odd_next)}",
-        f"Collectives of a group are paired by their order{number}: {ours} on {wording.ranks(divergence.odd)} meets "
-        f"{theirs} on {wording.ranks(divergence.reference)}, and each waits for ranks that are in the other.",
-        "Issue collectives in one fixed order on every rank, for instance over sorted names, not in an order that "
-        "data decide.",
-        facts.locations_of(first) + facts.locations_of(second),
-        (
+    return diagnosis(
+        COLLECTIVE_ORDER_MISMATCH,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        blame=Confidence.POSSIBLE if divergence.tie else Confidence.LIKELY,
+        culprits=culprits,
+        summary=(
+            f"{wording.ranks(divergence.odd)} {wording.verb(divergence.odd, 'issues', 'issue')} "
+            f"{_step(odd_next, reference_next)} where {wording.ranks(divergence.reference)} "
+            f"{wording.verb(divergence.reference, 'issues', 'issue')} {_step(reference_next, odd_next)}"
+        ),
+        why=(
+            f"Collectives of a group are paired by their order{number}: {ours} on {wording.ranks(divergence.odd)} "
+            f"meets {theirs} on {wording.ranks(divergence.reference)}, and each waits for ranks that are in the other."
+        ),
+        fix=(
+            "Issue collectives in one fixed order on every rank, for instance over sorted names, not in an order that "
+            "data decide."
+        ),
+        locations=facts.locations_of(first) + facts.locations_of(second),
+        evidence=(
             wording.parted(odd_next, reference_next),
             *patterns.parted_by(facts, divergence),
             *(f"rank {w.rank} waits in {w.op}, seq {w.seq}" for w in waits if w.mismatched),

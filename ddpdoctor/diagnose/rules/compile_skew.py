@@ -33,6 +33,7 @@ from collections.abc import Iterator, Mapping
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked.compiling import Compiling, compiling
 from ddpdoctor.diagnose.codes import COMPILE_SKEW
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -49,22 +50,26 @@ def _diagnosis(facts: Facts, found: Mapping[Rank, Compiling]) -> Diagnosis:
     waiting = facts.waiting - compilers
     who, site = wording.ranks(compilers), facts.state(compilers.members[0]).site
     where = f" at {wording.place(site)}" if site else ""
-    return Diagnosis(
-        COMPILE_SKEW.code,
-        COMPILE_SKEW.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        compilers,
+    return diagnosis(
+        COMPILE_SKEW,
         waiting,
-        f"{who} {wording.verb(compilers, 'compiles', 'compile')}{where} while {wording.ranks(waiting)} "
-        f"{wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}",
-        f"This is slow, not a deadlock: the others go on as soon as {who} "
-        f"{wording.verb(compilers, 'has', 'have')} compiled what they did not have to. If that takes longer than the "
-        "process group's timeout, the job ends with an error that blames the collective.",
-        "Give all ranks the same shapes (pad, or pieces of one length) or mark the size that varies as dynamic; warm "
-        "up before training, share the compiler's cache, or give init_process_group a longer timeout.",
-        (*facts.locations_of(compilers), *facts.locations_of(waiting)),
-        tuple(line for rank, how in found.items() for line in _evidence(facts, rank, how)),
+        confidence=Confidence.LIKELY,
+        culprits=compilers,
+        summary=(
+            f"{who} {wording.verb(compilers, 'compiles', 'compile')}{where} while {wording.ranks(waiting)} "
+            f"{wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}"
+        ),
+        why=(
+            f"This is slow, not a deadlock: the others go on as soon as {who} "
+            f"{wording.verb(compilers, 'has', 'have')} compiled what they did not have to. If that takes longer than "
+            "the process group's timeout, the job ends with an error that blames the collective."
+        ),
+        fix=(
+            "Give all ranks the same shapes (pad, or pieces of one length) or mark the size that varies as dynamic; "
+            "warm up before training, share the compiler's cache, or give init_process_group a longer timeout."
+        ),
+        locations=(*facts.locations_of(compilers), *facts.locations_of(waiting)),
+        evidence=tuple(line for rank, how in found.items() for line in _evidence(facts, rank, how)),
     )
 
 

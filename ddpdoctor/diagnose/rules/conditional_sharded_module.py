@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import CONDITIONAL_SHARDED_MODULE
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import causes, patterns, relative_position
@@ -63,21 +64,21 @@ def _diagnosis(
     culprits = RankSet() if divergence.tie else divergence.culprits
     what = "the sharded module that is called" if causes.implicit(facts, call) else f"the {call.op}"
     ours, theirs = wording.ranks(ran), wording.ranks(left_out)
-    return Diagnosis(
-        CONDITIONAL_SHARDED_MODULE.code,
-        CONDITIONAL_SHARDED_MODULE.name,
-        confidence,
-        Confidence.POSSIBLE if divergence.tie else divergence.blame(confidence),
-        culprits,
-        facts.waiting - culprits,
-        f"{theirs} did not come to {what} at {wording.place(site)}, {ours} did",
-        f"The forward issues {call.op} at {wording.place(site)}, and every rank must take part. {theirs.capitalize()} "
-        f"went on to {wording.step(passed)} instead, so all later operations meet the wrong partners: "
-        f"{theirs} {wording.inside(facts, left_out)}, {ours} in "
-        f"{wording.waiting(facts, ran)}.",
-        "Run the same modules on every rank: a dummy row times zero keeps an unused one in step.",
-        (facts.location(culprits or left_out, site), *facts.locations_of((*left_out, *ran))),
-        (
+    return diagnosis(
+        CONDITIONAL_SHARDED_MODULE,
+        facts.waiting,
+        confidence=confidence,
+        blame=Confidence.POSSIBLE if divergence.tie else divergence.blame(confidence),
+        culprits=culprits,
+        summary=f"{theirs} did not come to {what} at {wording.place(site)}, {ours} did",
+        why=(
+            f"The forward issues {call.op} at {wording.place(site)}, and every rank must take part. "
+            f"{theirs.capitalize()} went on to {wording.step(passed)} instead, so all later operations meet the wrong "
+            f"partners: {theirs} {wording.inside(facts, left_out)}, {ours} in {wording.waiting(facts, ran)}."
+        ),
+        fix="Run the same modules on every rank: a dummy row times zero keeps an unused one in step.",
+        locations=(facts.location(culprits or left_out, site), *facts.locations_of((*left_out, *ran))),
+        evidence=(
             wording.parted(call, passed),
             *patterns.parted_by(facts, divergence),
         ),

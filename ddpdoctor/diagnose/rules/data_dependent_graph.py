@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import DATA_DEPENDENT_GRAPH
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind
@@ -79,26 +80,31 @@ def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
     confidence = Confidence.CERTAIN if proven else Confidence.LIKELY
     site = _last_backward(facts, culprits.members[0])
     who, others = wording.ranks(culprits), wording.ranks(inside)
-    return Diagnosis(
-        DATA_DEPENDENT_GRAPH.code,
-        DATA_DEPENDENT_GRAPH.name,
-        confidence,
-        confidence if len(culprits) < len(inside) else Confidence.LIKELY,
-        culprits,
-        facts.waiting - culprits,
-        f"{who}'s backward{f' at {wording.place(site)}' if site else ''} returned without the reduction in which "
-        f"{others} {wording.verb(inside, 'waits', 'wait')}",
-        f"{who.capitalize()} ran the same batches, forwards and backwards as {others}, but a part of its model got no "
-        f"gradient, so DDP did not reduce that bucket there. {wording.verb(culprits, 'It is', 'They are')} in "
-        f"{wording.waiting(facts, culprits)}; {others} {wording.verb(inside, 'waits', 'wait')} in "
-        f"{wording.waiting(facts, inside)}.",
-        "Keep every parameter in the graph of every step (add `0 * p.sum()` for unused ones), or wrap the model with "
-        "find_unused_parameters=True.",
-        (
+    return diagnosis(
+        DATA_DEPENDENT_GRAPH,
+        facts.waiting,
+        confidence=confidence,
+        blame=confidence if len(culprits) < len(inside) else Confidence.LIKELY,
+        culprits=culprits,
+        summary=(
+            f"{who}'s backward{f' at {wording.place(site)}' if site else ''} returned without the reduction in which "
+            f"{others} {wording.verb(inside, 'waits', 'wait')}"
+        ),
+        why=(
+            f"{who.capitalize()} ran the same batches, forwards and backwards as {others}, but a part of its model "
+            f"got no gradient, so DDP did not reduce that bucket there. {wording.verb(culprits, 'It is', 'They are')} "
+            f"in {wording.waiting(facts, culprits)}; {others} {wording.verb(inside, 'waits', 'wait')} in "
+            f"{wording.waiting(facts, inside)}."
+        ),
+        fix=(
+            "Keep every parameter in the graph of every step (add `0 * p.sum()` for unused ones), or wrap the model "
+            "with find_unused_parameters=True."
+        ),
+        locations=(
             *((facts.location(culprits, site),) if site else ()),
             *facts.locations_of((*inside, *culprits)),
         ),
-        tuple(line for rank in (*culprits, *inside) for line in _evidence(facts, rank)),
+        evidence=tuple(line for rank in (*culprits, *inside) for line in _evidence(facts, rank)),
     )
 
 

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked.data_workers import stuck_workers
 from ddpdoctor.diagnose.codes import DATA_LOADER_SHUTDOWN
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
@@ -68,24 +69,27 @@ def _diagnosis(facts: Facts, ending: RankSet) -> Diagnosis:
     stuck = tuple(worker for rank in ending for worker in stuck_workers(facts, rank))
     waiting = facts.waiting - ending
     where = f"; worker {stuck[0].pid} stands at {stuck[0].site_text()}" if stuck else ""
-    return Diagnosis(
-        DATA_LOADER_SHUTDOWN.code,
-        DATA_LOADER_SHUTDOWN.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        ending,
+    return diagnosis(
+        DATA_LOADER_SHUTDOWN,
         waiting,
-        f"{who} {wording.verb(ending, 'waits', 'wait')} for the end of "
-        f"{wording.verb(ending, 'its', 'their')} data workers at "
-        f"{wording.place(facts.state(ending.members[0]).site)}{where}",
-        f"The iterator over the DataLoader was given up, and its workers do not end{where}. "
-        f"{wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} in "
-        f"{wording.waiting(facts, waiting)}."
-        if waiting
-        else f"The iterator over the DataLoader was given up, and its workers do not end{where}.",
-        "Give the dataset's waits a time limit and let workers end on SIGTERM; persistent_workers=True keeps them over "
-        "the epochs.",
-        (*facts.locations_of(ending), *facts.locations_of(waiting)),
-        tuple(f"worker {worker.pid} stands at {worker.site_text()}" for worker in stuck)
+        confidence=Confidence.LIKELY,
+        culprits=ending,
+        summary=(
+            f"{who} {wording.verb(ending, 'waits', 'wait')} for the end of {wording.verb(ending, 'its', 'their')} "
+            f"data workers at {wording.place(facts.state(ending.members[0]).site)}{where}"
+        ),
+        why=(
+            f"The iterator over the DataLoader was given up, and its workers do not end{where}. "
+            f"{wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} in "
+            f"{wording.waiting(facts, waiting)}."
+            if waiting
+            else f"The iterator over the DataLoader was given up, and its workers do not end{where}."
+        ),
+        fix=(
+            "Give the dataset's waits a time limit and let workers end on SIGTERM; persistent_workers=True keeps "
+            "them over the epochs."
+        ),
+        locations=(*facts.locations_of(ending), *facts.locations_of(waiting)),
+        evidence=tuple(f"worker {worker.pid} stands at {worker.site_text()}" for worker in stuck)
         or (f"{who}: inside the DataLoader's _shutdown_workers",),
     )

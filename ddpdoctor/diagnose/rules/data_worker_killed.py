@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose.codes import DATA_WORKER_KILLED
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.failure import Failure
@@ -54,19 +55,19 @@ def _raised(facts: Facts, first: Failure, *, alone: bool) -> Diagnosis:
     sure = alone and not facts.evidence.unseen() and not failures.cut_off_data_worker(first)
     confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
     said = raised.message.strip().splitlines()[0] if raised and raised.message.strip() else ""
-    return Diagnosis(
-        DATA_WORKER_KILLED.code,
-        DATA_WORKER_KILLED.name,
-        confidence,
-        confidence,
-        culprit,
-        facts.waiting - culprit,
-        f"a data worker of rank {first.rank} was killed: {said[:160]}",
-        f"The worker's process is gone, and rank {first.rank} raised when it asked for the next batch. "
-        "The other ranks only lost their peer.",
-        _FIX,
-        (facts.location(culprit, site),) if site else (),
-        (f"rank {first.rank} raised {raised.type}: {said[:160]}",) if raised else (),
+    return diagnosis(
+        DATA_WORKER_KILLED,
+        facts.waiting,
+        confidence=confidence,
+        culprits=culprit,
+        summary=f"a data worker of rank {first.rank} was killed: {said[:160]}",
+        why=(
+            f"The worker's process is gone, and rank {first.rank} raised when it asked for the next batch. "
+            "The other ranks only lost their peer."
+        ),
+        fix=_FIX,
+        locations=(facts.location(culprit, site),) if site else (),
+        evidence=(f"rank {first.rank} raised {raised.type}: {said[:160]}",) if raised else (),
         traceback=raised.traceback if raised else "",
     )
 
@@ -96,16 +97,14 @@ def _dead_workers(facts: Facts, rank: Rank) -> tuple[int, ...]:
 def _waits(facts: Facts, rank: Rank, dead: tuple[int, ...]) -> Diagnosis:
     culprit = RankSet.of([rank])
     pids = ", ".join(map(str, dead))
-    return Diagnosis(
-        DATA_WORKER_KILLED.code,
-        DATA_WORKER_KILLED.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        culprit,
-        facts.waiting - culprit,
-        f"rank {rank} waits for its DataLoader, whose worker {pids} is dead",
-        f"The worker's process has ended, and rank {rank} still waits for a batch of it.",
-        _FIX,
-        (*facts.locations_of(culprit), *facts.locations_of(facts.waiting - culprit)),
-        (f"rank {rank}: child {pids} has ended and was not waited for",),
+    return diagnosis(
+        DATA_WORKER_KILLED,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        culprits=culprit,
+        summary=f"rank {rank} waits for its DataLoader, whose worker {pids} is dead",
+        why=f"The worker's process has ended, and rank {rank} still waits for a batch of it.",
+        fix=_FIX,
+        locations=(*facts.locations_of(culprit), *facts.locations_of(facts.waiting - culprit)),
+        evidence=(f"rank {rank}: child {pids} has ended and was not waited for",),
     )

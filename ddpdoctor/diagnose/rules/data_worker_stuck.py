@@ -30,6 +30,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked.data_workers import StuckWorker, stuck_workers
 from ddpdoctor.diagnose.blocked.syscall import waits_on
 from ddpdoctor.diagnose.codes import DATA_WORKER_STUCK
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -46,24 +47,24 @@ def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWo
     rank = culprit.members[0]
     waiting = facts.waiting - culprit
     pids = ", ".join(str(worker.pid) for worker in workers)
-    return Diagnosis(
-        DATA_WORKER_STUCK.code,
-        DATA_WORKER_STUCK.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        culprit,
+    return diagnosis(
+        DATA_WORKER_STUCK,
         waiting,
-        f"rank {rank} waits for its data worker {workers[0].pid}, which stands at {where}",
-        f"Rank {rank} needs the next batch from its worker process{'es' if len(workers) > 1 else ''} {pids}, and "
-        f"{'they do' if len(workers) > 1 else 'it does'} not move in the dataset's own code.{_reads(facts, workers[0])}"
-        f"{wording.held_up(facts, waiting, f'rank {rank}')}",
-        "Give what the worker reads a timeout; DataLoader(timeout=...) turns the hang into an error.",
-        (
+        confidence=Confidence.LIKELY,
+        culprits=culprit,
+        summary=f"rank {rank} waits for its data worker {workers[0].pid}, which stands at {where}",
+        why=(
+            f"Rank {rank} needs the next batch from its worker process{'es' if len(workers) > 1 else ''} {pids}, and "
+            f"{'they do' if len(workers) > 1 else 'it does'} not move in the dataset's own "
+            f"code.{_reads(facts, workers[0])}{wording.held_up(facts, waiting, f'rank {rank}')}"
+        ),
+        fix="Give what the worker reads a timeout; DataLoader(timeout=...) turns the hang into an error.",
+        locations=(
             *(facts.location([rank], worker.site) for worker in workers[:1]),
             *facts.locations_of(culprit),
             *facts.locations_of(waiting),
         ),
-        tuple(_evidence(facts, rank, worker) for worker in workers),
+        evidence=tuple(_evidence(facts, rank, worker) for worker in workers),
     )
 
 

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import DTYPE_MISMATCH
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.divergence.unequal_tensors import Unequal, called_from, last_call
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -44,17 +45,18 @@ def _diagnosis(facts: Facts, found: Unequal) -> Diagnosis:
     call = found.call
     types = ", ".join(f"rank {rank}: {dtype}" for rank, (_, dtype) in sorted(found.given.items()))
     site = called_from(facts, found)
-    return Diagnosis(
-        DTYPE_MISMATCH.code,
-        DTYPE_MISMATCH.name,
-        found.cap,
-        found.cap if found.odd else Confidence.POSSIBLE,
-        found.odd,
-        facts.waiting - found.odd,
-        f"the tensors that the ranks give to {call.op} at {wording.place(site)} differ in type ({types})",
-        f"{call.op} sends bytes; nothing compares types. All ranks made the same calls up to here and bring as many "
-        "elements, of different types.",
-        "Name the dtype where the tensor is made, so that it does not follow the rank's own data.",
-        (facts.location(found.odd or RankSet.of(found.given), site),) if site else (),
-        tuple(f"rank {rank}: {n} elements of {dtype}" for rank, (n, dtype) in sorted(found.given.items())),
+    return diagnosis(
+        DTYPE_MISMATCH,
+        facts.waiting,
+        confidence=found.cap,
+        blame=found.cap if found.odd else Confidence.POSSIBLE,
+        culprits=found.odd,
+        summary=f"the tensors that the ranks give to {call.op} at {wording.place(site)} differ in type ({types})",
+        why=(
+            f"{call.op} sends bytes; nothing compares types. All ranks made the same calls up to here and bring as "
+            "many elements, of different types."
+        ),
+        fix="Name the dtype where the tensor is made, so that it does not follow the rank's own data.",
+        locations=(facts.location(found.odd or RankSet.of(found.given), site),) if site else (),
+        evidence=tuple(f"rank {rank}: {n} elements of {dtype}" for rank, (n, dtype) in sorted(found.given.items())),
     )

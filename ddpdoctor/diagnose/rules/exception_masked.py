@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders
 from ddpdoctor.diagnose.codes import EXCEPTION_MASKED
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.divergence import patterns
@@ -78,22 +79,20 @@ def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
     name = raised.type if raised else "an exception"
     message = failures.said(raised) if raised else ""
     where = f" at {wording.place(site)}" if site else ""
-    return Diagnosis(
-        EXCEPTION_MASKED.code,
-        EXCEPTION_MASKED.name,
-        confidence,
-        confidence,
-        culprit,
+    return diagnosis(
+        EXCEPTION_MASKED,
         waiting,
-        f"rank {first.rank} raised {name}{': ' + message if message else ''}{where}, and has not ended",
-        _why(facts, first, waiting),
-        _fix(raised),
-        (
+        confidence=confidence,
+        culprits=culprit,
+        summary=f"rank {first.rank} raised {name}{': ' + message if message else ''}{where}, and has not ended",
+        why=_why(facts, first, waiting),
+        fix=_fix(raised),
+        locations=(
             *((facts.location(culprit, site),) if site else ()),
             *facts.locations_of(culprit),
             *facts.locations_of(waiting),
         ),
-        (*_in_time(facts, first), f"rank {first.rank}: {facts.state(first.rank).label}"),
+        evidence=(*_in_time(facts, first), f"rank {first.rank}: {facts.state(first.rank).label}"),
         traceback=raised.traceback if raised else "",
     )
 
@@ -153,10 +152,10 @@ def _went_no_further(facts: Facts, first: Failure) -> bool:
 
 def _why(facts: Facts, first: Failure, waiting: RankSet) -> str:
     own = f"Rank {first.rank} is {holders.doing(facts, first.rank)} on its way out, so nobody has seen its traceback"
-    reference = [text[0].upper() + text[1:] + "." for text in _in_time(facts, first)][1:]
+    later = [text[0].upper() + text[1:] + "." for text in _in_time(facts, first)][1:]
     verb = wording.verb(waiting, "waits", "wait")
     held = f"; {wording.ranks(waiting)} {verb} for it in {wording.waiting(facts, waiting)}" if waiting else ""
-    return " ".join((f"{own}{held}.", *reference))
+    return " ".join((f"{own}{held}.", *later))
 
 
 def _ended(facts: Facts, first: Failure) -> bool:

@@ -33,6 +33,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders, locks
 from ddpdoctor.diagnose.blocked.data_workers import StuckWorker, stuck_workers
 from ddpdoctor.diagnose.codes import FORK_LOCK_IN_WORKER
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import polling
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -50,25 +51,27 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Di
     rank = culprit.members[0]
     waiting = facts.waiting - culprit
     first = workers[0]
-    return Diagnosis(
-        FORK_LOCK_IN_WORKER.code,
-        FORK_LOCK_IN_WORKER.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        culprit,
+    return diagnosis(
+        FORK_LOCK_IN_WORKER,
         waiting,
-        f"rank {rank} waits for its data worker {first.pid}, which waits for a lock at {first.site_text()}",
-        f"Worker {first.pid} sleeps in {_lock(facts, first)} that nobody gives back: {_owner(facts, rank, first)}, and "
-        "that thread does not exist in the worker."
-        f"{wording.held_up(facts, waiting, f'rank {rank}')}",
-        'Start the workers without fork: DataLoader(multiprocessing_context="spawn") or "forkserver", or start threads '
-        "only after the loader's workers.",
-        (
+        confidence=Confidence.LIKELY,
+        culprits=culprit,
+        summary=f"rank {rank} waits for its data worker {first.pid}, which waits for a lock at {first.site_text()}",
+        why=(
+            f"Worker {first.pid} sleeps in {_lock(facts, first)} that nobody gives back: "
+            f"{_owner(facts, rank, first)}, and that thread does not exist in the "
+            f"worker.{wording.held_up(facts, waiting, f'rank {rank}')}"
+        ),
+        fix=(
+            'Start the workers without fork: DataLoader(multiprocessing_context="spawn") or "forkserver", or start '
+            "threads only after the loader's workers."
+        ),
+        locations=(
             facts.location([rank], first.site),
             *facts.locations_of(culprit),
             *facts.locations_of(waiting),
         ),
-        tuple(f"worker {w.pid} of rank {rank}: {w.site_text()}, asleep in {w.wchan}" for w in workers),
+        evidence=tuple(f"worker {w.pid} of rank {rank}: {w.site_text()}, asleep in {w.wchan}" for w in workers),
     )
 
 

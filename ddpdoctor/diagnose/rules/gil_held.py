@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GIL_HELD
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
@@ -47,23 +48,27 @@ def _diagnosis(facts: Facts, rank: Rank) -> Diagnosis:
     page = facts.rank(rank).page
     silent = facts.evidence.timing.collected - page.heartbeat if page else 0.0
     waiting = facts.waiting - culprit
-    return Diagnosis(
-        GIL_HELD.code,
-        GIL_HELD.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        culprit,
+    return diagnosis(
+        GIL_HELD,
         waiting,
-        f"rank {rank} is in a native call at {wording.place(site)} that holds the interpreter's lock, for "
-        f"{wording.seconds(silent)}",
-        f"Python has not run in rank {rank} since: its heartbeat thread gets no turn, the process uses no processor."
-        f"{wording.held_up(facts, waiting)}",
-        "Release the lock around the call (ctypes.CDLL, not PyDLL; Py_BEGIN_ALLOW_THREADS), or give it a timeout.",
-        (
+        confidence=Confidence.LIKELY,
+        culprits=culprit,
+        summary=(
+            f"rank {rank} is in a native call at {wording.place(site)} that holds the interpreter's lock, for "
+            f"{wording.seconds(silent)}"
+        ),
+        why=(
+            f"Python has not run in rank {rank} since: its heartbeat thread gets no turn, the process uses no "
+            f"processor.{wording.held_up(facts, waiting)}"
+        ),
+        fix="Release the lock around the call (ctypes.CDLL, not PyDLL; Py_BEGIN_ALLOW_THREADS), or give it a timeout.",
+        locations=(
             *((facts.location([rank], site),) if site else ()),
             *facts.locations_of(waiting),
         ),
-        (f"rank {rank}: no heartbeat for {wording.seconds(silent)}, and no processor time between two samples",),
+        evidence=(
+            f"rank {rank}: no heartbeat for {wording.seconds(silent)}, and no processor time between two samples",
+        ),
     )
 
 

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_CREATION_MISMATCH
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns, relative_position
 from ddpdoctor.diagnose.divergence.causes import CREATING, Cause, divergences_of
@@ -59,22 +60,28 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
     asked = [(site, span) for site in places if site and (span := source.if_around(facts.evidence.code, site))]
     first = min(asked, key=lambda pair: (pair[0].file, pair[0].line), default=None)
     shown = (facts.location(facts.waiting, first[0]),) if first else ()
-    yield Diagnosis(
-        GROUP_CREATION_MISMATCH.code,
-        GROUP_CREATION_MISMATCH.name,
-        Confidence.LIKELY,
-        Confidence.POSSIBLE,
-        RankSet(),
+    yield diagnosis(
+        GROUP_CREATION_MISMATCH,
         facts.waiting,
-        "all ranks are creating groups, but not the same: "
-        + ", ".join(f"rank {wait.rank} at {wording.place(facts.state(wait.rank).site)}" for wait in waits[:4] if wait),
-        "Creating a group needs every rank of the job, members or not, and all groups in one order. Here ranks wait "
-        "for others that are creating another.",
-        (f"Take the call out of `{first[1].text}` ({wording.place(first[0])}): every" if first else "Every")
-        + " rank calls new_group for every group, and keeps the result where it is a member; or give "
-        "use_local_synchronization=True.",
-        (*shown, *facts.locations_of(facts.waiting)),
-        tuple(f"rank {wait.rank} waits in {wait.op}" for wait in waits if wait),
+        confidence=Confidence.LIKELY,
+        blame=Confidence.POSSIBLE,
+        summary=(
+            "all ranks are creating groups, but not the same: "
+            + ", ".join(
+                f"rank {wait.rank} at {wording.place(facts.state(wait.rank).site)}" for wait in waits[:4] if wait
+            )
+        ),
+        why=(
+            "Creating a group needs every rank of the job, members or not, and all groups in one order. Here ranks "
+            "wait for others that are creating another."
+        ),
+        fix=(
+            (f"Take the call out of `{first[1].text}` ({wording.place(first[0])}): every" if first else "Every")
+            + " rank calls new_group for every group, and keeps the result where it is a member; or give "
+            "use_local_synchronization=True."
+        ),
+        locations=(*shown, *facts.locations_of(facts.waiting)),
+        evidence=tuple(f"rank {wait.rank} waits in {wait.op}" for wait in waits if wait),
     )
 
 
@@ -83,26 +90,31 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     culprits = RankSet() if divergence.tie else divergence.culprits
     made, missed = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    return Diagnosis(
-        GROUP_CREATION_MISMATCH.code,
-        GROUP_CREATION_MISMATCH.name,
-        confidence,
-        Confidence.POSSIBLE if divergence.tie else confidence,
-        culprits,
-        facts.waiting - culprits,
-        f"{missed} did not call {divergence.odd_next.op if divergence.odd_next else 'new_group'} at "
-        f"{wording.place(site)}, {made} did",
-        f"Every rank of the job must create every group, members or not, in one order. {made.capitalize()} "
-        f"{wording.verb(divergence.odd, 'has', 'have')} made one more than {missed}; what is made next does not belong "
-        f"together: {made} {wording.inside(facts, divergence.odd)}, "
-        f"{missed} {wording.inside(facts, divergence.reference)}.",
-        f"Call new_group at {wording.place(site)} on every rank, and keep the result on the members; or give "
-        "use_local_synchronization=True.",
-        (
+    return diagnosis(
+        GROUP_CREATION_MISMATCH,
+        facts.waiting,
+        confidence=confidence,
+        blame=Confidence.POSSIBLE if divergence.tie else confidence,
+        culprits=culprits,
+        summary=(
+            f"{missed} did not call {divergence.odd_next.op if divergence.odd_next else 'new_group'} at "
+            f"{wording.place(site)}, {made} did"
+        ),
+        why=(
+            f"Every rank of the job must create every group, members or not, in one order. {made.capitalize()} "
+            f"{wording.verb(divergence.odd, 'has', 'have')} made one more than {missed}; what is made next does not "
+            f"belong together: {made} {wording.inside(facts, divergence.odd)}, {missed} "
+            f"{wording.inside(facts, divergence.reference)}."
+        ),
+        fix=(
+            f"Call new_group at {wording.place(site)} on every rank, and keep the result on the members; or give "
+            "use_local_synchronization=True."
+        ),
+        locations=(
             facts.location(culprits or divergence.odd, site),
             *facts.locations_of((*divergence.odd, *divergence.reference)),
         ),
-        (
+        evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
             *patterns.parted_by(facts, divergence),
         ),

@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_ORDER_CYCLE
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import device_waits
 from ddpdoctor.diagnose.digest.histories import History, HistoryStep
 from ddpdoctor.diagnose.digest.rank_state import wait_label
@@ -96,19 +97,22 @@ def _long_cycle(facts: Facts, cycle: tuple[Wait, ...]) -> Diagnosis:
         f"rank {following.rank}"
         for wait, following in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
     ]
-    return Diagnosis(
-        GROUP_ORDER_CYCLE.code,
-        GROUP_ORDER_CYCLE.name,
-        Confidence.LIKELY,
-        Confidence.POSSIBLE,
-        RankSet(),
+    return diagnosis(
+        GROUP_ORDER_CYCLE,
         facts.waiting,
-        f"{wording.ranks(members)} wait for each other in a circle through "
-        f"{len({_key(wait.group) for wait in cycle if wait.group})} process groups",
-        f"{'; '.join(links)}. Each would enter the group that the one before it waits in only afterwards.",
-        "Use the groups in the same order on every rank, also where communication is overlapped with something else.",
-        facts.locations_of(members),
-        tuple(links),
+        confidence=Confidence.LIKELY,
+        blame=Confidence.POSSIBLE,
+        summary=(
+            f"{wording.ranks(members)} wait for each other in a circle through "
+            f"{len({_key(wait.group) for wait in cycle if wait.group})} process groups"
+        ),
+        why=f"{'; '.join(links)}. Each would enter the group that the one before it waits in only afterwards.",
+        fix=(
+            "Use the groups in the same order on every rank, also where communication is overlapped with something "
+            "else."
+        ),
+        locations=facts.locations_of(members),
+        evidence=tuple(links),
     )
 
 
@@ -140,21 +144,22 @@ def _threads(facts: Facts, order: Mapping[Rank, tuple[Wait, ...]]) -> Diagnosis:
     shared = order[odd.members[0]][0].group
     label = shared.label(facts.evidence.world_size) if shared else "one group"
     sites = dict.fromkeys(wait.site for side in (odd, rest) for wait in order[side.members[0]] if wait.site)
-    return Diagnosis(
-        GROUP_ORDER_CYCLE.code,
-        GROUP_ORDER_CYCLE.name,
-        Confidence.LIKELY,
-        Confidence.POSSIBLE,
-        odd if len(odd) < len(rest) else RankSet(),
+    return diagnosis(
+        GROUP_ORDER_CYCLE,
         facts.waiting - (odd if len(odd) < len(rest) else RankSet()),
-        f"threads share {label}: {wording.ranks(odd)} issued {issued[0]}, {wording.ranks(rest)} {issued[1]}",
-        "Collectives of a group are paired by their order, and which of two threads comes first is chance. Each thread "
-        "waits for a partner that waits in the other thread's operation.",
-        "Give the background thread a process group of its own (dist.new_group) and let nothing else use it.",
-        tuple(
+        confidence=Confidence.LIKELY,
+        blame=Confidence.POSSIBLE,
+        culprits=odd if len(odd) < len(rest) else RankSet(),
+        summary=f"threads share {label}: {wording.ranks(odd)} issued {issued[0]}, {wording.ranks(rest)} {issued[1]}",
+        why=(
+            "Collectives of a group are paired by their order, and which of two threads comes first is chance. Each "
+            "thread waits for a partner that waits in the other thread's operation."
+        ),
+        fix="Give the background thread a process group of its own (dist.new_group) and let nothing else use it.",
+        locations=tuple(
             facts.location([r for r, ws in order.items() if any(w.site == site for w in ws)], site) for site in sites
         ),
-        tuple(f"rank {w.rank}, thread {w.thread}: {wait_label(w)}" for waits in order.values() for w in waits),
+        evidence=tuple(f"rank {w.rank}, thread {w.thread}: {wait_label(w)}" for waits in order.values() for w in waits),
     )
 
 
@@ -174,21 +179,24 @@ def _diagnosis(facts: Facts, mine: Wait, theirs: Wait) -> Diagnosis:
     world = facts.evidence.world_size
     names = [wait.group.label(world) if wait.group else "a group" for wait in (first, second)]
     both = _used_before(facts, mine, theirs)
-    return Diagnosis(
-        GROUP_ORDER_CYCLE.code,
-        GROUP_ORDER_CYCLE.name,
-        Confidence.CERTAIN if both and first.rank in facts.graph.stuck else Confidence.LIKELY,
-        confidence,
-        culprits,
-        facts.waiting - culprits,
-        f"{wording.ranks(odd)} {wording.verb(odd, 'is', 'are')} in {wait_label(first)} of {names[0]} where "
-        f"{wording.ranks(rest)} {wording.verb(rest, 'is', 'are')} in {wait_label(second)} of {names[1]}",
-        f"{wording.ranks(odd).capitalize()} waits in {names[0]} for {wording.ranks(first.needs)}, and "
-        f"{wording.ranks(rest)} in {names[1]} for {wording.ranks(second.needs)}: each would enter the other group only "
-        "afterwards.",
-        "Use the groups in the same order on every rank; a background thread needs a group of its own.",
-        facts.locations_of(odd) + facts.locations_of(rest),
-        tuple(
+    return diagnosis(
+        GROUP_ORDER_CYCLE,
+        facts.waiting,
+        confidence=Confidence.CERTAIN if both and first.rank in facts.graph.stuck else Confidence.LIKELY,
+        blame=confidence,
+        culprits=culprits,
+        summary=(
+            f"{wording.ranks(odd)} {wording.verb(odd, 'is', 'are')} in {wait_label(first)} of {names[0]} where "
+            f"{wording.ranks(rest)} {wording.verb(rest, 'is', 'are')} in {wait_label(second)} of {names[1]}"
+        ),
+        why=(
+            f"{wording.ranks(odd).capitalize()} waits in {names[0]} for {wording.ranks(first.needs)}, and "
+            f"{wording.ranks(rest)} in {names[1]} for {wording.ranks(second.needs)}: each would enter the other group "
+            "only afterwards."
+        ),
+        fix="Use the groups in the same order on every rank; a background thread needs a group of its own.",
+        locations=facts.locations_of(odd) + facts.locations_of(rest),
+        evidence=tuple(
             f"rank {w.rank} needs {wording.ranks(w.needs)} in {wait_label(w)} of "
             f"{w.group.label(world) if w.group else 'a group'}"
             for w in facts.graph.all_waits()

@@ -29,6 +29,7 @@ from pathlib import PurePath
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import INTERACTIVE_PROMPT
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
@@ -74,21 +75,23 @@ def _diagnosis(facts: Facts, asked: RankSet, what: str) -> Diagnosis:
     who = wording.ranks(asked)
     waiting = facts.waiting - asked
     place = wording.place(facts.state(asked.members[0]).site)
-    return Diagnosis(
-        INTERACTIVE_PROMPT.code,
-        INTERACTIVE_PROMPT.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        asked,
+    return diagnosis(
+        INTERACTIVE_PROMPT,
         waiting,
-        f"{who} {wording.verb(asked, 'waits', 'wait')} for a person: {what} at {place}",
-        f"{who.capitalize()} {wording.verb(asked, 'stands', 'stand')} in {what} and would go on if somebody answered. "
-        f"{wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} meanwhile in "
-        f"{wording.waiting(facts, waiting)}."
-        if waiting
-        else f"{who.capitalize()} {wording.verb(asked, 'stands', 'stand')} in {what}.",
-        "Take the call out; to look at a running job press Ctrl-\\ under `ddpdoctor watch`, or use "
-        "torch.distributed.breakpoint(rank).",
-        (*facts.locations_of(asked), *facts.locations_of(waiting)),
-        tuple(f"rank {rank}: {facts.state(rank).label}" for rank in asked),
+        confidence=Confidence.LIKELY,
+        culprits=asked,
+        summary=f"{who} {wording.verb(asked, 'waits', 'wait')} for a person: {what} at {place}",
+        why=(
+            f"{who.capitalize()} {wording.verb(asked, 'stands', 'stand')} in {what} and would go on if somebody "
+            f"answered. {wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} meanwhile in "
+            f"{wording.waiting(facts, waiting)}."
+            if waiting
+            else f"{who.capitalize()} {wording.verb(asked, 'stands', 'stand')} in {what}."
+        ),
+        fix=(
+            "Take the call out; to look at a running job press Ctrl-\\ under `ddpdoctor watch`, or use "
+            "torch.distributed.breakpoint(rank)."
+        ),
+        locations=(*facts.locations_of(asked), *facts.locations_of(waiting)),
+        evidence=tuple(f"rank {rank}: {facts.state(rank).label}" for rank in asked),
     )

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import JOIN_MISUSE
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import source
@@ -69,20 +70,20 @@ def _diagnosis(facts: Facts, joined: RankSet, outside: RankSet) -> Diagnosis:
     apart = any((wait := facts.wait(rank)) and wait.mismatched for rank in (*joined, *outside))
     confidence = Confidence.LIKELY if covered and apart else Confidence.POSSIBLE
     ours, theirs = wording.ranks(outside), wording.ranks(joined)
-    return Diagnosis(
-        JOIN_MISUSE.code,
-        JOIN_MISUSE.name,
-        confidence,
-        confidence,
-        outside,
-        facts.waiting - outside,
-        f"{ours} {wording.inside(facts, outside)} in a loop under Join, which does not replay it",
-        f"{theirs.capitalize()} {wording.verb(joined, 'has', 'have')} no data left and "
-        f"{wording.verb(joined, 'replays', 'replay')} what the model issues, nothing else. {ours.capitalize()} "
-        f"{wording.verb(outside, 'needs', 'need')} them in {wording.waiting(facts, outside)}.",
-        "Take the collective out of the loop, or give Join throw_on_early_termination=True and stop together.",
-        (*facts.locations_of(outside), *facts.locations_of(joined)),
-        (f"{theirs}: inside {_JOIN.rpartition('/')[2]}",),
+    return diagnosis(
+        JOIN_MISUSE,
+        facts.waiting,
+        confidence=confidence,
+        culprits=outside,
+        summary=f"{ours} {wording.inside(facts, outside)} in a loop under Join, which does not replay it",
+        why=(
+            f"{theirs.capitalize()} {wording.verb(joined, 'has', 'have')} no data left and "
+            f"{wording.verb(joined, 'replays', 'replay')} what the model issues, nothing else. {ours.capitalize()} "
+            f"{wording.verb(outside, 'needs', 'need')} them in {wording.waiting(facts, outside)}."
+        ),
+        fix="Take the collective out of the loop, or give Join throw_on_early_termination=True and stop together.",
+        locations=(*facts.locations_of(outside), *facts.locations_of(joined)),
+        evidence=(f"{theirs}: inside {_JOIN.rpartition('/')[2]}",),
     )
 
 

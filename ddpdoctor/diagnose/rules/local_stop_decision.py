@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import LOCAL_STOP_DECISION
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import loader_errors, patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
@@ -65,21 +66,27 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
     first = divergence.place(conditions[-1])
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     what = "left the loop" if left else f"went to {divergence.odd_next.op if divergence.odd_next else 'a call'} alone"
-    return Diagnosis(
-        LOCAL_STOP_DECISION.code,
-        LOCAL_STOP_DECISION.name,
-        confidence,
-        divergence.blame(confidence),
-        divergence.culprits,
-        facts.waiting - divergence.culprits,
-        f"{odd} {what} at {wording.place(first)} while {reference} went on to "
-        f"{wording.step(divergence.reference_next)}",
-        f"{odd.capitalize()} {wording.now(facts, divergence.odd)}; {reference}, not on the way there, "
-        f"{wording.now(facts, divergence.reference)}. A condition that each rank evaluates on its own values "
-        "parted them.",
-        "Decide together: all_reduce the flag or the metric, and let every rank act on the result.",
-        (facts.location(divergence.culprits, first), *facts.locations_of((*divergence.reference, *divergence.odd))),
-        (
+    return diagnosis(
+        LOCAL_STOP_DECISION,
+        facts.waiting,
+        confidence=confidence,
+        blame=divergence.blame(confidence),
+        culprits=divergence.culprits,
+        summary=(
+            f"{odd} {what} at {wording.place(first)} while {reference} went on to "
+            f"{wording.step(divergence.reference_next)}"
+        ),
+        why=(
+            f"{odd.capitalize()} {wording.now(facts, divergence.odd)}; {reference}, not on the way there, "
+            f"{wording.now(facts, divergence.reference)}. A condition that each rank evaluates on its own values "
+            "parted them."
+        ),
+        fix="Decide together: all_reduce the flag or the metric, and let every rank act on the result.",
+        locations=(
+            facts.location(divergence.culprits, first),
+            *facts.locations_of((*divergence.reference, *divergence.odd)),
+        ),
+        evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
             *patterns.parted_by(facts, divergence),
         ),

@@ -33,6 +33,7 @@ from ddpdoctor.diagnose.blocked import holders
 from ddpdoctor.diagnose.blocked.locks import LockKind, LockWait, lock_wait, owner_sentence
 from ddpdoctor.diagnose.blocked.syscall import waits_on
 from ddpdoctor.diagnose.codes import LOCK_WAIT
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -57,24 +58,24 @@ def _diagnosis(facts: Facts, waits: list[LockWait], held: RankSet) -> Diagnosis:
     # all ranks in the same wait: the fault is with the lock's owner, who is none of them
     culprits = ranks if waiting else owners
     rest = wording.held_up(facts, waiting, wording.verb(ranks, "it", "them"))
-    return Diagnosis(
-        LOCK_WAIT.code,
-        LOCK_WAIT.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        culprits,
+    return diagnosis(
+        LOCK_WAIT,
         waiting,
-        f"{wording.ranks(ranks)} {wording.verb(ranks, 'waits', 'wait')} for {_what(first)} at {wording.place(site)}"
-        f"{_held_by(facts, first)}",
-        f"{owner_sentence(facts, first)}{_doing(facts, owners)}{rest}",
-        _advice(first),
-        (
+        confidence=Confidence.LIKELY,
+        culprits=culprits,
+        summary=(
+            f"{wording.ranks(ranks)} {wording.verb(ranks, 'waits', 'wait')} for {_what(first)} at {wording.place(site)}"
+            f"{_held_by(facts, first)}"
+        ),
+        why=f"{owner_sentence(facts, first)}{_doing(facts, owners)}{rest}",
+        fix=_advice(first),
+        locations=(
             facts.location(ranks, site),
             *((facts.location(ranks, first.inside),) if first.inside else ()),
             *facts.locations_of(owners - waiting),
             *facts.locations_of(waiting),
         ),
-        tuple(_evidence(facts, wait) for wait in waits),
+        evidence=tuple(_evidence(facts, wait) for wait in waits),
     )
 
 

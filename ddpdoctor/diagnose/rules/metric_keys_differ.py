@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import METRIC_KEYS_DIFFER
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import causes
@@ -55,22 +56,26 @@ def _returned_early(facts: Facts, divergence: Divergence, condition: BranchPoint
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     ours, theirs = wording.ranks(divergence.reference), wording.ranks(divergence.odd)
     culprits = RankSet() if divergence.tie else divergence.culprits
-    return Diagnosis(
-        METRIC_KEYS_DIFFER.code,
-        METRIC_KEYS_DIFFER.name,
-        confidence,
-        Confidence.POSSIBLE if divergence.tie else confidence,
-        culprits,
-        facts.waiting - culprits,
-        f"{ours} had nothing to give to {call.op} at {wording.place(call.site)} and did not come to it, {theirs} did",
-        f"`{condition.text}` at {wording.place(condition.site)} parted them: {theirs} "
-        f"{wording.now(facts, divergence.odd)}, {ours} {wording.now(facts, divergence.reference)}.",
-        "Never return before a collective: let a rank that has nothing give an empty list or tensor.",
-        (
+    return diagnosis(
+        METRIC_KEYS_DIFFER,
+        facts.waiting,
+        confidence=confidence,
+        blame=Confidence.POSSIBLE if divergence.tie else confidence,
+        culprits=culprits,
+        summary=(
+            f"{ours} had nothing to give to {call.op} at {wording.place(call.site)} and did not come to it, {theirs} "
+            "did"
+        ),
+        why=(
+            f"`{condition.text}` at {wording.place(condition.site)} parted them: {theirs} "
+            f"{wording.now(facts, divergence.odd)}, {ours} {wording.now(facts, divergence.reference)}."
+        ),
+        fix="Never return before a collective: let a rank that has nothing give an empty list or tensor.",
+        locations=(
             facts.location(culprits or divergence.reference, condition.site),
             *facts.locations_of((*divergence.odd, *divergence.reference)),
         ),
-        (wording.parted(divergence.odd_next, divergence.reference_next),),
+        evidence=(wording.parted(divergence.odd_next, divergence.reference_next),),
     )
 
 
@@ -79,18 +84,19 @@ def _diagnosis(facts: Facts, divergence: Divergence, loop: BranchPoint, call: Hi
     culprits = RankSet() if divergence.tie else min(fewer, more, key=len)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     ours, theirs = wording.ranks(fewer), wording.ranks(more)
-    return Diagnosis(
-        METRIC_KEYS_DIFFER.code,
-        METRIC_KEYS_DIFFER.name,
-        confidence,
-        Confidence.POSSIBLE if divergence.tie else confidence,
-        culprits,
-        facts.waiting - culprits,
-        f"{ours} made fewer rounds of `{loop.text}` at {wording.place(loop.site)} than {theirs}",
-        f"Every round issues {call.op} at {wording.place(call.site)}. {theirs.capitalize()} had one more name to "
-        f"reduce and {wording.inside(facts, more)}; {ours} "
-        f"{wording.verb(fewer, 'is', 'are')} already in {wording.waiting(facts, fewer)}.",
-        "Put a value for every name on every rank, or reduce one tensor over a list of names that all agree on.",
-        (facts.location(culprits or fewer, loop.site), *facts.locations_of((*more, *fewer))),
-        (wording.parted(divergence.odd_next, divergence.reference_next),),
+    return diagnosis(
+        METRIC_KEYS_DIFFER,
+        facts.waiting,
+        confidence=confidence,
+        blame=Confidence.POSSIBLE if divergence.tie else confidence,
+        culprits=culprits,
+        summary=f"{ours} made fewer rounds of `{loop.text}` at {wording.place(loop.site)} than {theirs}",
+        why=(
+            f"Every round issues {call.op} at {wording.place(call.site)}. {theirs.capitalize()} had one more name to "
+            f"reduce and {wording.inside(facts, more)}; {ours} "
+            f"{wording.verb(fewer, 'is', 'are')} already in {wording.waiting(facts, fewer)}."
+        ),
+        fix="Put a value for every name on every rank, or reduce one tensor over a list of names that all agree on.",
+        locations=(facts.location(culprits or fewer, loop.site), *facts.locations_of((*more, *fewer))),
+        evidence=(wording.parted(divergence.odd_next, divergence.reference_next),),
     )

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import MODEL_DIFFERS_AT_DDP
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.facts import Facts
@@ -49,20 +50,25 @@ def _diagnosis(facts: Facts, own: list[Failure]) -> Diagnosis:
     said = raised.message.strip().splitlines()[0] if raised and raised.message.strip() else ""
     site = failures.failure_site(facts.rank(first.rank), first)
     confidence = Confidence.CERTAIN if "inconsistent 0 params" not in said else Confidence.LIKELY
-    return Diagnosis(
-        MODEL_DIFFERS_AT_DDP.code,
-        MODEL_DIFFERS_AT_DDP.name,
-        confidence,
-        sure,
-        culprits,
-        facts.waiting - culprits,
-        f"the model of {wording.ranks(complained)} differs from rank 0's at {wording.place(site)}: {said[:160]}",
-        "DistributedDataParallel compares the parameters of all ranks when it is built, and found them to differ. "
-        "The other ranks need no change; they only lost their peer.",
-        "Build the model on every rank from the same values: from the configuration, or from numbers that were "
-        "all-reduced, not from the rank's own data.",
-        (facts.location(culprits or complained, site),) if site else (),
-        tuple(f"rank {f.rank} raised {f.raised.type}: {f.raised.message[:160]}" for f in own if f.raised),
+    return diagnosis(
+        MODEL_DIFFERS_AT_DDP,
+        facts.waiting,
+        confidence=confidence,
+        blame=sure,
+        culprits=culprits,
+        summary=(
+            f"the model of {wording.ranks(complained)} differs from rank 0's at {wording.place(site)}: {said[:160]}"
+        ),
+        why=(
+            "DistributedDataParallel compares the parameters of all ranks when it is built, and found them to differ. "
+            "The other ranks need no change; they only lost their peer."
+        ),
+        fix=(
+            "Build the model on every rank from the same values: from the configuration, or from numbers that were "
+            "all-reduced, not from the rank's own data."
+        ),
+        locations=(facts.location(culprits or complained, site),) if site else (),
+        evidence=tuple(f"rank {f.rank} raised {f.raised.type}: {f.raised.message[:160]}" for f in own if f.raised),
         traceback=raised.traceback if raised else "",
     )
 

@@ -33,6 +33,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders
 from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, waits_on
 from ddpdoctor.diagnose.codes import NETWORK_WAIT
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -74,19 +75,22 @@ def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
     waiting = facts.waiting - culprit
     peer = f" from {blocked.target.target.removeprefix('tcp ')}" if blocked.target and _on_socket(blocked) else ""
     server = f" The server is {holders.listed(facts, blocked.holders)}." if blocked.holders else ""
-    return Diagnosis(
-        NETWORK_WAIT.code,
-        NETWORK_WAIT.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        culprit,
+    return diagnosis(
+        NETWORK_WAIT,
         waiting,
-        f"rank {rank} waits for the network at {wording.place(blocked.site)}{peer}",
-        f"Rank {rank} uses no processor and is inside a network client that has no time limit, or a long one."
-        f"{server}{wording.held_up(facts, waiting)}",
-        "Give the request a timeout, or talk to the network before the process group exists or in a thread of its own.",
-        (facts.location([rank], blocked.site), *facts.locations_of(waiting)),
-        tuple(_evidence(facts, rank, blocked)),
+        confidence=Confidence.LIKELY,
+        culprits=culprit,
+        summary=f"rank {rank} waits for the network at {wording.place(blocked.site)}{peer}",
+        why=(
+            f"Rank {rank} uses no processor and is inside a network client that has no time limit, or a long one."
+            f"{server}{wording.held_up(facts, waiting)}"
+        ),
+        fix=(
+            "Give the request a timeout, or talk to the network before the process group exists or in a thread of "
+            "its own."
+        ),
+        locations=(facts.location([rank], blocked.site), *facts.locations_of(waiting)),
+        evidence=tuple(_evidence(facts, rank, blocked)),
     )
 
 

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import NO_SYNC_MISMATCH
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
@@ -53,22 +54,25 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis
     block = source.no_sync_block(facts.evidence.code, forward)
     site = Site(forward.file, block.first, forward.function) if block else forward
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    return Diagnosis(
-        NO_SYNC_MISMATCH.code,
-        NO_SYNC_MISMATCH.name,
-        confidence,
-        divergence.blame(confidence),
-        divergence.culprits,
-        facts.waiting - divergence.culprits,
-        f"{odd} ran a step under no_sync at {wording.place(site)} that {reference} synchronised",
-        f"{odd.capitalize()} reduced no gradients in a backward in which {reference} did, so all later reductions were "
-        f"paired with the wrong step: {reference} {wording.verb(divergence.reference, 'is', 'are')} in "
-        f"{wording.waiting(facts, divergence.reference)}, {odd} in {wording.waiting(facts, divergence.odd)}. The "
-        "weights of "
-        "the ranks differ from there on.",
-        "Derive the accumulation boundary from the step number, which is the same on all ranks, or agree on it first.",
-        (facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
-        (
+    return diagnosis(
+        NO_SYNC_MISMATCH,
+        facts.waiting,
+        confidence=confidence,
+        blame=divergence.blame(confidence),
+        culprits=divergence.culprits,
+        summary=f"{odd} ran a step under no_sync at {wording.place(site)} that {reference} synchronised",
+        why=(
+            f"{odd.capitalize()} reduced no gradients in a backward in which {reference} did, so all later reductions "
+            f"were paired with the wrong step: {reference} {wording.verb(divergence.reference, 'is', 'are')} in "
+            f"{wording.waiting(facts, divergence.reference)}, {odd} in {wording.waiting(facts, divergence.odd)}. The "
+            "weights of the ranks differ from there on."
+        ),
+        fix=(
+            "Derive the accumulation boundary from the step number, which is the same on all ranks, or agree on it "
+            "first."
+        ),
+        locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
+        evidence=(
             *patterns.parted_by(facts, divergence),
             *(line for rank in (*divergence.odd, *divergence.reference) for line in _evidence(facts, rank)),
         ),

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import ONE_RANK_FORWARD_THROUGH_DDP
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import call_conditions, patterns, relative_position
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
@@ -57,22 +58,26 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         f"that forward {what}: {wording.waiting(facts, divergence.odd)}",
     ]
     evidence.extend(patterns.parted_by(facts, divergence))
-    return Diagnosis(
-        ONE_RANK_FORWARD_THROUGH_DDP.code,
-        ONE_RANK_FORWARD_THROUGH_DDP.name,
-        confidence,
-        confidence,
-        divergence.culprits,
-        facts.waiting - divergence.culprits,
-        f"only {odd} {wording.verb(divergence.odd, 'runs', 'run')} a forward through the wrapped model at "
-        f"{wording.place(site)}; {reference} {wording.verb(divergence.reference, 'is', 'are')} in "
-        f"{wording.waiting(facts, divergence.reference)}",
-        f"The wrapper's forward {what} {'from' if shards else 'to'} all ranks. {odd.capitalize()} "
-        f"{wording.verb(divergence.odd, 'waits', 'wait')} for ranks that run no forward here; {reference} "
-        f"{wording.verb(divergence.reference, 'waits', 'wait')} for {odd} in another operation.",
-        "Evaluate on every rank."
-        if shards
-        else "Evaluate through the module inside the wrapper (`model.module(x)`), or on every rank.",
-        (facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
-        tuple(evidence),
+    return diagnosis(
+        ONE_RANK_FORWARD_THROUGH_DDP,
+        facts.waiting,
+        confidence=confidence,
+        culprits=divergence.culprits,
+        summary=(
+            f"only {odd} {wording.verb(divergence.odd, 'runs', 'run')} a forward through the wrapped model at "
+            f"{wording.place(site)}; {reference} {wording.verb(divergence.reference, 'is', 'are')} in "
+            f"{wording.waiting(facts, divergence.reference)}"
+        ),
+        why=(
+            f"The wrapper's forward {what} {'from' if shards else 'to'} all ranks. {odd.capitalize()} "
+            f"{wording.verb(divergence.odd, 'waits', 'wait')} for ranks that run no forward here; {reference} "
+            f"{wording.verb(divergence.reference, 'waits', 'wait')} for {odd} in another operation."
+        ),
+        fix=(
+            "Evaluate on every rank."
+            if shards
+            else "Evaluate through the module inside the wrapper (`model.module(x)`), or on every rank."
+        ),
+        locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
+        evidence=tuple(evidence),
     )

@@ -30,6 +30,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders
 from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall
 from ddpdoctor.diagnose.codes import OUTPUT_PIPE_FULL
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.processes import Child
@@ -69,21 +70,25 @@ def _silenced(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Child | None
 def _of_child(facts: Facts, rank: Rank, blocked: BlockedSyscall, child: Child) -> Diagnosis:
     culprit = RankSet.of([rank])
     waiting = facts.waiting - culprit
-    return Diagnosis(
-        OUTPUT_PIPE_FULL.code,
-        OUTPUT_PIPE_FULL.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        culprit,
+    return diagnosis(
+        OUTPUT_PIPE_FULL,
         waiting,
-        f"rank {rank} waits at {wording.place(blocked.site)} for the end of a child that cannot write: its pipe is "
-        "full",
-        f"Process {child.worker.pid}, a child of rank {rank}, sleeps inside a write to a pipe that nobody reads. Rank "
-        f"{rank} waits for its end before it reads, so neither goes on.{wording.held_up(facts, waiting)}",
-        "Read what the child writes before waiting for its end: communicate() of a subprocess, get() of a queue before "
-        "join() of the process that fills it.",
-        (facts.location([rank], blocked.site), *facts.locations_of(waiting)),
-        (
+        confidence=Confidence.LIKELY,
+        culprits=culprit,
+        summary=(
+            f"rank {rank} waits at {wording.place(blocked.site)} for the end of a child that cannot write: its pipe is "
+            "full"
+        ),
+        why=(
+            f"Process {child.worker.pid}, a child of rank {rank}, sleeps inside a write to a pipe that nobody reads. "
+            f"Rank {rank} waits for its end before it reads, so neither goes on.{wording.held_up(facts, waiting)}"
+        ),
+        fix=(
+            "Read what the child writes before waiting for its end: communicate() of a subprocess, get() of a queue "
+            "before join() of the process that fills it."
+        ),
+        locations=(facts.location([rank], blocked.site), *facts.locations_of(waiting)),
+        evidence=(
             f"rank {rank} is inside {blocked.call or blocked.inside[-1].function}",
             f"process {child.worker.pid} sleeps in the kernel's pipe_write",
         ),
@@ -101,19 +106,21 @@ def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
     waiting = facts.waiting - culprit
     number = blocked.target.number if blocked.target else None
     what = _NAMES.get(number or 0, f"descriptor {number}" if number is not None else "a pipe")
-    return Diagnosis(
-        OUTPUT_PIPE_FULL.code,
-        OUTPUT_PIPE_FULL.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        culprit,
+    return diagnosis(
+        OUTPUT_PIPE_FULL,
         waiting,
-        f"rank {rank} cannot write to {what} at {wording.place(blocked.site)}: the pipe is full and nobody reads it",
-        f"Rank {rank} sleeps inside the write until somebody reads what is in the pipe.{_reader(facts, rank, blocked)}"
-        f"{wording.held_up(facts, waiting)}",
-        "Read the pipe while the job runs (communicate(), a thread of its own), or send the output to a file.",
-        (facts.location([rank], blocked.site), *facts.locations_of(waiting)),
-        tuple(_evidence(facts, rank, blocked)),
+        confidence=Confidence.LIKELY,
+        culprits=culprit,
+        summary=(
+            f"rank {rank} cannot write to {what} at {wording.place(blocked.site)}: the pipe is full and nobody reads it"
+        ),
+        why=(
+            f"Rank {rank} sleeps inside the write until somebody reads what is in the "
+            f"pipe.{_reader(facts, rank, blocked)}{wording.held_up(facts, waiting)}"
+        ),
+        fix="Read the pipe while the job runs (communicate(), a thread of its own), or send the output to a file.",
+        locations=(facts.location([rank], blocked.site), *facts.locations_of(waiting)),
+        evidence=tuple(_evidence(facts, rank, blocked)),
     )
 
 

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import P2P_DEADLOCK
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.facts import Facts
@@ -91,22 +92,27 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
     pair = RankSet.of([wait.rank, found.peer])
     culprits = RankSet.of([found.peer]) if _others_sent_more(facts, wait, found) else RankSet()
     what, answer = ("receives", "sent") if wait.kind is Kind.RECV else ("sends", "received")
-    return Diagnosis(
-        P2P_DEADLOCK.code,
-        P2P_DEADLOCK.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY if culprits else Confidence.POSSIBLE,
-        culprits,
-        facts.waiting - culprits,
-        f"rank {wait.rank} {what} for the {_nth(found.ours)} time {'from' if what == 'receives' else 'to'} rank "
-        f"{found.peer}, which has {answer} {found.theirs} time{'' if found.theirs == 1 else 's'} and is in "
-        f"{wording.waiting(facts, RankSet.of([found.peer]))}",
-        f"Rank {found.peer} waits in an operation that rank {wait.rank} has to join, and cannot come to its part of "
-        f"this one: the two do not agree on how often they {'exchange' if culprits else 'meet'}.",
-        f"Let both sides reckon with the same number of messages at {wording.place(wait.site)}: agree on the number of "
-        "micro-batches before, and skip on neither side alone.",
-        facts.locations_of((*pair,)),
-        (
+    return diagnosis(
+        P2P_DEADLOCK,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        blame=Confidence.LIKELY if culprits else Confidence.POSSIBLE,
+        culprits=culprits,
+        summary=(
+            f"rank {wait.rank} {what} for the {_nth(found.ours)} time {'from' if what == 'receives' else 'to'} rank "
+            f"{found.peer}, which has {answer} {found.theirs} time{'' if found.theirs == 1 else 's'} and is in "
+            f"{wording.waiting(facts, RankSet.of([found.peer]))}"
+        ),
+        why=(
+            f"Rank {found.peer} waits in an operation that rank {wait.rank} has to join, and cannot come to its part "
+            f"of this one: the two do not agree on how often they {'exchange' if culprits else 'meet'}."
+        ),
+        fix=(
+            f"Let both sides reckon with the same number of messages at {wording.place(wait.site)}: agree on the "
+            "number of micro-batches before, and skip on neither side alone."
+        ),
+        locations=facts.locations_of((*pair,)),
+        evidence=(
             f"rank {wait.rank}: {found.ours} issued with rank {found.peer}",
             f"rank {found.peer}: {found.theirs} answered",
         ),
@@ -156,16 +162,16 @@ def _diagnosis(facts: Facts, circle: tuple[Wait, ...]) -> Diagnosis:
     if all(wait.kind is Kind.SEND for wait in circle):
         kind = "send"
     links = tuple(f"rank {wait.rank} waits in {wait_label(wait)} at {wording.place(wait.site)}" for wait in circle)
-    return Diagnosis(
-        P2P_DEADLOCK.code,
-        P2P_DEADLOCK.name,
-        Confidence.CERTAIN if alike and proven else Confidence.LIKELY,
-        Confidence.POSSIBLE,
-        RankSet(),
+    return diagnosis(
+        P2P_DEADLOCK,
         facts.waiting,
-        f"{wording.ranks(members)} {kind} in a circle: {'; '.join(links[:3])}{' ...' if len(links) > 3 else ''}",
-        "Each waits for the next one's send or recv, which comes only after its own returns.",
-        "Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
-        facts.locations_of(members),
-        links,
+        confidence=Confidence.CERTAIN if alike and proven else Confidence.LIKELY,
+        blame=Confidence.POSSIBLE,
+        summary=(
+            f"{wording.ranks(members)} {kind} in a circle: {'; '.join(links[:3])}{' ...' if len(links) > 3 else ''}"
+        ),
+        why="Each waits for the next one's send or recv, which comes only after its own returns.",
+        fix="Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
+        locations=facts.locations_of(members),
+        evidence=links,
     )

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_CONDITIONAL_COLLECTIVE
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import barrier_pairing, patterns, relative_position
 from ddpdoctor.diagnose.divergence.causes import cause_of
@@ -55,20 +56,23 @@ def _by_standing(facts: Facts, extra: stacks_only.Extra) -> Diagnosis:
     odd, reference = wording.ranks(extra.odd), wording.ranks(extra.reference)
     blamed = Confidence.POSSIBLE if len(extra.odd) == len(extra.reference) else Confidence.LIKELY
     condition = (extra.where, extra.condition)
-    return Diagnosis(
-        RANK_CONDITIONAL_COLLECTIVE.code,
-        RANK_CONDITIONAL_COLLECTIVE.name,
-        Confidence.LIKELY,
-        blamed,
-        extra.culprits,
-        facts.waiting - extra.culprits,
-        f"only {odd} can come to {extra.op} at {wording.place(extra.site)}; "
-        f"{reference} {wording.now(facts, extra.reference)}",
-        f"Every rank of a group must enter the same collectives in the same order. {odd.capitalize()} "
-        f"{wording.verb(extra.odd, 'stands', 'stand')} in one that is reached only past a condition on the rank.",
-        _fix(extra.op, condition),
-        (facts.location(extra.odd, extra.site), *facts.locations_of(extra.reference)),
-        (
+    return diagnosis(
+        RANK_CONDITIONAL_COLLECTIVE,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        blame=blamed,
+        culprits=extra.culprits,
+        summary=(
+            f"only {odd} can come to {extra.op} at {wording.place(extra.site)}; "
+            f"{reference} {wording.now(facts, extra.reference)}"
+        ),
+        why=(
+            f"Every rank of a group must enter the same collectives in the same order. {odd.capitalize()} "
+            f"{wording.verb(extra.odd, 'stands', 'stand')} in one that is reached only past a condition on the rank."
+        ),
+        fix=_fix(extra.op, condition),
+        locations=(facts.location(extra.odd, extra.site), *facts.locations_of(extra.reference)),
+        evidence=(
             f"{wording.place(extra.where)} is reached only past `{extra.condition.text}`",
             f"{reference} {wording.verb(extra.reference, 'stands', 'stand')} past no such condition",
         ),
@@ -88,21 +92,24 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     op = divergence.odd_next.op if divergence.odd_next else "a collective"
     odd = wording.ranks(divergence.odd)
-    return Diagnosis(
-        RANK_CONDITIONAL_COLLECTIVE.code,
-        RANK_CONDITIONAL_COLLECTIVE.name,
-        confidence,
-        confidence if not divergence.tie or never else Confidence.LIKELY,
-        divergence.culprits,
-        facts.waiting - divergence.culprits,
-        f"only {odd} {wording.verb(divergence.odd, 'calls', 'call')} {op} at {wording.place(site)}; "
-        f"{wording.ranks(divergence.reference)} went on to {wording.step(divergence.reference_next)}",
-        f"Every rank of a group must enter the same collectives in the same order. {odd.capitalize()} entered {op} "
-        f"at {wording.place(site)}, which {wording.ranks(divergence.reference)} did not; "
-        f"{wording.verb(divergence.reference, 'it', 'they')} {wording.now(facts, divergence.reference)}.",
-        _fix(op, condition),
-        (facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
-        (*_evidence(divergence, op, site, condition, never), *patterns.parted_by(facts, divergence)),
+    return diagnosis(
+        RANK_CONDITIONAL_COLLECTIVE,
+        facts.waiting,
+        confidence=confidence,
+        blame=confidence if not divergence.tie or never else Confidence.LIKELY,
+        culprits=divergence.culprits,
+        summary=(
+            f"only {odd} {wording.verb(divergence.odd, 'calls', 'call')} {op} at {wording.place(site)}; "
+            f"{wording.ranks(divergence.reference)} went on to {wording.step(divergence.reference_next)}"
+        ),
+        why=(
+            f"Every rank of a group must enter the same collectives in the same order. {odd.capitalize()} entered {op} "
+            f"at {wording.place(site)}, which {wording.ranks(divergence.reference)} did not; "
+            f"{wording.verb(divergence.reference, 'it', 'they')} {wording.now(facts, divergence.reference)}."
+        ),
+        fix=_fix(op, condition),
+        locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
+        evidence=(*_evidence(divergence, op, site, condition, never), *patterns.parted_by(facts, divergence)),
     )
 
 

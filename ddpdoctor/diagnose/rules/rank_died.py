@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_DIED
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.divergence import patterns
@@ -78,18 +79,17 @@ def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> 
         confidence = Confidence.POSSIBLE  # gloo aborts where operations do not fit: why the ranks parted comes first
     blamed = Confidence.POSSIBLE if _together(facts, first) else confidence
     locations = (facts.location(culprit, site),) if site else ()
-    return Diagnosis(
-        RANK_DIED.code,
-        RANK_DIED.name,
-        confidence,
-        blamed,
-        culprit,
-        facts.waiting - culprit,
-        _summary(first, culprit, site),
-        _why(first, culprit, victims, facts.waiting - culprit),
-        _fix(first, culprit),
-        (*locations, *facts.locations_of(rank for rank in others if rank in facts.waiting)),
-        tuple(_evidence(facts, first)),
+    return diagnosis(
+        RANK_DIED,
+        facts.waiting,
+        confidence=confidence,
+        blame=blamed,
+        culprits=culprit,
+        summary=_summary(first, culprit, site),
+        why=_why(first, culprit, victims, facts.waiting - culprit),
+        fix=_fix(first, culprit),
+        locations=(*locations, *facts.locations_of(rank for rank in others if rank in facts.waiting)),
+        evidence=tuple(_evidence(facts, first)),
         traceback=first.raised.traceback if first.raised else "",
     )
 

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_FINISHED_EARLY
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
@@ -52,20 +53,23 @@ def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
     mid_loop = any(_left_in_loop(facts, rank) for rank in culprits)
     confidence = Confidence.CERTAIN if proven and not facts.splits and not mid_loop else Confidence.LIKELY
     who = wording.ranks(culprits)
-    return Diagnosis(
-        RANK_FINISHED_EARLY.code,
-        RANK_FINISHED_EARLY.name,
-        confidence,
-        Confidence.LIKELY if len(culprits) >= len(left) else confidence,
-        culprits,
-        facts.waiting - culprits,
-        _summary(facts, culprits, left),
-        f"{who.capitalize()} left the program without an error, so the launcher sees nothing wrong; "
-        f"{wording.ranks(left)} {wording.verb(left, 'needs', 'need')} it for a collective that it will never enter.",
-        "Let every rank reach the same collectives: contribute an empty list or a zero-sized tensor instead of "
-        "returning early.",
-        _locations(facts, culprits, left),
-        tuple(_evidence(facts, culprits, left)),
+    return diagnosis(
+        RANK_FINISHED_EARLY,
+        facts.waiting,
+        confidence=confidence,
+        blame=Confidence.LIKELY if len(culprits) >= len(left) else confidence,
+        culprits=culprits,
+        summary=_summary(facts, culprits, left),
+        why=(
+            f"{who.capitalize()} left the program without an error, so the launcher sees nothing wrong; "
+            f"{wording.ranks(left)} {wording.verb(left, 'needs', 'need')} it for a collective that it will never enter."
+        ),
+        fix=(
+            "Let every rank reach the same collectives: contribute an empty list or a zero-sized tensor instead of "
+            "returning early."
+        ),
+        locations=_locations(facts, culprits, left),
+        evidence=tuple(_evidence(facts, culprits, left)),
     )
 
 

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_MISSING_AT_INIT
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -60,18 +61,22 @@ def _diagnosis(facts: Facts, inside: RankSet, missing: RankSet) -> Diagnosis:
         if unseen
         else f"{who} {wording.verb(missing, 'is', 'are')} at {wording.place(site)}"
     )
-    return Diagnosis(
-        RANK_MISSING_AT_INIT.code,
-        RANK_MISSING_AT_INIT.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        missing,
+    return diagnosis(
+        RANK_MISSING_AT_INIT,
         inside,
-        f"{wording.ranks(inside)} {wording.verb(inside, 'waits', 'wait')} in init_process_group for {who}: {doing}",
-        f"The process group is made when all {facts.evidence.world_size} ranks have arrived. {who.capitalize()} "
-        f"{wording.verb(missing, 'has', 'have')} not called init_process_group yet.",
-        f"Look at what {who} {wording.verb(missing, 'does', 'do')} before init_process_group, or why "
-        f"{wording.verb(missing, 'it was', 'they were')} not started.",
-        (*facts.locations_of(missing), *facts.locations_of(inside)),
-        tuple(f"rank {rank}: {facts.states[rank].label}" for rank in missing),
+        confidence=Confidence.LIKELY,
+        culprits=missing,
+        summary=(
+            f"{wording.ranks(inside)} {wording.verb(inside, 'waits', 'wait')} in init_process_group for {who}: {doing}"
+        ),
+        why=(
+            f"The process group is made when all {facts.evidence.world_size} ranks have arrived. {who.capitalize()} "
+            f"{wording.verb(missing, 'has', 'have')} not called init_process_group yet."
+        ),
+        fix=(
+            f"Look at what {who} {wording.verb(missing, 'does', 'do')} before init_process_group, or why "
+            f"{wording.verb(missing, 'it was', 'they were')} not started."
+        ),
+        locations=(*facts.locations_of(missing), *facts.locations_of(inside)),
+        evidence=tuple(f"rank {rank}: {facts.states[rank].label}" for rank in missing),
     )

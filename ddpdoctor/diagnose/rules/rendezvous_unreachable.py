@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RENDEZVOUS_UNREACHABLE
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -67,18 +68,21 @@ def _diagnosis(facts: Facts, meeting: RankSet) -> Diagnosis:
         if descriptor.kind == "socket" and "SYN_SENT" in descriptor.target
     ]
     who = wording.ranks(meeting)
-    return Diagnosis(
-        RENDEZVOUS_UNREACHABLE.code,
-        RENDEZVOUS_UNREACHABLE.name,
-        Confidence.LIKELY if whole else Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
-        RankSet(),
+    return diagnosis(
+        RENDEZVOUS_UNREACHABLE,
         meeting,
-        f"{who} {wording.verb(meeting, 'waits', 'wait')} at the rendezvous, and nobody meets anybody",
-        f"{'All' if whole else 'The'} ranks that are seen have come to the rendezvous, so none is missing; but no "
-        "connection to the store stands. They have another address or port, or cannot reach the one that they have.",
-        "Compare MASTER_ADDR and MASTER_PORT, or the init_method, of all ranks; they must be the same, and reachable "
-        "from every node. Where nodes have several networks set GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME.",
-        facts.locations_of(meeting),
-        (f"{who}: making the store in torch/distributed/rendezvous.py", *nowhere),
+        confidence=Confidence.LIKELY if whole else Confidence.POSSIBLE,
+        blame=Confidence.POSSIBLE,
+        summary=f"{who} {wording.verb(meeting, 'waits', 'wait')} at the rendezvous, and nobody meets anybody",
+        why=(
+            f"{'All' if whole else 'The'} ranks that are seen have come to the rendezvous, so none is missing; but no "
+            "connection to the store stands. They have another address or port, or cannot reach the one that they have."
+        ),
+        fix=(
+            "Compare MASTER_ADDR and MASTER_PORT, or the init_method, of all ranks; they must be the same, and "
+            "reachable from every node. Where nodes have several networks set GLOO_SOCKET_IFNAME or "
+            "NCCL_SOCKET_IFNAME."
+        ),
+        locations=facts.locations_of(meeting),
+        evidence=(f"{who}: making the store in torch/distributed/rendezvous.py", *nowhere),
     )

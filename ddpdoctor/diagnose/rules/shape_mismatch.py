@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SHAPE_MISMATCH
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.divergence.unequal_tensors import Unequal, called_from, last_call
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -46,17 +47,21 @@ def _diagnosis(facts: Facts, found: Unequal) -> Diagnosis:
     sizes = ", ".join(f"rank {rank}: {numel}" for rank, (numel, _) in sorted(found.given.items()))
     site = called_from(facts, found)
     everyone = RankSet.of(found.given)
-    return Diagnosis(
-        SHAPE_MISMATCH.code,
-        SHAPE_MISMATCH.name,
-        found.cap,
-        found.cap if found.odd else Confidence.POSSIBLE,
-        found.odd,
-        facts.waiting - found.odd,
-        f"the tensors that the ranks give to {call.op} at {wording.place(site)} differ in size ({sizes})",
-        f"{call.op} needs tensors of one size on all ranks; nothing checks it. All ranks made the same calls up to "
-        "here, so the call is the right one and only what is given to it is not.",
-        "Agree on the size first, for instance with an all_reduce(MAX) of it, and pad to it; or drop the last batch.",
-        (facts.location(found.odd or everyone, site),) if site else (),
-        tuple(f"rank {rank}: {n} elements of {dtype}" for rank, (n, dtype) in sorted(found.given.items())),
+    return diagnosis(
+        SHAPE_MISMATCH,
+        facts.waiting,
+        confidence=found.cap,
+        blame=found.cap if found.odd else Confidence.POSSIBLE,
+        culprits=found.odd,
+        summary=f"the tensors that the ranks give to {call.op} at {wording.place(site)} differ in size ({sizes})",
+        why=(
+            f"{call.op} needs tensors of one size on all ranks; nothing checks it. All ranks made the same calls up to "
+            "here, so the call is the right one and only what is given to it is not."
+        ),
+        fix=(
+            "Agree on the size first, for instance with an all_reduce(MAX) of it, and pad to it; or drop the last "
+            "batch."
+        ),
+        locations=(facts.location(found.odd or everyone, site),) if site else (),
+        evidence=tuple(f"rank {rank}: {n} elements of {dtype}" for rank, (n, dtype) in sorted(found.given.items())),
     )

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SHARDED_STATE_ON_ONE_RANK
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of, state_call
@@ -54,21 +55,23 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     sure = never and divergence.unique and inside and divergence.minority
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    return Diagnosis(
-        SHARDED_STATE_ON_ONE_RANK.code,
-        SHARDED_STATE_ON_ONE_RANK.name,
-        confidence,
-        divergence.blame(confidence),
-        divergence.culprits,
-        facts.waiting - divergence.culprits,
-        f"only {odd} {wording.verb(divergence.odd, 'calls', 'call')} {function} at {wording.place(site)}; "
-        f"{reference} went on to {wording.step(divergence.reference_next)}",
-        f"{function} gathers the shards of all ranks. {odd.capitalize()} "
-        f"{wording.inside(facts, divergence.odd)} for it; {reference} did not "
-        f"come there and {wording.inside(facts, divergence.reference)}.",
-        f"Call {function} on every rank, and let one rank write the file.",
-        (facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
-        (
+    return diagnosis(
+        SHARDED_STATE_ON_ONE_RANK,
+        facts.waiting,
+        confidence=confidence,
+        blame=divergence.blame(confidence),
+        culprits=divergence.culprits,
+        summary=(
+            f"only {odd} {wording.verb(divergence.odd, 'calls', 'call')} {function} at {wording.place(site)}; "
+            f"{reference} went on to {wording.step(divergence.reference_next)}"
+        ),
+        why=(
+            f"{function} gathers the shards of all ranks. {odd.capitalize()} {wording.inside(facts, divergence.odd)} "
+            f"for it; {reference} did not come there and {wording.inside(facts, divergence.reference)}."
+        ),
+        fix=f"Call {function} on every rank, and let one rank write the file.",
+        locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
+        evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
             *patterns.parted_by(facts, divergence),
         ),

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SIGNAL_ON_SOME_RANKS
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of, signal_choice
@@ -52,24 +53,26 @@ def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
     # with as many on either side it is still those that were signalled who went another way
     culprits = divergence.culprits
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    return Diagnosis(
-        SIGNAL_ON_SOME_RANKS.code,
-        SIGNAL_ON_SOME_RANKS.name,
-        confidence,
-        Confidence.POSSIBLE if divergence.tie else divergence.blame(confidence),
-        culprits,
-        facts.waiting - culprits,
-        f"{odd} went to {wording.step(divergence.odd_next)} at the sign of a signal, {reference} went on to "
-        f"{wording.step(divergence.reference_next)}",
-        f"`{flag}` is set by {handler}, which handles a signal. It reached {odd} and not {reference}: {reference} "
-        f"{wording.inside(facts, divergence.reference)}, {odd} in "
-        f"{wording.waiting(facts, divergence.odd)}.",
-        "Agree on the flag once a step with an all_reduce(MAX), and let every rank act on the result.",
-        (
+    return diagnosis(
+        SIGNAL_ON_SOME_RANKS,
+        facts.waiting,
+        confidence=confidence,
+        blame=Confidence.POSSIBLE if divergence.tie else divergence.blame(confidence),
+        culprits=culprits,
+        summary=(
+            f"{odd} went to {wording.step(divergence.odd_next)} at the sign of a signal, {reference} went on to "
+            f"{wording.step(divergence.reference_next)}"
+        ),
+        why=(
+            f"`{flag}` is set by {handler}, which handles a signal. It reached {odd} and not {reference}: {reference} "
+            f"{wording.inside(facts, divergence.reference)}, {odd} in {wording.waiting(facts, divergence.odd)}."
+        ),
+        fix="Agree on the flag once a step with an all_reduce(MAX), and let every rank act on the result.",
+        locations=(
             *((facts.location(culprits or divergence.odd, first),) if first else ()),
             *facts.locations_of((*divergence.reference, *divergence.odd)),
         ),
-        (
+        evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
             *patterns.parted_by(facts, divergence),
         ),

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SKIPPED_BATCH
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
@@ -63,23 +64,28 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Di
     odd = wording.ranks(divergence.odd)
     site = jump or (divergence.diff.before.site if divergence.diff.before else None) or skipped.site
     locations = (facts.location(divergence.culprits, site),) if site else ()
-    return Diagnosis(
-        SKIPPED_BATCH.code,
-        SKIPPED_BATCH.name,
-        confidence,
-        divergence.blame(confidence),
-        divergence.culprits,
-        facts.waiting - divergence.culprits,
-        f"{odd} skipped the {what} of a batch"
-        f"{f' at {wording.place(site)}' if site else ''} that {wording.ranks(divergence.reference)} trained on",
-        f"{odd.capitalize()} issued one gradient all-reduce fewer than {wording.ranks(divergence.reference)}, so "
-        "all later "
-        f"ones were paired with the wrong step until none was left: {wording.ranks(divergence.reference)} "
-        f"{wording.now(facts, divergence.reference)}, {odd} {wording.now(facts, divergence.odd)}.",
-        "Do not skip on one rank: multiply the bad loss by zero and run backward all the same, or let all ranks agree "
-        "on the skip with an all_reduce(MAX) of a flag.",
-        (*locations, *facts.locations_of((*divergence.reference, *divergence.odd))),
-        tuple(_evidence(facts, divergence, skipped)),
+    return diagnosis(
+        SKIPPED_BATCH,
+        facts.waiting,
+        confidence=confidence,
+        blame=divergence.blame(confidence),
+        culprits=divergence.culprits,
+        summary=(
+            f"{odd} skipped the {what} of a batch"
+            f"{f' at {wording.place(site)}' if site else ''} that {wording.ranks(divergence.reference)} trained on"
+        ),
+        why=(
+            f"{odd.capitalize()} issued one gradient all-reduce fewer than {wording.ranks(divergence.reference)}, so "
+            "all later "
+            f"ones were paired with the wrong step until none was left: {wording.ranks(divergence.reference)} "
+            f"{wording.now(facts, divergence.reference)}, {odd} {wording.now(facts, divergence.odd)}."
+        ),
+        fix=(
+            "Do not skip on one rank: multiply the bad loss by zero and run backward all the same, or let all ranks "
+            "agree on the skip with an all_reduce(MAX) of a flag."
+        ),
+        locations=(*locations, *facts.locations_of((*divergence.reference, *divergence.odd))),
+        evidence=tuple(_evidence(facts, divergence, skipped)),
     )
 
 

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked.saving import saving_at, written
 from ddpdoctor.diagnose.codes import SLOW_CHECKPOINT
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -47,22 +48,26 @@ def _diagnosis(facts: Facts, savers: RankSet, site: Site) -> Diagnosis:
     who = wording.ranks(savers)
     waiting = facts.waiting - savers
     place = facts.state(savers.members[0]).site
-    return Diagnosis(
-        SLOW_CHECKPOINT.code,
-        SLOW_CHECKPOINT.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        savers,
+    return diagnosis(
+        SLOW_CHECKPOINT,
         waiting,
-        f"{who} still {wording.verb(savers, 'writes', 'write')} in {site.function} at {wording.place(place)} while "
-        f"{wording.ranks(waiting)} {wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}",
-        f"This is slow, not a deadlock: {who} {wording.verb(savers, 'moves', 'move')}, and the others go on when it is "
-        "done. If that takes longer than the process group's timeout, the job ends with an error that blames the "
-        "collective.",
-        "Write asynchronously, or from all ranks (torch.distributed.checkpoint), or to a local disk first; or give the "
-        "group of that barrier a longer timeout.",
-        (*facts.locations_of(savers), *facts.locations_of(waiting)),
-        tuple(line for rank in savers for line in _evidence(facts, rank)),
+        confidence=Confidence.LIKELY,
+        culprits=savers,
+        summary=(
+            f"{who} still {wording.verb(savers, 'writes', 'write')} in {site.function} at {wording.place(place)} while "
+            f"{wording.ranks(waiting)} {wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}"
+        ),
+        why=(
+            f"This is slow, not a deadlock: {who} {wording.verb(savers, 'moves', 'move')}, and the others go on when "
+            "it is done. If that takes longer than the process group's timeout, the job ends with an error that "
+            "blames the collective."
+        ),
+        fix=(
+            "Write asynchronously, or from all ranks (torch.distributed.checkpoint), or to a local disk first; or "
+            "give the group of that barrier a longer timeout."
+        ),
+        locations=(*facts.locations_of(savers), *facts.locations_of(waiting)),
+        evidence=tuple(line for rank in savers for line in _evidence(facts, rank)),
     )
 
 

@@ -31,6 +31,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked.compiling import compiling
 from ddpdoctor.diagnose.blocked.saving import saving_at
 from ddpdoctor.diagnose.codes import SLOW_HOST_WORK
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -49,22 +50,27 @@ def _diagnosis(facts: Facts, workers: RankSet) -> Diagnosis:
     where = f" at {wording.place(site)}" if site else ""
     function = f" in {site.function}" if site else ""
     who = wording.ranks(workers)
-    return Diagnosis(
-        SLOW_HOST_WORK.code,
-        SLOW_HOST_WORK.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        workers,
-        facts.waiting - workers,
-        f"{who} still {wording.verb(workers, 'works', 'work')}{function}{where} while {wording.ranks(facts.waiting)} "
-        f"{wording.verb(facts.waiting, 'waits', 'wait')} in {wording.waiting(facts, facts.waiting)}",
-        f"This is slow, not a deadlock: {who} {wording.verb(workers, 'moves', 'move')}, and the others can go on "
-        "as soon as it arrives. If it takes longer than the process group's timeout, the job ends with an error that "
-        "blames the collective.",
-        "Do this work before the job starts, store its result, or split it over the ranks; if it must stay, give "
-        "init_process_group a longer timeout.",
-        (*facts.locations_of(workers), *facts.locations_of(facts.waiting)),
-        tuple(line for rank in workers for line in _evidence(facts, rank)),
+    return diagnosis(
+        SLOW_HOST_WORK,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        culprits=workers,
+        summary=(
+            f"{who} still {wording.verb(workers, 'works', 'work')}{function}{where} while "
+            f"{wording.ranks(facts.waiting)} {wording.verb(facts.waiting, 'waits', 'wait')} in "
+            f"{wording.waiting(facts, facts.waiting)}"
+        ),
+        why=(
+            f"This is slow, not a deadlock: {who} {wording.verb(workers, 'moves', 'move')}, and the others can go on "
+            "as soon as it arrives. If it takes longer than the process group's timeout, the job ends with an error "
+            "that blames the collective."
+        ),
+        fix=(
+            "Do this work before the job starts, store its result, or split it over the ranks; if it must stay, give "
+            "init_process_group a longer timeout."
+        ),
+        locations=(*facts.locations_of(workers), *facts.locations_of(facts.waiting)),
+        evidence=tuple(line for rank in workers for line in _evidence(facts, rank)),
     )
 
 

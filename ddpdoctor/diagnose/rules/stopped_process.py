@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import STOPPED_PROCESS
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -44,18 +45,20 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         if waiting
         else ""
     )
-    yield Diagnosis(
-        STOPPED_PROCESS.code,
-        STOPPED_PROCESS.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        stopped,
+    yield diagnosis(
+        STOPPED_PROCESS,
         waiting,
-        f"{who} {wording.verb(stopped, 'is', 'are')} stopped by a signal{f' at {wording.place(site)}' if site else ''}"
-        f"{rest}",
-        f"The kernel does not run {who}: a SIGSTOP or SIGTSTP, a debugger or a container freezer stopped it. It would "
-        "go on after SIGCONT, so nothing here is proven to be deadlocked.",
-        f"Continue it with `kill -CONT {pids.replace(',', '')}` and find out who stopped it.",
-        (*facts.locations_of(stopped), *facts.locations_of(waiting)),
-        tuple(f"rank {rank}: process {facts.rank(rank).worker.pid} is in state T" for rank in stopped),
+        confidence=Confidence.LIKELY,
+        culprits=stopped,
+        summary=(
+            f"{who} {wording.verb(stopped, 'is', 'are')} stopped by a "
+            f"signal{f' at {wording.place(site)}' if site else ''}{rest}"
+        ),
+        why=(
+            f"The kernel does not run {who}: a SIGSTOP or SIGTSTP, a debugger or a container freezer stopped it. It "
+            "would go on after SIGCONT, so nothing here is proven to be deadlocked."
+        ),
+        fix=f"Continue it with `kill -CONT {pids.replace(',', '')}` and find out who stopped it.",
+        locations=(*facts.locations_of(stopped), *facts.locations_of(waiting)),
+        evidence=tuple(f"rank {rank}: process {facts.rank(rank).worker.pid} is in state T" for rank in stopped),
     )

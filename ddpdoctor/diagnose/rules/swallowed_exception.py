@@ -34,6 +34,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SWALLOWED_EXCEPTION
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import loader_errors, patterns
@@ -60,24 +61,27 @@ def _of_loader(facts: Facts, divergence: Divergence, loader: Site) -> Diagnosis:
     confidence = weaker(Confidence.CERTAIN if divergence.unique else Confidence.LIKELY, divergence.cap)
     handler = except_clauses.handler_of_next(facts.evidence.code, loader)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    return Diagnosis(
-        SWALLOWED_EXCEPTION.code,
-        SWALLOWED_EXCEPTION.name,
-        confidence,
-        divergence.blame(confidence),
-        divergence.culprits,
-        facts.waiting - divergence.culprits,
-        f"the data loader of {wording.place(loader)} raised on {odd}, which went on without that batch",
-        f"{odd.capitalize()} caught the exception and issued fewer gradient all-reduces than {reference}, so all later "
-        f"operations meet the wrong ones: {reference} {wording.now(facts, divergence.reference)}, {odd} "
-        f"{wording.now(facts, divergence.odd)}.",
-        "Do not catch it on one rank: mend or leave out the bad sample in the dataset itself, so that every batch is "
-        "delivered on every rank, or let the exception end the job.",
-        (
+    return diagnosis(
+        SWALLOWED_EXCEPTION,
+        facts.waiting,
+        confidence=confidence,
+        blame=divergence.blame(confidence),
+        culprits=divergence.culprits,
+        summary=f"the data loader of {wording.place(loader)} raised on {odd}, which went on without that batch",
+        why=(
+            f"{odd.capitalize()} caught the exception and issued fewer gradient all-reduces than {reference}, so all "
+            f"later operations meet the wrong ones: {reference} {wording.now(facts, divergence.reference)}, {odd} "
+            f"{wording.now(facts, divergence.odd)}."
+        ),
+        fix=(
+            "Do not catch it on one rank: mend or leave out the bad sample in the dataset itself, so that every "
+            "batch is delivered on every rank, or let the exception end the job."
+        ),
+        locations=(
             facts.location(divergence.culprits, handler or loader),
             *facts.locations_of((*divergence.reference, *divergence.odd)),
         ),
-        (wording.parted(divergence.odd_next, divergence.reference_next),),
+        evidence=(wording.parted(divergence.odd_next, divergence.reference_next),),
     )
 
 
@@ -88,22 +92,30 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site:
     handlers = [point for point in divergence.branch_points if point.taken is EdgeKind.RAISED]
     caught = handlers[0].site if handlers else site
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    return Diagnosis(
-        SWALLOWED_EXCEPTION.code,
-        SWALLOWED_EXCEPTION.name,
-        confidence,
-        divergence.blame(confidence),
-        divergence.culprits,
-        facts.waiting - divergence.culprits,
-        f"{odd} {_what(divergence, skipped)} {wording.step(skipped)}; only the `except` at {wording.place(caught)} "
-        "leads "
-        "there",
-        f"{odd.capitalize()} issued fewer {_left_out(skipped)} than {reference}, so all later operations meet "
-        f"the wrong ones: {reference} {wording.now(facts, divergence.reference)}, {odd} "
-        f"{wording.now(facts, divergence.odd)}.",
-        "Do not catch it on one rank: let it end the job, or agree on the retry with an all_reduce outside the `try`.",
-        (facts.location(divergence.culprits, caught), *facts.locations_of((*divergence.reference, *divergence.odd))),
-        (
+    return diagnosis(
+        SWALLOWED_EXCEPTION,
+        facts.waiting,
+        confidence=confidence,
+        blame=divergence.blame(confidence),
+        culprits=divergence.culprits,
+        summary=(
+            f"{odd} {_what(divergence, skipped)} {wording.step(skipped)}; only the `except` at "
+            f"{wording.place(caught)} leads there"
+        ),
+        why=(
+            f"{odd.capitalize()} issued fewer {_left_out(skipped)} than {reference}, so all later operations meet the "
+            f"wrong ones: {reference} {wording.now(facts, divergence.reference)}, {odd} "
+            f"{wording.now(facts, divergence.odd)}."
+        ),
+        fix=(
+            "Do not catch it on one rank: let it end the job, or agree on the retry with an all_reduce outside the "
+            "`try`."
+        ),
+        locations=(
+            facts.location(divergence.culprits, caught),
+            *facts.locations_of((*divergence.reference, *divergence.odd)),
+        ),
+        evidence=(
             wording.parted(divergence.odd_next, skipped),
             *patterns.parted_by(facts, divergence),
             "no condition leads past it",

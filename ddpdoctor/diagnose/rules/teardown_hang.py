@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked.interpreter_exit import is_leaving, kept_by
 from ddpdoctor.diagnose.codes import TEARDOWN_HANG
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -52,21 +53,24 @@ def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
     site = kept[1] if kept else facts.state(first).site
     who = wording.ranks(leaving)
     by = f" for its thread {kept[0]!r} at {wording.place(site)}" if kept else f" at {wording.place(site)}"
-    return Diagnosis(
-        TEARDOWN_HANG.code,
-        TEARDOWN_HANG.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY,
-        leaving,
+    return diagnosis(
+        TEARDOWN_HANG,
         RankSet(),
-        f"{who} {wording.verb(leaving, 'is', 'are')} done and cannot end, waiting{by}",
-        f"No rank has work left{f', {wording.ranks(left)} ended already' if left else ''}. Before a process ends, the "
-        "interpreter joins every thread that is no daemon and runs the exit hooks; one of these does not come back.",
-        "Tell the thread to stop and join it, or make it a daemon; give exit hooks a time limit; call "
-        "destroy_process_group() on all ranks.",
-        (
+        confidence=Confidence.LIKELY,
+        culprits=leaving,
+        summary=f"{who} {wording.verb(leaving, 'is', 'are')} done and cannot end, waiting{by}",
+        why=(
+            f"No rank has work left{f', {wording.ranks(left)} ended already' if left else ''}. Before a process ends, "
+            "the interpreter joins every thread that is no daemon and runs the exit hooks; one of these does not "
+            "come back."
+        ),
+        fix=(
+            "Tell the thread to stop and join it, or make it a daemon; give exit hooks a time limit; call "
+            "destroy_process_group() on all ranks."
+        ),
+        locations=(
             *((facts.location([first], site),) if site else ()),
             *facts.locations_of(leaving),
         ),
-        tuple(f"rank {rank}: {facts.state(rank).label}" for rank in (*leaving, *left)),
+        evidence=tuple(f"rank {rank}: {facts.state(rank).label}" for rank in (*leaving, *left)),
     )

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import TRANSPORT_STALL
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.facts import Facts
@@ -71,19 +72,20 @@ def _diagnosis(facts: Facts, waits: list[Wait]) -> Diagnosis:
     first = waits[0]
     backends = transport.backends(facts)
     advice = transport.advise(backends, nodes=transport.several_nodes(facts), seq=first.seq)
-    return Diagnosis(
-        TRANSPORT_STALL.code,
-        TRANSPORT_STALL.name,
-        Confidence.LIKELY if transport.gloo_only(backends) else Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
-        RankSet(),
+    return diagnosis(
+        TRANSPORT_STALL,
         facts.waiting,
-        f"all ranks are in {wording.waiting(facts, facts.waiting)}, none is missing, and it does not end",
-        "Every member of the group has entered the same operation, and nothing moved between two samples: the program "
-        "agrees with itself. What carries the data does not: the network, access between devices, a driver, a device.",
-        f"Test the transport without the program (nccl-tests, iperf). In this order: {advice.numbered()}.",
-        facts.locations_of(facts.waiting),
-        (
+        confidence=Confidence.LIKELY if transport.gloo_only(backends) else Confidence.POSSIBLE,
+        blame=Confidence.POSSIBLE,
+        summary=f"all ranks are in {wording.waiting(facts, facts.waiting)}, none is missing, and it does not end",
+        why=(
+            "Every member of the group has entered the same operation, and nothing moved between two samples: the "
+            "program agrees with itself. What carries the data does not: the network, access between devices, a "
+            "driver, a device."
+        ),
+        fix=f"Test the transport without the program (nccl-tests, iperf). In this order: {advice.numbered()}.",
+        locations=facts.locations_of(facts.waiting),
+        evidence=(
             f"{len(waits)} of {len(facts.states)} ranks have entered {first.op} seq {first.seq}",
             "no page moved, and no rank computes",
             *(f"excluded: {what}" for what in advice.excluded),

@@ -29,6 +29,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import store_keys
 from ddpdoctor.diagnose.blocked.needs import details, keys, owed, what_for
 from ddpdoctor.diagnose.codes import UNDECIDED
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.rank_state import Activity, wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
@@ -52,7 +53,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     if divergence is not None:
         yield _two_stories(facts, divergence)
     elif missing := reported_missing.named(facts):
-        yield reported_missing.diagnosis(UNDECIDED, facts, missing)
+        yield reported_missing.of_missing(UNDECIDED, facts, missing)
     elif blockers and not _unrelated(facts, blockers):
         yield _still(facts, blockers)
     elif facts.waiting:
@@ -75,19 +76,21 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
     if not failed:
         return
     missing = f"; nothing is known of {wording.ranks(unseen)}" if unseen else ""
-    yield Diagnosis(
-        UNDECIDED.code,
-        UNDECIDED.name,
-        Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
-        unseen,
-        facts.waiting - unseen,
-        f"{wording.ranks(failed)} {wording.verb(failed, 'was', 'were')} ended or lost a peer{missing}",
-        "Only consequences were seen: a lost connection, or the launcher's signal after another rank had failed. The "
-        "first failure itself left no trace that could be read.",
-        "Read the output of the ranks that are not seen here, or run the job again: the look may come in time.",
-        facts.locations_of(failed),
-        tuple(f"rank {f.rank}: {f.raised.type if f.raised else f'exit status {f.status}'}" for f in facts.failures),
+    yield diagnosis(
+        UNDECIDED,
+        facts.waiting,
+        confidence=Confidence.POSSIBLE,
+        culprits=unseen,
+        summary=f"{wording.ranks(failed)} {wording.verb(failed, 'was', 'were')} ended or lost a peer{missing}",
+        why=(
+            "Only consequences were seen: a lost connection, or the launcher's signal after another rank had failed. "
+            "The first failure itself left no trace that could be read."
+        ),
+        fix="Read the output of the ranks that are not seen here, or run the job again: the look may come in time.",
+        locations=facts.locations_of(failed),
+        evidence=tuple(
+            f"rank {f.rank}: {f.raised.type if f.raised else f'exit status {f.status}'}" for f in facts.failures
+        ),
     )
 
 
@@ -100,24 +103,26 @@ def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
     # what can have parted them is where to look first; a tie shows both sides alike
     shown = skipped or (culprits and divergence.pattern is Pattern.LEFT_LOOP)
     places = [facts.location(culprits, divergence.place(point)) for point in divergence.branch_points] if shown else []
-    return Diagnosis(
-        UNDECIDED.code,
-        UNDECIDED.name,
-        Confidence.POSSIBLE,
-        divergence.blame(weaker(Confidence.LIKELY, divergence.cap)) if skipped else Confidence.POSSIBLE,
-        culprits,
-        facts.waiting - culprits,
-        f"{sides[0]} left out {wording.step(divergence.reference_next)}: the evidence does not say whether by a "
-        "condition or by a "
-        "caught exception"
-        if skipped
-        else f"{sides[0]} in {wording.waiting(facts, left)}, {sides[1]} in {wording.waiting(facts, right)}: "
-        "the evidence does not say which is wrong",
-        f"The ranks' histories part: {sides[0]} came to {wording.step(divergence.collectives()[0])}, {sides[1]} to "
-        f"{wording.step(divergence.collectives()[1])}. {_meaning(divergence)}",
-        _advice(divergence, sides),
-        (*places, *facts.locations_of((*left, *right))),
-        (f"one story: {one}", f"the other: {other}", *patterns.parted_by(facts, divergence)),
+    return diagnosis(
+        UNDECIDED,
+        facts.waiting,
+        confidence=Confidence.POSSIBLE,
+        blame=divergence.blame(weaker(Confidence.LIKELY, divergence.cap)) if skipped else Confidence.POSSIBLE,
+        culprits=culprits,
+        summary=(
+            f"{sides[0]} left out {wording.step(divergence.reference_next)}: the evidence does not say whether by a "
+            "condition or by a caught exception"
+            if skipped
+            else f"{sides[0]} in {wording.waiting(facts, left)}, {sides[1]} in {wording.waiting(facts, right)}: "
+            "the evidence does not say which is wrong"
+        ),
+        why=(
+            f"The ranks' histories part: {sides[0]} came to {wording.step(divergence.collectives()[0])}, {sides[1]} to "
+            f"{wording.step(divergence.collectives()[1])}. {_meaning(divergence)}"
+        ),
+        fix=_advice(divergence, sides),
+        locations=(*places, *facts.locations_of((*left, *right))),
+        evidence=(f"one story: {one}", f"the other: {other}", *patterns.parted_by(facts, divergence)),
     )
 
 
@@ -177,18 +182,17 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
     seen = [facts.evidence.rank(rank) for rank in blockers]
     one_look = unclear or not any(rank and rank.motion for rank in seen)
     moved = "One look does not tell whether it moves." if one_look else "It did not move between two samples."
-    return Diagnosis(
-        UNDECIDED.code,
-        UNDECIDED.name,
-        Confidence.POSSIBLE,
-        Confidence.LIKELY if len(blockers) <= len(facts.waiting) and not unclear else Confidence.POSSIBLE,
-        blockers,
-        facts.waiting - blockers,
-        summary,
-        f"{who.capitalize()}: {moved} {what_for(facts, blockers)} It may still come.{keys(facts)}",
-        "Look at the line where it stands, and at what that call needs to return.",
-        (*facts.locations_of(blockers), *facts.locations_of(facts.waiting)),
-        tuple(f"rank {rank}: {'; '.join(details(facts, rank))}" for rank in blockers),
+    return diagnosis(
+        UNDECIDED,
+        facts.waiting,
+        confidence=Confidence.POSSIBLE,
+        blame=Confidence.LIKELY if len(blockers) <= len(facts.waiting) and not unclear else Confidence.POSSIBLE,
+        culprits=blockers,
+        summary=summary,
+        why=f"{who.capitalize()}: {moved} {what_for(facts, blockers)} It may still come.{keys(facts)}",
+        fix="Look at the line where it stands, and at what that call needs to return.",
+        locations=(*facts.locations_of(blockers), *facts.locations_of(facts.waiting)),
+        evidence=tuple(f"rank {rank}: {'; '.join(details(facts, rank))}" for rank in blockers),
     )
 
 
@@ -206,24 +210,28 @@ def _by_waits(facts: Facts) -> Diagnosis:
     shown = ", ".join(places[:3]) + (", and others elsewhere" if len(places) > 3 else "")
     waits = [wait for wait in facts.graph.all_waits() if wait.targets]
     unseen = facts.evidence.unseen()
-    return Diagnosis(
-        UNDECIDED.code,
-        UNDECIDED.name,
-        Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
-        smallest if odd else RankSet(),
+    return diagnosis(
+        UNDECIDED,
         rest,
-        f"{shown}; nothing was seen of {wording.ranks(unseen)}"
-        if unseen
-        else f"{shown}: the evidence does not say why",
-        _why(facts, classes, waits)
-        if placed
-        else "Logs alone do not tell whether these wait for each other or for others.",
-        "Run `ddpdoctor watch` on every node of the job, and give `ddpdoctor diagnose` what all of them left."
-        if unseen
-        else "Compare these places; what could not be read, and how to make it readable, is listed with the report.",
-        (*facts.locations_of(smallest if odd else ()), *facts.locations_of(rest)),
-        tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
+        confidence=Confidence.POSSIBLE,
+        culprits=smallest if odd else RankSet(),
+        summary=(
+            f"{shown}; nothing was seen of {wording.ranks(unseen)}"
+            if unseen
+            else f"{shown}: the evidence does not say why"
+        ),
+        why=(
+            _why(facts, classes, waits)
+            if placed
+            else "Logs alone do not tell whether these wait for each other or for others."
+        ),
+        fix=(
+            "Run `ddpdoctor watch` on every node of the job, and give `ddpdoctor diagnose` what all of them left."
+            if unseen
+            else "Compare these places; what could not be read, and how to make it readable, is listed with the report."
+        ),
+        locations=(*facts.locations_of(smallest if odd else ()), *facts.locations_of(rest)),
+        evidence=tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
     )
 
 
@@ -239,23 +247,23 @@ def _bykeys(facts: Facts) -> Diagnosis | None:
     culprits = owing if len(found) == 1 else RankSet()
     keys = sorted({wait.key for wait in waits})
     shown = ", ".join(f"'{key}'" for key in keys[:3]) + (" and others" if len(keys) > 3 else "")
-    return Diagnosis(
-        UNDECIDED.code,
-        UNDECIDED.name,
-        Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
-        culprits,
-        facts.waiting - culprits,
-        f"{wording.ranks(held)} {wording.verb(held, 'waits', 'wait')} in {wait.op} for the store's key {shown}, which "
-        f"nobody has set",
-        f"{owed(facts, wait.key, found, culprits)} What the other ranks wait for is listed below.",
-        "Let the key be set on every way that leads to the wait, or give the wait a timeout of its own.",
-        (
+    return diagnosis(
+        UNDECIDED,
+        facts.waiting,
+        confidence=Confidence.POSSIBLE,
+        culprits=culprits,
+        summary=(
+            f"{wording.ranks(held)} {wording.verb(held, 'waits', 'wait')} in {wait.op} for the store's key {shown}, "
+            "which nobody has set"
+        ),
+        why=f"{owed(facts, wait.key, found, culprits)} What the other ranks wait for is listed below.",
+        fix="Let the key be set on every way that leads to the wait, or give the wait a timeout of its own.",
+        locations=(
             *facts.locations_of(held),
             *(facts.location(culprits, setter.site) for setter in found),
             *facts.locations_of(RankSet.of(range(facts.evidence.world_size)) - held),
         ),
-        tuple(f"rank {rank}: {state.label}" for rank, state in sorted(facts.states.items())),
+        evidence=tuple(f"rank {rank}: {state.label}" for rank, state in sorted(facts.states.items())),
     )
 
 

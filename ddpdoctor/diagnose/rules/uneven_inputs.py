@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import UNEVEN_INPUTS
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import loader_errors, patterns
@@ -74,20 +75,23 @@ def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
     short, long = divergence.odd, divergence.reference
     loop = divergence.branch_points[0].site
     confidence = weaker(Confidence.LIKELY, divergence.cap)
-    return Diagnosis(
-        UNEVEN_INPUTS.code,
-        UNEVEN_INPUTS.name,
-        confidence,
-        divergence.blame(confidence),
-        divergence.culprits,
-        facts.waiting - divergence.culprits,
-        f"the loop at {wording.place(loop)} ended on {wording.ranks(short)} where {wording.ranks(long)} went on to "
-        f"{wording.step(divergence.reference_next)}",
-        f"{_went_on(divergence)} "
-        f"{wording.ranks(short).capitalize()} had no round left and went on behind the loop: {_where(facts, short)}.",
-        _fix(divergence),
-        (facts.location(divergence.culprits, loop), *facts.locations_of((*short, *long))),
-        (
+    return diagnosis(
+        UNEVEN_INPUTS,
+        facts.waiting,
+        confidence=confidence,
+        blame=divergence.blame(confidence),
+        culprits=divergence.culprits,
+        summary=(
+            f"the loop at {wording.place(loop)} ended on {wording.ranks(short)} where {wording.ranks(long)} went on to "
+            f"{wording.step(divergence.reference_next)}"
+        ),
+        why=(
+            f"{_went_on(divergence)} {wording.ranks(short).capitalize()} had no round left and went on behind the "
+            f"loop: {_where(facts, short)}."
+        ),
+        fix=_fix(divergence),
+        locations=(facts.location(divergence.culprits, loop), *facts.locations_of((*short, *long))),
+        evidence=(
             *patterns.parted_by(facts, divergence),
             "the source shows no other way out of the loop, and none past its steps",
         ),
@@ -101,20 +105,20 @@ def _diagnosis(facts: Facts, divergence: Divergence, loop: Site) -> Diagnosis | 
     if not agree and all(counts.values()) and not _draws_several(divergence, loop):
         return None  # as many batches everywhere: something else parted them
     confidence = weaker(Confidence.CERTAIN if agree and divergence.unique else Confidence.LIKELY, divergence.cap)
-    return Diagnosis(
-        UNEVEN_INPUTS.code,
-        UNEVEN_INPUTS.name,
-        confidence,
-        divergence.blame(confidence),
-        divergence.culprits,
-        facts.waiting - divergence.culprits,
-        _summary(counts, short, long, loop),
-        f"{_went_on(divergence)} "
-        f"{wording.ranks(short).capitalize()} had no batch left and went on behind the loop: "
-        f"{_where(facts, short)}. {_so(facts)}",
-        _fix(divergence),
-        (facts.location(short, loop), *facts.locations_of((*short, *long))),
-        tuple(_evidence(facts, counts, loop)),
+    return diagnosis(
+        UNEVEN_INPUTS,
+        facts.waiting,
+        confidence=confidence,
+        blame=divergence.blame(confidence),
+        culprits=divergence.culprits,
+        summary=_summary(counts, short, long, loop),
+        why=(
+            f"{_went_on(divergence)} {wording.ranks(short).capitalize()} had no batch left and went on behind the "
+            f"loop: {_where(facts, short)}. {_so(facts)}"
+        ),
+        fix=_fix(divergence),
+        locations=(facts.location(short, loop), *facts.locations_of((*short, *long))),
+        evidence=tuple(_evidence(facts, counts, loop)),
     )
 
 

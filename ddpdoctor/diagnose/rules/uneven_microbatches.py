@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import UNEVEN_MICROBATCHES
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
@@ -89,21 +90,27 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: HistoryStep, more:
     culprits = RankSet() if divergence.tie else min(more, less, key=len)
     ours, theirs = wording.ranks(more), wording.ranks(less)
     first = (facts.location(culprits or more, forward.site),) if forward.site else ()
-    return Diagnosis(
-        UNEVEN_MICROBATCHES.code,
-        UNEVEN_MICROBATCHES.name,
-        confidence,
-        Confidence.POSSIBLE if divergence.tie else confidence,
-        culprits,
-        facts.waiting - culprits,
-        f"{ours} began another micro-batch at {wording.place(forward.site)} where {theirs} "
-        f"{wording.verb(less, 'was', 'were')} done with the step",
-        f"All ranks fetched as many batches, but cut the last into different numbers of micro-batches. "
-        f"{ours.capitalize()} {wording.inside(facts, more)}, {theirs} "
-        f"{wording.verb(less, 'is', 'are')} already in {wording.waiting(facts, less)}.",
-        "Agree on the number of micro-batches with an all_reduce(MAX), and fill up with ones whose loss counts zero.",
-        (*first, *facts.locations_of((*more, *less))),
-        (
+    return diagnosis(
+        UNEVEN_MICROBATCHES,
+        facts.waiting,
+        confidence=confidence,
+        blame=Confidence.POSSIBLE if divergence.tie else confidence,
+        culprits=culprits,
+        summary=(
+            f"{ours} began another micro-batch at {wording.place(forward.site)} where {theirs} "
+            f"{wording.verb(less, 'was', 'were')} done with the step"
+        ),
+        why=(
+            f"All ranks fetched as many batches, but cut the last into different numbers of micro-batches. "
+            f"{ours.capitalize()} {wording.inside(facts, more)}, {theirs} "
+            f"{wording.verb(less, 'is', 'are')} already in {wording.waiting(facts, less)}."
+        ),
+        fix=(
+            "Agree on the number of micro-batches with an all_reduce(MAX), and fill up with ones whose loss counts "
+            "zero."
+        ),
+        locations=(*first, *facts.locations_of((*more, *less))),
+        evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
             *(
                 f"rank {rank}: {wording.batches(c.delivered)}, {c.forwards + c.forwards_no_sync} forwards"

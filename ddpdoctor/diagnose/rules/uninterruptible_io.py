@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import UNINTERRUPTIBLE_IO
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -61,17 +62,20 @@ def _diagnosis(facts: Facts, rank: Rank, thread: ThreadState) -> Diagnosis:
     confidence = Confidence.LIKELY if remote and still else Confidence.POSSIBLE
     function = f" in the kernel's {thread.wchan}" if thread.wchan else ""
     what = "a network file system" if remote else "storage"
-    return Diagnosis(
-        UNINTERRUPTIBLE_IO.code,
-        UNINTERRUPTIBLE_IO.name,
-        confidence,
-        confidence,
-        culprit,
+    return diagnosis(
+        UNINTERRUPTIBLE_IO,
         waiting,
-        f"rank {rank} waits for {what}{function} at {wording.place(facts.state(rank).site)}",
-        f"The process is in state D{function}: the kernel waits for a device or a server and lets nothing interrupt "
-        "it. py-spy and SIGKILL may not get through either.",
-        "Look at the storage first: dmesg, the file server, the mount. Copy the data to local disks before training.",
-        (*facts.locations_of(culprit), *facts.locations_of(waiting)),
-        (f"rank {rank}: main thread in state D{function}",),
+        confidence=confidence,
+        culprits=culprit,
+        summary=f"rank {rank} waits for {what}{function} at {wording.place(facts.state(rank).site)}",
+        why=(
+            f"The process is in state D{function}: the kernel waits for a device or a server and lets nothing "
+            "interrupt it. py-spy and SIGKILL may not get through either."
+        ),
+        fix=(
+            "Look at the storage first: dmesg, the file server, the mount. Copy the data to local disks before "
+            "training."
+        ),
+        locations=(*facts.locations_of(culprit), *facts.locations_of(waiting)),
+        evidence=(f"rank {rank}: main thread in state D{function}",),
     )

@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import WRONG_DEVICE
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import RankEvidence
@@ -57,17 +58,19 @@ def _in_first_collective(rank: RankEvidence) -> bool:
 
 
 def _diagnosis(facts: Facts, ranks: RankSet) -> Diagnosis:
-    return Diagnosis(
-        WRONG_DEVICE.code,
-        WRONG_DEVICE.name,
-        Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
-        RankSet(),
+    return diagnosis(
+        WRONG_DEVICE,
         ranks,
-        f"the first NCCL collective does not return on {wording.ranks(ranks)}, and no rank chose its GPU",
-        "All ranks are in the first collective, so none is missing. Nothing in the source that was seen chooses a "
-        "device: ranks may share one.",
-        'Call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) before init_process_group, and give it device_id.',
-        facts.locations_of(ranks),
-        (f"{wording.ranks(ranks)}: one collective begun, none finished, backend nccl",),
+        confidence=Confidence.POSSIBLE,
+        summary=f"the first NCCL collective does not return on {wording.ranks(ranks)}, and no rank chose its GPU",
+        why=(
+            "All ranks are in the first collective, so none is missing. Nothing in the source that was seen chooses a "
+            "device: ranks may share one."
+        ),
+        fix=(
+            'Call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) before init_process_group, and give it '
+            "device_id."
+        ),
+        locations=facts.locations_of(ranks),
+        evidence=(f"{wording.ranks(ranks)}: one collective begun, none finished, backend nccl",),
     )

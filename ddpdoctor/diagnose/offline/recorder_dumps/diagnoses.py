@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ddpdoctor.diagnose import codes
 from ddpdoctor.diagnose.codes import Rule
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.offline import transport
 from ddpdoctor.diagnose.offline.recorder_dumps import shifts
@@ -97,22 +98,25 @@ def _moved(job: JobState, shift: Shift) -> Diagnosis:
     more = f" and {count - 1} more" if count > 1 else ""
     group = label(job, shift.pending)
     sure = Confidence.LIKELY if len(shift.others) > 1 else Confidence.POSSIBLE
-    return Diagnosis(
-        rule.code,
-        rule.name,
-        Confidence.LIKELY if rule is codes.BARRIER_OFF_BY_ONE else Confidence.POSSIBLE,
-        sure,
-        shift.ranks,
+    return diagnosis(
+        rule,
         job.waiting - shift.ranks,
-        f"{who} {doing} {issued(step)}{more} as number {shift.seq} of {group}; "
-        f"since then {verb(shift.ranks, 'its', 'their')} operations pair with the wrong ones of {others}",
-        f"Collectives of a group pair by their number alone. From number {shift.seq} on, what {who} issued is what "
-        f"{others} issued, moved by {count}: it went unnoticed as long as the operations fitted together, and shows "
-        f"only now, in {issued(shift.pending.step)}, number {shift.pending.step.seq}. The dumps do not say why: a "
-        "condition on the rank or on its data, or an exception that was caught.",
-        f"Look at {places(shift.steps)}: every rank of the group must come there equally often.",
-        locations([(shift.ranks if not shift.skipped else shift.others, step.site)], job, shift.ranks),
-        tuple(
+        confidence=Confidence.LIKELY if rule is codes.BARRIER_OFF_BY_ONE else Confidence.POSSIBLE,
+        blame=sure,
+        culprits=shift.ranks,
+        summary=(
+            f"{who} {doing} {issued(step)}{more} as number {shift.seq} of {group}; "
+            f"since then {verb(shift.ranks, 'its', 'their')} operations pair with the wrong ones of {others}"
+        ),
+        why=(
+            f"Collectives of a group pair by their number alone. From number {shift.seq} on, what {who} issued is "
+            f"what {others} issued, moved by {count}: it went unnoticed as long as the operations fitted together, "
+            f"and shows only now, in {issued(shift.pending.step)}, number {shift.pending.step.seq}. The dumps do not "
+            "say why: a condition on the rank or on its data, or an exception that was caught."
+        ),
+        fix=f"Look at {places(shift.steps)}: every rank of the group must come there equally often.",
+        locations=locations([(shift.ranks if not shift.skipped else shift.others, step.site)], job, shift.ranks),
+        evidence=tuple(
             f"number {shift.seq + n} is {issued(s)} on {others if shift.skipped else who}"
             for n, s in enumerate(shift.steps[:3])
         ),
@@ -135,22 +139,25 @@ def _missing(job: JobState, pending: PendingOp, missing: RankSet, *, alone: bool
         if few
         else f"only {ranks(pending.waiting)} came to {where}; {missed} did not"
     )
-    return Diagnosis(
-        codes.UNDECIDED.code,
-        codes.UNDECIDED.name,
-        Confidence.POSSIBLE,
-        Confidence.LIKELY if few and alone else Confidence.POSSIBLE,
-        culprits,
+    return diagnosis(
+        codes.UNDECIDED,
         job.waiting - culprits,
-        summary,
-        f"{missed.capitalize()} stood in no operation that a recorder knows when the dump was written: "
-        f"{verb(missing, 'it was', 'they were')} somewhere in the program, or had ended. What "
-        f"{verb(missing, 'it', 'they')} did there, dumps cannot tell. Everybody else waits for it, directly or "
-        f"through ranks that do.{_UNSEEN if 'gloo' in pending.step.backend else ''}",
-        f"Look at what {missed} did after {_last(job, missing)}; a stack of {verb(missing, 'it', 'them')} "
-        "(py-spy dump) or its log given beside the dumps says more.",
-        locations(((RankSet.of([rank]), _last_site(job, rank)) for rank in missing), job, job.waiting),
-        tuple(
+        confidence=Confidence.POSSIBLE,
+        blame=Confidence.LIKELY if few and alone else Confidence.POSSIBLE,
+        culprits=culprits,
+        summary=summary,
+        why=(
+            f"{missed.capitalize()} stood in no operation that a recorder knows when the dump was written: "
+            f"{verb(missing, 'it was', 'they were')} somewhere in the program, or had ended. What "
+            f"{verb(missing, 'it', 'they')} did there, dumps cannot tell. Everybody else waits for it, directly or "
+            f"through ranks that do.{_UNSEEN if 'gloo' in pending.step.backend else ''}"
+        ),
+        fix=(
+            f"Look at what {missed} did after {_last(job, missing)}; a stack of {verb(missing, 'it', 'them')} "
+            "(py-spy dump) or its log given beside the dumps says more."
+        ),
+        locations=locations(((RankSet.of([rank]), _last_site(job, rank)) for rank in missing), job, job.waiting),
+        evidence=tuple(
             a_few(
                 f"rank {rank}: the last of {label(job, pending)} was {_frontier(job, pending, rank)}"
                 for rank in missing
@@ -186,40 +193,45 @@ def _lag(job: JobState, pending: PendingOp) -> Diagnosis:
     culprits = pending.waiting if few else RankSet()
     who, others = ranks(pending.waiting), ranks(pending.passed)
     where = f"{issued(pending.step)}, number {pending.step.seq} of {label(job, pending)}"
-    return Diagnosis(
-        codes.UNDECIDED.code,
-        codes.UNDECIDED.name,
-        Confidence.POSSIBLE,
-        Confidence.LIKELY if few else Confidence.POSSIBLE,
-        culprits,
+    return diagnosis(
+        codes.UNDECIDED,
         job.waiting - culprits,
-        f"{who} {verb(pending.waiting, 'stands', 'stand')} in {where}, which {others} "
-        f"{verb(pending.passed, 'has', 'have')} passed",
-        f"That operation is complete on no rank before all have come, so what {others} issued under that number was "
-        f"not what {who} {verb(pending.waiting, 'waits', 'wait')} in: somewhere before, {who} came to one operation "
-        "more or less, or to another one.",
-        f"Compare what {who} and {others} did before: --matrix shows their operations side by side.",
-        locations([(pending.waiting, pending.step.site)], job, pending.passed),
-        tuple(a_few(f"rank {rank}: {_frontier(job, pending, rank)}" for rank in (*pending.waiting, *pending.passed))),
+        confidence=Confidence.POSSIBLE,
+        blame=Confidence.LIKELY if few else Confidence.POSSIBLE,
+        culprits=culprits,
+        summary=(
+            f"{who} {verb(pending.waiting, 'stands', 'stand')} in {where}, which {others} "
+            f"{verb(pending.passed, 'has', 'have')} passed"
+        ),
+        why=(
+            f"That operation is complete on no rank before all have come, so what {others} issued under that number "
+            f"was not what {who} {verb(pending.waiting, 'waits', 'wait')} in: somewhere before, {who} came to one "
+            "operation more or less, or to another one."
+        ),
+        fix=f"Compare what {who} and {others} did before: --matrix shows their operations side by side.",
+        locations=locations([(pending.waiting, pending.step.site)], job, pending.passed),
+        evidence=tuple(
+            a_few(f"rank {rank}: {_frontier(job, pending, rank)}" for rank in (*pending.waiting, *pending.passed))
+        ),
     )
 
 
 def _no_dump(job: JobState, pending: PendingOp) -> Diagnosis:
     missing = pending.unknown
     where = f"{issued(pending.step)}, number {pending.step.seq} of {label(job, pending)}"
-    return Diagnosis(
-        codes.UNDECIDED.code,
-        codes.UNDECIDED.name,
-        Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
-        missing,
+    return diagnosis(
+        codes.UNDECIDED,
         job.waiting - missing,
-        f"{ranks(missing)} left no dump; all others of the group wait in {where}",
-        f"Every member that left a dump has come to {where}. Whether {ranks(missing)} came is not known: a rank that "
-        "was killed, or that hangs where the dump cannot be written, leaves none.",
-        f"Look for the dump, the log and the exit status of {ranks(missing)}.",
-        locations([(pending.waiting, pending.step.site)], job, RankSet()),
-        (f"{len(pending.waiting)} of {len(pending.group.members)} ranks have come to it",),
+        confidence=Confidence.POSSIBLE,
+        culprits=missing,
+        summary=f"{ranks(missing)} left no dump; all others of the group wait in {where}",
+        why=(
+            f"Every member that left a dump has come to {where}. Whether {ranks(missing)} came is not known: a rank "
+            "that was killed, or that hangs where the dump cannot be written, leaves none."
+        ),
+        fix=f"Look for the dump, the log and the exit status of {ranks(missing)}.",
+        locations=locations([(pending.waiting, pending.step.site)], job, RankSet()),
+        evidence=(f"{len(pending.waiting)} of {len(pending.group.members)} ranks have come to it",),
     )
 
 
@@ -229,21 +241,23 @@ def _stall(job: JobState, pending: PendingOp) -> Diagnosis:
     where = f"{issued(pending.step)}, number {pending.step.seq} of {label(job, pending)}"
     whole = pending.group.name not in job.crowd.inferred
     advice = transport.advise(frozenset({pending.step.backend}), nodes=None, seq=seq).numbered()
-    return Diagnosis(
-        codes.TRANSPORT_STALL.code,
-        codes.TRANSPORT_STALL.name,
-        Confidence.LIKELY if gave_up and whole else Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
-        RankSet(),
+    return diagnosis(
+        codes.TRANSPORT_STALL,
         job.waiting,
-        f"all of {label(job, pending)} are in {where}, none is missing, and it is not complete"
-        if whole
-        else f"{ranks(pending.waiting)}, all that left a trace, {verb(pending.waiting, 'is', 'are')} in {where}, and "
-        "it is not complete",
-        f"Every {'member' if whole else 'rank that is seen'} has issued the same operation, so the program agrees with "
-        "itself. If it did not end, what carries the data is at fault; a dump that was written while all went well "
-        f"looks the same.{'' if whole else _MORE_RANKS}",
-        f"{'Try' if whole else 'Make sure that no rank is left out here. Then try'}, in this order: {advice}.",
-        locations([(pending.waiting, pending.step.site)], job, RankSet()),
-        (f"{len(pending.waiting)} of {len(pending.group.members)} ranks have come to it",),
+        confidence=Confidence.LIKELY if gave_up and whole else Confidence.POSSIBLE,
+        blame=Confidence.POSSIBLE,
+        summary=(
+            f"all of {label(job, pending)} are in {where}, none is missing, and it is not complete"
+            if whole
+            else f"{ranks(pending.waiting)}, all that left a trace, {verb(pending.waiting, 'is', 'are')} in {where}, "
+            "and it is not complete"
+        ),
+        why=(
+            f"Every {'member' if whole else 'rank that is seen'} has issued the same operation, so the program agrees "
+            "with itself. If it did not end, what carries the data is at fault; a dump that was written while all "
+            f"went well looks the same.{'' if whole else _MORE_RANKS}"
+        ),
+        fix=f"{'Try' if whole else 'Make sure that no rank is left out here. Then try'}, in this order: {advice}.",
+        locations=locations([(pending.waiting, pending.step.site)], job, RankSet()),
+        evidence=(f"{len(pending.waiting)} of {len(pending.group.members)} ranks have come to it",),
     )

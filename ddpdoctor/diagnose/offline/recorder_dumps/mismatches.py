@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ddpdoctor.diagnose import codes
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import JobState, PendingOp
 from ddpdoctor.diagnose.offline.recorder_dumps.wording import a_few, full, label, locations, numel, ranks, verb
@@ -38,19 +39,20 @@ def mismatch(job: JobState, pending: PendingOp, sides: Sequence[tuple[RankSet, S
     told = [f"{ranks(members)} {verb(members, 'issues', 'issue')} {full(step)}" for members, step in sides[::-1]]
     where = f"number {pending.step.seq} of {label(job, pending)}"
     near = _side_by_side([step.site for _, step in sides])
-    return Diagnosis(
-        rule.code,
-        rule.name,
-        Confidence.LIKELY if near else Confidence.POSSIBLE,
-        Confidence.POSSIBLE if tie else Confidence.LIKELY,
-        culprits,
+    return diagnosis(
+        rule,
         job.waiting - culprits,
-        f"at {where} {', '.join(a_few(told))}",
-        "Collectives of a group pair by their number alone, and nothing checks that they fit: operations that differ, "
-        f"in kind or in size, wait for partners and data that do not come.{'' if near else _PARTED}",
-        "Issue the same operations in one order on every rank, with tensors of one size and type.",
-        locations(((members, step.site) for members, step in (*odd, usual)), job, RankSet()),
-        tuple(a_few(told)),
+        confidence=Confidence.LIKELY if near else Confidence.POSSIBLE,
+        blame=Confidence.POSSIBLE if tie else Confidence.LIKELY,
+        culprits=culprits,
+        summary=f"at {where} {', '.join(a_few(told))}",
+        why=(
+            "Collectives of a group pair by their number alone, and nothing checks that they fit: operations that "
+            f"differ, in kind or in size, wait for partners and data that do not come.{'' if near else _PARTED}"
+        ),
+        fix="Issue the same operations in one order on every rank, with tensors of one size and type.",
+        locations=locations(((members, step.site) for members, step in (*odd, usual)), job, RankSet()),
+        evidence=tuple(a_few(told)),
     )
 
 

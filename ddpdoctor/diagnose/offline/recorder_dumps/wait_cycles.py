@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from ddpdoctor.diagnose import codes
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import DEFAULT, JobState, PendingOp
 from ddpdoctor.diagnose.offline.recorder_dumps.shifts import mark
 from ddpdoctor.diagnose.offline.recorder_dumps.wording import a_few, issued, label, locations, ranks, verb
@@ -77,18 +78,16 @@ def _pairs(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
     kinds = {pending.step.op for pending in found}
     kind = {frozenset({"recv"}): "receive", frozenset({"send"}): "send"}.get(frozenset(kinds), "send and receive")
     links = _links(job, found)
-    return Diagnosis(
-        rule.code,
-        rule.name,
-        Confidence.LIKELY,
-        Confidence.POSSIBLE,
-        RankSet(),
+    return diagnosis(
+        rule,
         job.waiting,
-        f"{ranks(members)} {kind} in a circle: {'; '.join(links[:2])}{' ...' if len(links) > 2 else ''}",
-        "Each waits for the next one's send or recv, which comes only after its own returns.",
-        "Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
-        locations(((m.waiting, m.step.site) for m in found), job, RankSet()),
-        tuple(a_few(links)),
+        confidence=Confidence.LIKELY,
+        blame=Confidence.POSSIBLE,
+        summary=f"{ranks(members)} {kind} in a circle: {'; '.join(links[:2])}{' ...' if len(links) > 2 else ''}",
+        why="Each waits for the next one's send or recv, which comes only after its own returns.",
+        fix="Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
+        locations=locations(((m.waiting, m.step.site) for m in found), job, RankSet()),
+        evidence=tuple(a_few(links)),
     )
 
 
@@ -104,18 +103,22 @@ def _groups(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
         if odd
         else f"{ranks(members)} wait for each other in a circle through {groups} process groups"
     )
-    return Diagnosis(
-        rule.code,
-        rule.name,
-        Confidence.LIKELY,
-        Confidence.LIKELY if odd else Confidence.POSSIBLE,
-        odd,
+    return diagnosis(
+        rule,
         job.waiting - odd,
-        summary,
-        f"{'; '.join(a_few(links))}. Each would come to the operation that the others wait in only afterwards.",
-        "Use the groups in the same order on every rank, also where communication is overlapped with something else.",
-        locations(((RankSet.of([r]), m.steps[r].site) for m in found for r in m.waiting.members[:1]), job, odd),
-        tuple(a_few(links)),
+        confidence=Confidence.LIKELY,
+        blame=Confidence.LIKELY if odd else Confidence.POSSIBLE,
+        culprits=odd,
+        summary=summary,
+        why=f"{'; '.join(a_few(links))}. Each would come to the operation that the others wait in only afterwards.",
+        fix=(
+            "Use the groups in the same order on every rank, also where communication is overlapped with something "
+            "else."
+        ),
+        locations=locations(
+            ((RankSet.of([r]), m.steps[r].site) for m in found for r in m.waiting.members[:1]), job, odd
+        ),
+        evidence=tuple(a_few(links)),
     )
 
 
@@ -137,19 +140,18 @@ def circle_of_unnamed(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
     rest = job.waiting - inside
     if rest:
         places.append(f"{ranks(rest)} {verb(rest, 'waits', 'wait')} elsewhere")
-    return Diagnosis(
-        rule.code,
-        rule.name,
-        Confidence.POSSIBLE,
-        Confidence.POSSIBLE,
-        RankSet(),
+    return diagnosis(
+        rule,
         job.waiting,
-        "; ".join(a_few(places)),
-        "The dumps do not name the members of these groups. If ranks that wait elsewhere belong to them, they wait for "
-        "each other: each would come to the other operation only afterwards.",
-        "Use the groups in the same order on every rank; see who is in each of them where they are made.",
-        locations(((m.waiting, m.step.site) for m in found), job, RankSet()),
-        tuple(a_few(places)),
+        confidence=Confidence.POSSIBLE,
+        summary="; ".join(a_few(places)),
+        why=(
+            "The dumps do not name the members of these groups. If ranks that wait elsewhere belong to them, they "
+            "wait for each other: each would come to the other operation only afterwards."
+        ),
+        fix="Use the groups in the same order on every rank; see who is in each of them where they are made.",
+        locations=locations(((m.waiting, m.step.site) for m in found), job, RankSet()),
+        evidence=tuple(a_few(places)),
     )
 
 
