@@ -30,7 +30,7 @@ from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.report import Report
 from ddpdoctor.repro import catalogue, runner
 from ddpdoctor.repro.case import Case
-from ddpdoctor.repro.runner import Result
+from ddpdoctor.repro.runner import RunResult
 from tests.e2e.variants import forms
 
 ROOT = Path(__file__).parents[1]
@@ -175,7 +175,7 @@ def _healthy(kind: str, seed: int) -> Callable[[Path], Trial]:
     return make
 
 
-def _trial(case: Case, form: str, number: int, result: Result) -> Trial:
+def _trial(case: Case, form: str, number: int, result: RunResult) -> Trial:
     report = result.report
     first = report.diagnoses[0] if report and report.diagnoses else None
     return Trial(
@@ -203,7 +203,7 @@ def _silence(report: Report | None) -> float | None:
     return report.timeline.reported - report.timeline.last_progress
 
 
-def _wrongly_certain(case: Case, result: Result) -> bool:
+def _wrongly_certain(case: Case, result: RunResult) -> bool:
     """Anything in the report that is called certain, or proven, and is not so."""
     report = result.report
     if report is None:

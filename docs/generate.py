@@ -112,12 +112,12 @@ def _repro() -> str:
     return _MADE + _REPRO + "\n".join(rows) + "\n"
 
 
-def _index(title: str, found: list[explain.Page]) -> str:
+def _index(title: str, found: list[explain.CodePage]) -> str:
     rows = [f"| [{page.code}]({page.code}.md) | {page.name} | {_first_sentence(page)} |" for page in found]
     return "\n".join((f"{_MADE}# {title}\n", "| code | name | what |", "|---|---|---|", *rows)) + "\n"
 
 
-def _first_sentence(page: explain.Page) -> str:
+def _first_sentence(page: explain.CodePage) -> str:
     told = page.text.partition("## What it does\n" if page.code < "DD2" else "## What\n")[2]
     paragraph = told.partition("\n\n")[0]
     return " ".join(paragraph.split()).partition(". ")[0].rstrip(".") + "."

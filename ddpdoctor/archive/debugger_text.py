@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ddpdoctor.archive.pyspy_text import MOST_FRAMES, MOST_THREADS, is_python
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
 _GDB_THREAD = re.compile(r"^Thread (\d{1,6}) \((?:Thread 0x[0-9a-f]+ )?\(?(?:LWP|process) (\d{1,10})\)?.*\):?")
 _GDB_FIRST = re.compile(r"^Traceback \(most recent call first\):")
@@ -19,20 +19,20 @@ _PYSTACK_FILE = re.compile(r'^\s+(?:\((?:Python|C)\) )?File "(.*)", line (\d{1,9
 
 
 @dataclass(frozen=True, slots=True)
-class Dump:
+class DebuggerDump:
     """One process's stacks."""
 
     pid: int | None
     stacks: Stacks
 
 
-def find(lines: tuple[str, ...]) -> tuple[Dump, ...]:
+def find(lines: tuple[str, ...]) -> tuple[DebuggerDump, ...]:
     """All dumps in a text: every gdb session or pystack run whose frames name Python files."""
     return (*_gdb(lines), *_pystack(lines))
 
 
-def _gdb(lines: tuple[str, ...]) -> tuple[Dump, ...]:
-    found: list[Dump] = []
+def _gdb(lines: tuple[str, ...]) -> tuple[DebuggerDump, ...]:
+    found: list[DebuggerDump] = []
     threads: dict[tuple[str, int], list[Site]] = {}
     pid: int | None = None
     thread: tuple[str, int] | None = None
@@ -40,7 +40,7 @@ def _gdb(lines: tuple[str, ...]) -> tuple[Dump, ...]:
 
     def close() -> None:
         if any(threads.values()):
-            found.append(Dump(pid, _stacks(threads, pid)))
+            found.append(DebuggerDump(pid, _stacks(threads, pid)))
         threads.clear()
 
     for line in lines:
@@ -67,7 +67,7 @@ def _stacks(threads: dict[tuple[str, int], list[Site]], pid: int | None) -> Stac
         (key for key in threads if key[0] == "1"), None
     )
     return Stacks(
-        Rung.DEBUGGER,
+        StackSource.DEBUGGER,
         tuple(
             Thread(os_id, "MainThread" if (number, os_id) == main else f"thread {number}", tuple(frames))
             for (number, os_id), frames in threads.items()
@@ -75,7 +75,7 @@ def _stacks(threads: dict[tuple[str, int], list[Site]], pid: int | None) -> Stac
     )
 
 
-def _pystack(lines: tuple[str, ...]) -> tuple[Dump, ...]:
+def _pystack(lines: tuple[str, ...]) -> tuple[DebuggerDump, ...]:
     """pystack prints the outermost frame first; of native frames it says `(C)`."""
     threads: list[tuple[int, list[Site], bool]] = []
     inside = False
@@ -96,4 +96,4 @@ def _pystack(lines: tuple[str, ...]) -> tuple[Dump, ...]:
         Thread(os_id, "MainThread" if os_id == first else f"thread {os_id}", tuple(frames), owns_gil=gil)
         for os_id, frames, gil in threads
     )
-    return (Dump(first, Stacks(Rung.DEBUGGER, stacks)),)
+    return (DebuggerDump(first, Stacks(StackSource.DEBUGGER, stacks)),)

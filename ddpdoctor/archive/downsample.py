@@ -7,20 +7,20 @@ from dataclasses import replace
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 
 #: ranks that the rules compare with each other; what they cost grows with the square of it
-MOST = 512
+MOST_RANKS = 512
 
 
-def thinned(evidence: Evidence) -> Evidence:
+def downsample(evidence: Evidence) -> Evidence:
     """At most so many ranks: of every behaviour some, the rare ones whole; a gap says that it was done."""
-    if len(evidence.ranks) <= MOST:
+    if len(evidence.ranks) <= MOST_RANKS:
         return evidence
     alike: dict[object, list[RankEvidence]] = {}
     for seen in evidence.ranks:
         alike.setdefault(_behaviour(seen), []).append(seen)
     kept: list[RankEvidence] = []
     for left, ranks in zip(range(len(alike), 0, -1), sorted(alike.values(), key=len), strict=True):
-        kept.extend(ranks[: max(1, (MOST - len(kept)) // left)])
-    kept = sorted(kept[:MOST], key=lambda seen: seen.rank)
+        kept.extend(ranks[: max(1, (MOST_RANKS - len(kept)) // left)])
+    kept = sorted(kept[:MOST_RANKS], key=lambda seen: seen.rank)
     reason = f"{len(evidence.ranks)} ranks in {len(alike)} places; {len(kept)} are compared, the rare ones first"
     return replace(evidence, ranks=tuple(kept), gaps=(*evidence.gaps, Gap(Source.FILES, None, reason)))
 

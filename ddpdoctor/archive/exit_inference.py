@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.archive.fragment import Fatal, Piece
+from ddpdoctor.archive.fragment import FatalSignal, Fragment
 from ddpdoctor.model.evidence import Timing
 from ddpdoctor.model.processes import Exit, ProcessState
 from ddpdoctor.model.progress import EndKind, Page
@@ -11,18 +11,20 @@ from ddpdoctor.model.progress import EndKind, Page
 _STATUS = {EndKind.EXCEPTION: 1, EndKind.NORMAL: 0}
 
 
-def departure(pieces: tuple[Piece, ...], timing: Timing, looks: int) -> Exit | None:
+def infer_exit(fragments: tuple[Fragment, ...], timing: Timing, looks: int) -> Exit | None:
     """The end of a process that the last of so many looks did not find any more; None where nothing says how.
 
     Without any look at processes a fatal signal alone is believed: a page that tells of an end may be of a process
     that is still on its way out.
     """
-    fatal = next((p.payload for p in pieces if isinstance(p.payload, Fatal) and p.payload.status is not None), None)
-    page = next((p.payload for p in reversed(pieces) if isinstance(p.payload, Page)), None)
-    pid = page.pid if page else next((p.pid for p in pieces if p.pid), 0)
+    fatal = next(
+        (p.payload for p in fragments if isinstance(p.payload, FatalSignal) and p.payload.status is not None), None
+    )
+    page = next((p.payload for p in reversed(fragments) if isinstance(p.payload, Page)), None)
+    pid = page.pid if page else next((p.pid for p in fragments if p.pid), 0)
     if fatal is not None and fatal.status is not None:
         return Exit(pid or 0, fatal.status, timing.collected)
-    seen = sum(isinstance(piece.payload, ProcessState) for piece in pieces)
+    seen = sum(isinstance(fragment.payload, ProcessState) for fragment in fragments)
     if page is None or page.ending is None or looks == 0 or seen >= looks or page.ending.kind not in _STATUS:
         return None
     return Exit(page.pid, _STATUS[page.ending.kind], page.ending.time)

@@ -24,7 +24,7 @@ _BODY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Dump:
+class FaulthandlerDump:
     """One text of faulthandler; `fatal` where a signal or the interpreter's own check ended the process."""
 
     fatal: bool
@@ -38,9 +38,9 @@ class Dump:
         return next((status for name, status in SIGNALS.items() if name in self.reason), None)
 
 
-def find(lines: tuple[str, ...]) -> tuple[Dump, ...]:
+def find(lines: tuple[str, ...]) -> tuple[FaulthandlerDump, ...]:
     """All dumps in a text, in order. Where no thread is marked as current, the last listed one is the main thread."""
-    found: list[Dump] = []
+    found: list[FaulthandlerDump] = []
     block: list[str] = []
     reason = ""
 
@@ -49,7 +49,9 @@ def find(lines: tuple[str, ...]) -> tuple[Dump, ...]:
         text = "\n".join(block)
         stacks = faulthandler.parse(text.encode(errors="replace")) if block else None
         if stacks is not None:
-            found.append(Dump(reason.startswith("Fatal"), reason, _with_main(stacks), f"{reason}\n{text}".strip()))
+            found.append(
+                FaulthandlerDump(reason.startswith("Fatal"), reason, _with_main(stacks), f"{reason}\n{text}".strip())
+            )
         block.clear()
         reason = ""
 

@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ddpdoctor.archive.fragment import Timeout
-from ddpdoctor.archive.watchdog_log import canonical
+from ddpdoctor.archive.fragment import CollectiveTimeout
+from ddpdoctor.archive.watchdog_log import canonical_op
 
 MARK = "Detected mismatch between collectives on ranks"
 #: lines over which one message may go on
@@ -28,17 +28,17 @@ _RUNNING = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CollectiveMismatch:
     """One such message: the collective of the rank that raised it, and of the one that it met."""
 
-    mine: Timeout
+    mine: CollectiveTimeout
     #: None where the message names none, or where its number tells that it is of another round
-    theirs: Timeout | None
+    theirs: CollectiveTimeout | None
 
 
-def find(lines: tuple[str, ...]) -> Iterator[Report]:
+def find(lines: tuple[str, ...]) -> Iterator[CollectiveMismatch]:
     """All such messages, in order, each once."""
-    told: set[Report] = set()
+    told: set[CollectiveMismatch] = set()
     for number, line in enumerate(lines):
         if MARK not in line:
             continue
@@ -46,16 +46,16 @@ def find(lines: tuple[str, ...]) -> Iterator[Report]:
         if not running:
             continue
         mine, theirs = running[0], running[-1]
-        report = Report(mine, theirs if len(running) > 1 and theirs.seq == mine.seq else None)
+        report = CollectiveMismatch(mine, theirs if len(running) > 1 and theirs.seq == mine.seq else None)
         if report not in told:
             told.add(report)
             yield report
 
 
-def _timeout(found: re.Match[str]) -> Timeout:
+def _timeout(found: re.Match[str]) -> CollectiveTimeout:
     sizes = [int(part) for part in found[4].split(",") if part.strip()] if found[4] is not None else None
-    return Timeout(
-        canonical(found[3]),
+    return CollectiveTimeout(
+        canonical_op(found[3]),
         None if found[2] is None else int(found[2]),
         numel_in=None if sizes is None else min(math.prod(sizes), 1 << 62),
         rank_in_group=int(found[1]),

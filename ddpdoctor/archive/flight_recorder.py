@@ -17,10 +17,10 @@ from operator import itemgetter
 from typing import Any
 
 from ddpdoctor.archive import unpickle
-from ddpdoctor.archive.recorder_values import HUGE, DumpError, Sites, as_number, as_text, count_extents
+from ddpdoctor.archive.recorder_values import HUGE, CallSites, DumpError, as_number, as_text, count_extents
 from ddpdoctor.collect.redact import plain
 from ddpdoctor.diagnose.digest import operations
-from ddpdoctor.model.crowd import Step
+from ddpdoctor.model.recorder_set import Step
 from ddpdoctor.model.stacks import Site
 
 #: extents of one operation that are read without counting first
@@ -31,7 +31,7 @@ _MOST_RANKS = 1 << 20
 _MOST_SEEN = 200_000
 _STATES = frozenset({"scheduled", "started", "completed"})
 
-#: (role, seq, op, backend, sizes, dtypes, site or None, finished, timed out, p2p, peer or None), as in model.crowd.Step
+#: the fields of model.recorder_set.Step in their order, with the site as (file, line, function) or None
 StepRow = tuple[Any, ...]
 #: (name, members, description); without members where the dump does not say
 GroupRow = tuple[str, tuple[int, ...], str]
@@ -40,7 +40,7 @@ _Named = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Dump:
+class RecorderDump:
     """One dump, its operations and groups as numbers of the reader's tables."""
 
     version: str
@@ -53,7 +53,7 @@ class Dump:
     rank: int | None
 
 
-class Reader:
+class RecorderReader:
     """Reads dumps one after the other and keeps each distinct operation once."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Reader:
         self._members: dict[str, tuple[int, ...]] = {}
         self._grouped: dict[_Named, int] = {}
 
-    def read(self, data: bytes) -> Dump:
+    def read(self, data: bytes) -> RecorderDump:
         """Read one dump. Raises DumpError, whatever the bytes are."""
         try:
             return self._read(_loaded(data))
@@ -76,7 +76,7 @@ class Reader:
             reason = plain(str(error)).partition("\n")[0][:120]
             raise DumpError(f"not shaped like a recorder's dump ({type(error).__name__}: {reason})") from None
 
-    def _read(self, dump: object) -> Dump:
+    def _read(self, dump: object) -> RecorderDump:
         if not isinstance(dump, dict) or ("entries" not in dump and "version" not in dump):
             raise DumpError("no Flight Recorder dump: it has neither entries nor a version")
         entries = dump.get("entries") or []
@@ -86,7 +86,7 @@ class Reader:
         roles = {group[0]: role for role, group in enumerate(groups)}
         steps = self._steps(entries, groups, roles)
         first, last = (entries[0], entries[-1]) if entries else ({}, {})
-        return Dump(
+        return RecorderDump(
             version=as_text(str(dump.get("version", ""))[:32]),
             steps=steps,
             groups=tuple([self._group(group) for group in groups]),
@@ -129,7 +129,7 @@ class Reader:
             return steps
         fields, framed = _fields(entries[0]), "frames" in entries[0]
         take, rest_of = itemgetter("profiling_name", "input_sizes", "input_dtypes", fields[0]), _several(fields[1:])
-        seen, sites = self._seen, Sites()
+        seen, sites = self._seen, CallSites()
         for entry in entries:
             name, sizes, dtypes, group = take(entry)
             where = group[0] if isinstance(group, (tuple, list)) else group

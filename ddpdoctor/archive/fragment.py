@@ -25,11 +25,11 @@ class Format(Enum):
     TEXT = "text"
 
 
-class RankFrom(Enum):
-    """How the rank of a piece is known, the most reliable first."""
+class RankSource(Enum):
+    """How the rank of a fragment is known, the most reliable first."""
 
     CONTENT = "content"
-    #: another piece of the same process says it
+    #: another fragment of the same process says it
     PROCESS = "process id"
     NAME = "file name"
     #: the launcher's prefix, which is the job's rank where there is one node
@@ -39,11 +39,11 @@ class RankFrom(Enum):
     #: the number that srun gave its task
     TASK = "srun's task"
     #: no line says whose anything is: numbered as it was found
-    NOBODY = "order of the text"
+    TEXT_ORDER = "order of the text"
 
 
 @dataclass(frozen=True, slots=True)
-class Timeout:
+class CollectiveTimeout:
     """A line on a collective of this rank that was given up: by the watchdog, or because another rank's did not fit."""
 
     #: canonical c10d name
@@ -66,7 +66,7 @@ class Timeout:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class WorkerExit:
     """A launcher's word on how a worker ended: negative status is a signal."""
 
     status: int
@@ -78,7 +78,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingPeers:
     """A rank's own line that it waits for all, and whom it misses where it says so."""
 
     op: str
@@ -90,7 +90,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Stuck:
+class StuckWatchdog:
     """The watchdog itself stood still: a call of CUDA or NCCL does not return, or the interpreter's lock is held."""
 
     #: whole seconds without a sign of life, None where the line does not say it
@@ -98,7 +98,7 @@ class Stuck:
 
 
 @dataclass(frozen=True, slots=True)
-class Fatal:
+class FatalSignal:
     """What faulthandler wrote of a signal that ended the process."""
 
     text: str
@@ -107,7 +107,7 @@ class Fatal:
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class RankMention:
     """A rank that a text shows to be there, of which it says nothing else that counts."""
 
     #: what it said at its worst, "" for nothing of interest
@@ -118,11 +118,23 @@ class Mention:
     silent: bool = False
 
 
-Payload = Recorder | Stacks | Page | ProcessState | Raised | Timeout | Ended | Missing | Stuck | Fatal | Mention
+Payload = (
+    Recorder
+    | Stacks
+    | Page
+    | ProcessState
+    | Raised
+    | CollectiveTimeout
+    | WorkerExit
+    | MissingPeers
+    | StuckWatchdog
+    | FatalSignal
+    | RankMention
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Fragment:
     """One thing that was read."""
 
     #: the file's path as a report shows it
@@ -130,7 +142,7 @@ class Piece:
     format: Format
     payload: Payload
     rank: Rank | None = None
-    rank_from: RankFrom | None = None
+    rank_from: RankSource | None = None
     pid: int | None = None
     world_size: int | None = None
     #: seconds since the epoch at which it was written, where the content says so

@@ -32,7 +32,7 @@ _SOURCES = (".py", ".pyc", ".pyi", ".ipynb", ".md", ".rst", ".toml", ".yaml", ".
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class InputFile:
     """A file that can be read; `path` is None for what came over standard input, which `data` then holds."""
 
     name: str
@@ -43,10 +43,10 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InputFiles:
     """Everything under the given paths."""
 
-    files: tuple[File, ...]
+    files: tuple[InputFile, ...]
     bundles: tuple[Path, ...]
     #: names of files of no kind that we know
     unknown: tuple[str, ...]
@@ -54,9 +54,9 @@ class Found:
     unreadable: tuple[tuple[str, str], ...]
 
 
-def find(paths: Sequence[str], stdin: BinaryIO) -> Found:
+def find(paths: Sequence[str], stdin: BinaryIO) -> InputFiles:
     """Look at every path; `-` is standard input. Raises InputError for a path that is not there."""
-    files: list[File] = []
+    files: list[InputFile] = []
     bundles: list[Path] = []
     unknown: list[str] = []
     unreadable: list[tuple[str, str]] = []
@@ -64,7 +64,7 @@ def find(paths: Sequence[str], stdin: BinaryIO) -> Found:
         if given == "-":
             data = stdin.read(MOST_BYTES)
             kind = file_format.detect(data[: file_format.HEAD])
-            files.append(File("standard input", None, kind or Format.TEXT, data=data))
+            files.append(InputFile("standard input", None, kind or Format.TEXT, data=data))
             continue
         for path, name in _walk(Path(given), bundles):
             try:
@@ -76,7 +76,7 @@ def find(paths: Sequence[str], stdin: BinaryIO) -> Found:
                 files.append(found)
             else:
                 unknown.append(name)
-    return Found(tuple(files), tuple(bundles), tuple(unknown), tuple(unreadable))
+    return InputFiles(tuple(files), tuple(bundles), tuple(unknown), tuple(unreadable))
 
 
 def _walk(given: Path, bundles: list[Path]) -> Iterator[tuple[Path, str]]:
@@ -110,7 +110,7 @@ def _is_bundle(folder: Path) -> bool:
     return b'"ddpdoctor.bundle/' in head
 
 
-def _look(path: Path, name: str) -> File | None:
+def _look(path: Path, name: str) -> InputFile | None:
     """What a file is; None for a kind that we do not know."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -122,12 +122,12 @@ def _look(path: Path, name: str) -> File | None:
         with path.open("rb") as file:
             head = inflate(file, file_format.HEAD)
     if not head.strip():
-        return File(name, path, Format.TEXT, compressed) if status.st_size == 0 else None
+        return InputFile(name, path, Format.TEXT, compressed) if status.st_size == 0 else None
     kind = file_format.detect(head)
-    return None if kind is None else File(name, path, kind, compressed)
+    return None if kind is None else InputFile(name, path, kind, compressed)
 
 
-def content(file: File) -> tuple[bytes, str]:
+def read_content(file: InputFile) -> tuple[bytes, str]:
     """A file's bytes, and what was left out of them ("" for nothing). Raises OSError, EOFError, zlib.error.
 
     Of a text that is longer than 64 MB the first and the last part: how a job ended stands at the end.

@@ -26,12 +26,12 @@ _MPI = re.compile(r"\[\d+,(\d{1,7})\]<std(?:out|err)>:[ ]?")
 _ROLE = re.compile(r"^\[([A-Za-z_][\w-]*?)(\d{1,4})\]:[ ]?")
 #: `3: `, srun --label
 _LABEL = re.compile(r"^\s{0,6}(\d{1,7}): ?")
-#: a frame of a stack that torch's watchdog writes in one piece, with a prefix before its first line only
+#: a frame of a stack that torch's watchdog writes in one fragment, with a prefix before its first line only
 _CONTINUED = re.compile(r"^#\d{1,4} \S.* from .*:\d+\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class LogStream:
     """The lines of one rank, without their prefix; both numbers None for lines that have none."""
 
     rank: Rank | None
@@ -41,7 +41,7 @@ class Stream:
     source: str = ""
 
 
-def split(text: str) -> tuple[Stream, ...]:
+def split(text: str) -> tuple[LogStream, ...]:
     """Streams in the order of their first lines; within a stream, lines stay in order."""
     lines = [(source, line[:_MOST_LINE]) for source, line in unwrap(text.splitlines())]
     labelled = _is_labelled([line for _, line in lines[: 4 * _LOOKED_AT]])
@@ -55,7 +55,7 @@ def split(text: str) -> tuple[Stream, ...]:
         # a rank of the job needs no source: what is said of it in several places belongs together
         owner = (source if rank is None else "", rank, local_rank)
         found.setdefault(owner, []).append(rest)
-    return tuple(Stream(rank, local, tuple(said), source) for (source, rank, local), said in found.items())
+    return tuple(LogStream(rank, local, tuple(said), source) for (source, rank, local), said in found.items())
 
 
 def _prefix(line: str, labelled: bool) -> tuple[Rank | None, int | None, str]:

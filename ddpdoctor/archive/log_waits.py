@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ddpdoctor.archive.fragment import Mention, Missing, Piece, Stuck, Timeout
-from ddpdoctor.model.collectives import Kind, Reported
+from ddpdoctor.archive.fragment import CollectiveTimeout, Fragment, MissingPeers, RankMention, StuckWatchdog
+from ddpdoctor.model.collectives import Kind, ReportedWait
 from ddpdoctor.model.ranks import Rank, RankSet
 
-ByRank = Mapping[Rank, tuple[Piece, ...]]
+ByRank = Mapping[Rank, tuple[Fragment, ...]]
 
 #: an operation that says a rank waits for others to come, where it is not known for whom
 _SOMEBODY = "store_based_barrier"
@@ -18,42 +18,48 @@ _MOST_WARNINGS = 4
 _NATIVE = "a call of CUDA or NCCL"
 
 
-def reported(by_rank: ByRank, world: int) -> dict[Rank, tuple[Reported, ...]]:
+def reported_waits(by_rank: ByRank, world: int) -> dict[Rank, tuple[ReportedWait, ...]]:
     """Per rank the waits that its log reports."""
-    found: dict[Rank, list[Reported]] = {}
+    found: dict[Rank, list[ReportedWait]] = {}
     for key in sorted({missing.key for missing in _missing(by_rank) if missing.key}):
-        last = {rank: here[-1] for rank, pieces in by_rank.items() if (here := _at(pieces, key))}
+        last = {rank: here[-1] for rank, fragments in by_rank.items() if (here := _at(fragments, key))}
         arrived = max(missing.arrived or 0 for missing in last.values())
         absent = RankSet.of(range(world)) - RankSet.of(last)
         known = len(last) == arrived and arrived + len(absent) == world
         for rank in last if arrived < world else ():
             op = "init_process_group" if known else _SOMEBODY
-            found.setdefault(rank, []).append(Reported(op, Kind.ALL, absent.members if known else ()))
-    for rank, pieces in by_rank.items():
-        for missing in _of(pieces):
+            found.setdefault(rank, []).append(ReportedWait(op, Kind.ALL, absent.members if known else ()))
+    for rank, fragments in by_rank.items():
+        for missing in _of(fragments):
             if not missing.key:
-                found.setdefault(rank, []).append(Reported(missing.op, Kind.ALL, missing.named))
-        timeouts = [p.payload for p in pieces if isinstance(p.payload, Timeout) and p.payload.op]
-        found.setdefault(rank, []).extend(Reported(timeout.op, Kind.ALL, seq=timeout.seq) for timeout in timeouts)
-        if any(isinstance(p.payload, Stuck) for p in pieces):
-            found.setdefault(rank, []).append(Reported(_NATIVE, Kind.ALL))
+                found.setdefault(rank, []).append(ReportedWait(missing.op, Kind.ALL, missing.named))
+        timeouts = [p.payload for p in fragments if isinstance(p.payload, CollectiveTimeout) and p.payload.op]
+        found.setdefault(rank, []).extend(ReportedWait(timeout.op, Kind.ALL, seq=timeout.seq) for timeout in timeouts)
+        if any(isinstance(p.payload, StuckWatchdog) for p in fragments):
+            found.setdefault(rank, []).append(ReportedWait(_NATIVE, Kind.ALL))
     return {rank: tuple(dict.fromkeys(waits)) for rank, waits in found.items() if waits}
 
 
 def notes(by_rank: ByRank) -> Iterator[str]:
     """What a rendezvous says that no wait can hold, and what NCCL complains of."""
     surplus = {
-        (missing.arrived, piece.world_size, missing.key)
-        for pieces in by_rank.values()
-        for piece in pieces
-        if isinstance(missing := piece.payload, Missing) and (missing.arrived or 0) > (piece.world_size or 1 << 30)
+        (missing.arrived, fragment.world_size, missing.key)
+        for fragments in by_rank.values()
+        for fragment in fragments
+        if isinstance(missing := fragment.payload, MissingPeers)
+        and (missing.arrived or 0) > (fragment.world_size or 1 << 30)
     }
     for arrived, size, key in sorted(surplus, key=str):
         yield (
             f"{arrived} processes came to {key} of a job of {size}: a second job on the same address, or a restart "
             "that met the old store"
         )
-    stuck = {rank: p.payload for rank, pieces in by_rank.items() for p in pieces if isinstance(p.payload, Stuck)}
+    stuck = {
+        rank: p.payload
+        for rank, fragments in by_rank.items()
+        for p in fragments
+        if isinstance(p.payload, StuckWatchdog)
+    }
     if stuck:
         still = RankSet.of(stuck)
         longest = max((said.seconds or 0 for said in stuck.values()), default=0)
@@ -63,22 +69,22 @@ def notes(by_rank: ByRank) -> Iterator[str]:
             "that waits in one holds the interpreter's lock"
         )
     warnings: dict[tuple[str, str], set[Rank]] = {}
-    for rank, pieces in by_rank.items():
-        for piece in pieces:
-            if isinstance(piece.payload, Mention) and piece.payload.warning:
-                warnings.setdefault((piece.payload.by, piece.payload.warning), set()).add(rank)
+    for rank, fragments in by_rank.items():
+        for fragment in fragments:
+            if isinstance(fragment.payload, RankMention) and fragment.payload.warning:
+                warnings.setdefault((fragment.payload.by, fragment.payload.warning), set()).add(rank)
     for (who, text), ranks in sorted(warnings.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_WARNINGS]:
         yield f"{who} on rank{'s' if len(ranks) > 1 else ''} {RankSet.of(ranks)}: {text}"
 
 
-def _missing(by_rank: ByRank) -> Iterator[Missing]:
-    for pieces in by_rank.values():
-        yield from _of(pieces)
+def _missing(by_rank: ByRank) -> Iterator[MissingPeers]:
+    for fragments in by_rank.values():
+        yield from _of(fragments)
 
 
-def _of(pieces: tuple[Piece, ...]) -> list[Missing]:
-    return [piece.payload for piece in pieces if isinstance(piece.payload, Missing)]
+def _of(fragments: tuple[Fragment, ...]) -> list[MissingPeers]:
+    return [fragment.payload for fragment in fragments if isinstance(fragment.payload, MissingPeers)]
 
 
-def _at(pieces: tuple[Piece, ...], key: str) -> list[Missing]:
-    return [missing for missing in _of(pieces) if missing.key == key]
+def _at(fragments: tuple[Fragment, ...], key: str) -> list[MissingPeers]:
+    return [missing for missing in _of(fragments) if missing.key == key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from ddpdoctor.archive.text_reader import stood_in
+from ddpdoctor.archive.text_reader import stacks_of
 from ddpdoctor.diagnose.digest.failure import ABORTED, is_peer_loss
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import Raised
@@ -15,7 +15,7 @@ from ddpdoctor.model.ranks import Rank
 _OF_A_LOSS = frozenset({1, -2, -15, ABORTED})
 
 
-def join(parts: Sequence[Evidence]) -> Evidence:
+def merge(parts: Sequence[Evidence]) -> Evidence:
     """One Evidence; where two parts know the same of a rank, the earlier part is believed. `parts` is not empty.
 
     Clocks of different machines are not comparable: the first part's is kept.
@@ -29,8 +29,8 @@ def join(parts: Sequence[Evidence]) -> Evidence:
     return replace(
         first,
         world_size=max(part.world_size for part in parts),
-        unnamed=all(part.unnamed for part in parts),
-        size_told=any(part.size_told for part in parts),
+        ranks_unidentified=all(part.ranks_unidentified for part in parts),
+        size_known=any(part.size_known for part in parts),
         ranks=tuple(ranks[rank] for rank in sorted(ranks)),
         gaps=tuple(dict.fromkeys(gap for part in parts for gap in part.gaps)),
         code={path: source for part in reversed(parts) for path, source in part.code.items()},
@@ -76,7 +76,7 @@ def _as_it_stood(seen: RankEvidence) -> RankEvidence:
     if not _over(seen):
         return seen
     page = replace(seen.page, ending=None) if seen.page else None
-    stacks = stood_in(raised) if raised is not None and raised.frames else seen.stacks
+    stacks = stacks_of(raised) if raised is not None and raised.frames else seen.stacks
     return replace(seen, page=page, stacks=stacks, exit=None, raised=None, motion=None, process=None)
 
 

@@ -31,7 +31,7 @@ class Communicator:
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class NcclWarning:
     """What NCCL complains of."""
 
     host: str
@@ -39,17 +39,17 @@ class Complaint:
     text: str
 
 
-def find(lines: tuple[str, ...]) -> Iterator[Communicator | Complaint]:
+def find(lines: tuple[str, ...]) -> Iterator[Communicator | NcclWarning]:
     """Communicators and warnings, each told once."""
-    told: set[Communicator | Complaint] = set()
+    told: set[Communicator | NcclWarning] = set()
     warnings = 0
     for line in lines:
         found = _LINE.search(line) if MARK in line else None
         if found is None:
             continue
-        one: Communicator | Complaint | None = None
+        one: Communicator | NcclWarning | None = None
         if found[6] == "WARN":
-            one = Complaint(found[1], int(found[2]), redacted(found[7])[:200])
+            one = NcclWarning(found[1], int(found[2]), redacted(found[7])[:200])
             warnings += 1
         elif comm := _COMM.search(found[7]):
             one = Communicator(found[1], int(found[2]), Rank(int(comm[1])), int(comm[2]))

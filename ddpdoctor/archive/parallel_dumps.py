@@ -18,14 +18,14 @@ from dataclasses import dataclass
 
 from ddpdoctor import workers
 from ddpdoctor.archive import resource_limits
-from ddpdoctor.archive.flight_recorder import Dump, GroupRow, Reader, StepRow, step_of
-from ddpdoctor.archive.input_files import File, content
+from ddpdoctor.archive.flight_recorder import GroupRow, RecorderDump, RecorderReader, StepRow, step_of
+from ddpdoctor.archive.input_files import InputFile, read_content
 from ddpdoctor.archive.recorder_values import DumpError
 from ddpdoctor.collect.redact import plain
-from ddpdoctor.merge import crowd as crowds
-from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
+from ddpdoctor.merge.recorder_set import complete
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Group, Rank, RankSet
+from ddpdoctor.model.recorder_set import Member, RecorderSet, Ring, Step
 
 #: files that may end a reading process before the remaining ones are given up
 MOST_DEATHS = 16
@@ -47,16 +47,16 @@ class Dumps:
     by_content: RankSet
     by_name: RankSet
 
-    def crowd(self) -> Crowd:
+    def recorders(self) -> RecorderSet:
         """All of them as one job."""
-        return crowds.complete(self.members)
+        return complete(self.members)
 
 
 @dataclass(frozen=True, slots=True)
-class _Result:
+class _FileResult:
     """What one file gave: a dump or the reason why there is none, and the operations and groups that were new in it."""
 
-    dump: Dump | str
+    dump: RecorderDump | str
     rows: list[StepRow]
     groups: list[GroupRow]
 
@@ -66,17 +66,19 @@ class _Reading:
     """What all processes read. A dump's operations and groups are numbers into the rows of the process that read it."""
 
     #: for every file the number of its process, and its dump or the reason why there is none
-    dumps: list[tuple[int, Dump | str]]
+    dumps: list[tuple[int, RecorderDump | str]]
     rows: defaultdict[int, list[StepRow]]
     groups: defaultdict[int, list[GroupRow]]
 
 
-def read_all(files: Sequence[File], rank_of: Callable[[str], int | None], *, processes: int | None = None) -> Dumps:
+def read_all(
+    files: Sequence[InputFile], rank_of: Callable[[str], int | None], *, processes: int | None = None
+) -> Dumps:
     """Read all dumps. `rank_of` takes the rank from a file's name where the dump does not hold it; never raises."""
     if not files:
         return Dumps({}, {}, (), RankSet(), RankSet())
     count = max(1, min(processes or workers.processors(), len(files) // _SHARE))
-    reading, table, job = _read(files, count), _Table(), _Job(rank_of)
+    reading, table, job = _read(files, count), _SharedTables(), _DumpSelection(rank_of)
     numbers = {process: table.numbers(rows) for process, rows in reading.rows.items()}
     groups = {process: table.groups(rows) for process, rows in reading.groups.items()}
     for file, (process, dump) in zip(files, reading.dumps, strict=True):
@@ -87,7 +89,7 @@ def read_all(files: Sequence[File], rank_of: Callable[[str], int | None], *, pro
     return job.dumps()
 
 
-def _read(files: Sequence[File], processes: int) -> _Reading:
+def _read(files: Sequence[InputFile], processes: int) -> _Reading:
     """Read all files by that many processes, until too many of them have ended over a file."""
     bounds = [len(files) * n // processes for n in range(processes + 1)]
     shares = [range(first, last) for first, last in itertools.pairwise(bounds)]
@@ -108,23 +110,23 @@ def _read(files: Sequence[File], processes: int) -> _Reading:
     return reading
 
 
-def _begin(files: Sequence[File]) -> Callable[[int], _Result]:
+def _begin(files: Sequence[InputFile]) -> Callable[[int], _FileResult]:
     """In the reading process: what reads one file."""
     resource_limits.impose()
-    reader = Reader()
+    reader = RecorderReader()
 
-    def read(number: int) -> _Result:
+    def read(number: int) -> _FileResult:
         rows, groups = len(reader.rows), len(reader.groups)
         signal.setitimer(signal.ITIMER_PROF, resource_limits.seconds_for(files[number]))
         dump = _read_one(reader, files[number])
-        return _Result(dump, reader.rows[rows:], reader.groups[groups:])
+        return _FileResult(dump, reader.rows[rows:], reader.groups[groups:])
 
     return read
 
 
-def _read_one(reader: Reader, file: File) -> Dump | str:
+def _read_one(reader: RecorderReader, file: InputFile) -> RecorderDump | str:
     try:
-        data, cut = content(file)
+        data, cut = read_content(file)
         return cut or reader.read(data)
     except DumpError as error:
         return str(error)
@@ -135,7 +137,7 @@ def _read_one(reader: Reader, file: File) -> Dump | str:
         return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-class _Job:
+class _DumpSelection:
     """The dumps of one job as they are read: one for each rank, and a gap for each file that is not used."""
 
     def __init__(self, rank_of: Callable[[str], int | None]) -> None:
@@ -145,12 +147,12 @@ class _Job:
         self._by_content: dict[Rank, bool] = {}
         self._gaps: list[Gap] = []
 
-    def refuse(self, file: File, reason: str) -> None:
+    def refuse(self, file: InputFile, reason: str) -> None:
         """A file that gave no dump."""
         name = plain(file.name)
         self._gaps.append(_gap(self._rank_of(name), f"{name}: {reason}"))
 
-    def rank_for(self, file: File, dump: Dump) -> Rank | None:
+    def rank_for(self, file: InputFile, dump: RecorderDump) -> Rank | None:
         """The rank that a dump is of; None where it is not used, which a gap then says."""
         name = plain(file.name)
         number = dump.rank if dump.rank is not None else self._rank_of(name)
@@ -169,7 +171,7 @@ class _Job:
             self._gaps.append(_gap(rank, f"another dump of rank {rank} is older than {name}, and is not used"))
         return rank
 
-    def put(self, file: File, dump: Dump, member: Member) -> None:
+    def put(self, file: InputFile, dump: RecorderDump, member: Member) -> None:
         """The dump of a rank, in place of an older one."""
         self._members[member.rank] = member
         self._names[member.rank] = file.name
@@ -208,7 +210,7 @@ def _empty(rank: int, name: str) -> Gap:
     )
 
 
-class _Table:
+class _SharedTables:
     """Operations, rings and groups of all shares, each once."""
 
     def __init__(self) -> None:
@@ -233,7 +235,7 @@ class _Table:
         """The one group for each of a share's rows."""
         return [self._group(row) for row in rows]
 
-    def member(self, rank: Rank, dump: Dump, numbers: Sequence[int], groups: Sequence[Group]) -> Member:
+    def member(self, rank: Rank, dump: RecorderDump, numbers: Sequence[int], groups: Sequence[Group]) -> Member:
         own = array("I", [numbers[number] for number in dump.steps])
         ring = self._ring(own, dump.truncated)
         own_groups = self._grouped([groups[number] for number in dump.groups])

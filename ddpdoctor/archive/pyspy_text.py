@@ -6,7 +6,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
 MOST_THREADS = 4096
 MOST_FRAMES = 512
@@ -31,7 +31,7 @@ _INSTALLED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Dump:
+class PySpyDump:
     """One process's stacks."""
 
     pid: int | None
@@ -39,9 +39,9 @@ class Dump:
     stacks: Stacks
 
 
-def find(lines: tuple[str, ...]) -> tuple[Dump, ...]:
+def find(lines: tuple[str, ...]) -> tuple[PySpyDump, ...]:
     """All dumps in a text, in order; threads without a process before them belong to an unnamed one."""
-    found: list[Dump] = []
+    found: list[PySpyDump] = []
     pid: int | None = None
     command = ""
     threads: list[Thread] = []
@@ -49,7 +49,9 @@ def find(lines: tuple[str, ...]) -> tuple[Dump, ...]:
 
     def close() -> None:
         if threads:
-            found.append(Dump(pid, command, Stacks(Rung.PYSPY, tuple(_in_script(t, command) for t in threads))))
+            found.append(
+                PySpyDump(pid, command, Stacks(StackSource.PYSPY, tuple(_in_script(t, command) for t in threads)))
+            )
             threads.clear()
 
     for line in lines:

@@ -1,4 +1,4 @@
-"""Pure. Whose a piece is: by its content, by another piece of the same process, by the file's name, or by order."""
+"""Pure. Which rank each fragment belongs to: from its content, its process, the name of its file, or its order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ddpdoctor.archive import rank_from_filename
-from ddpdoctor.archive.fragment import Ended, Fatal, Mention, Piece, RankFrom, Timeout
+from ddpdoctor.archive.fragment import CollectiveTimeout, FatalSignal, Fragment, RankMention, RankSource, WorkerExit
 from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.processes import ProcessState
@@ -22,7 +22,7 @@ _MOST_UNNAMED = 64
 _HELPING = ("multiprocessing/resource_tracker.py", "multiprocessing/forkserver.py", "_inductor/compile_worker/")
 
 
-class Who(Enum):
+class ProcessKind(Enum):
     """What process a stack belongs to, by what it is running."""
 
     RANK = "rank"
@@ -32,155 +32,176 @@ class Who(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """Pieces by rank, in the order in which they were read; and what could not be placed."""
+class RankAssignment:
+    """Fragments by rank, in the order in which they were read; and what could not be assignment."""
 
-    by_rank: Mapping[Rank, tuple[Piece, ...]]
-    lost: tuple[Piece, ...]
+    by_rank: Mapping[Rank, tuple[Fragment, ...]]
+    unassigned: tuple[Fragment, ...]
 
-    def told_by(self, source: RankFrom) -> RankSet:
+    def known_by(self, source: RankSource) -> RankSet:
         """Ranks that are known by this and by nothing better."""
-        order = list(RankFrom)
+        order = list(RankSource)
         best = {
-            rank: min(order.index(piece.rank_from) for piece in pieces if piece.rank_from)
-            for rank, pieces in self.by_rank.items()
+            rank: min(order.index(fragment.rank_from) for fragment in fragments if fragment.rank_from)
+            for rank, fragments in self.by_rank.items()
         }
         return RankSet.of(rank for rank, index in best.items() if order[index] is source)
 
 
-def _silent(piece: Piece) -> bool:
+def _silent(fragment: Fragment) -> bool:
     """A file that says nothing: its name makes a rank only where its like says something of other ranks."""
-    return isinstance(piece.payload, Mention) and piece.payload.silent
+    return isinstance(fragment.payload, RankMention) and fragment.payload.silent
 
 
-def who(stacks: Stacks) -> Who:
+def kind_of(stacks: Stacks) -> ProcessKind:
     files = {frame.file for thread in stacks.threads for frame in thread.frames}
     if any(part in file for file in files for part in _LOADING):
-        return Who.LOADER
+        return ProcessKind.LOADER
     main = stacks.main()
     outer = {frame.file for frame in main.frames} if main else files
-    return Who.OTHER if any(part in file for file in outer for part in (*_LAUNCHING, *_HELPING)) else Who.RANK
+    return (
+        ProcessKind.OTHER
+        if any(part in file for file in outer for part in (*_LAUNCHING, *_HELPING))
+        else ProcessKind.RANK
+    )
 
 
-def place(pieces: Sequence[Piece]) -> Placed:
-    """Give every piece its rank."""
-    kept = [piece for piece in pieces if not (isinstance(piece.payload, Stacks) and who(piece.payload) is Who.OTHER)]
+def assign_ranks(fragments: Sequence[Fragment]) -> RankAssignment:
+    """Give every fragment its rank."""
+    kept = [
+        fragment
+        for fragment in fragments
+        if not (isinstance(fragment.payload, Stacks) and kind_of(fragment.payload) is ProcessKind.OTHER)
+    ]
     by_pid = _ranks_of_processes(kept)
-    if any(isinstance(piece.payload, Ended) and piece.payload.local_rank is not None for piece in kept):
-        kept = [replace(p, rank=None, rank_from=None) if p.rank_from is RankFrom.TASK else p for p in kept]
+    if any(isinstance(fragment.payload, WorkerExit) and fragment.payload.local_rank is not None for fragment in kept):
+        kept = [replace(p, rank=None, rank_from=None) if p.rank_from is RankSource.TASK else p for p in kept]
     shared = _shared(kept)
     kept = _of_nodes(kept, shared)
-    by_name = rank_from_filename.ranks(piece.name for piece in kept if piece.name not in shared)
-    owned = [_owned(_with_pid(piece), by_pid, by_name) for piece in kept]
-    # a process whose rank a name tells may have other pieces whose names do not
+    by_name = rank_from_filename.ranks(fragment.name for fragment in kept if fragment.name not in shared)
+    owned = [_owned(_with_pid(fragment), by_pid, by_name) for fragment in kept]
+    # a process whose rank a name tells may have other fragments whose names do not
     by_pid = {**_ranks_of_processes(owned), **by_pid}
-    owned = [_owned(piece, by_pid, by_name) for piece in owned]
+    owned = [_owned(fragment, by_pid, by_name) for fragment in owned]
     owned = _data_workers(_by_order(_unnamed_exceptions(owned)))
-    if not any(piece.rank is not None for piece in owned):
+    if not any(fragment.rank is not None for fragment in owned):
         owned = _as_found(owned)
-    by_rank: dict[Rank, list[Piece]] = {}
-    telling = {rank_from_filename.shape(piece.name) for piece in kept if not _silent(piece)}
-    for piece in owned:
-        if piece.rank is not None and (not _silent(piece) or rank_from_filename.shape(piece.name) in telling):
-            by_rank.setdefault(piece.rank, []).append(piece)
-    lost = tuple(piece for piece in owned if piece.rank is None)
-    return Placed({rank: tuple(by_rank[rank]) for rank in sorted(by_rank)}, lost)
+    by_rank: dict[Rank, list[Fragment]] = {}
+    telling = {rank_from_filename.shape(fragment.name) for fragment in kept if not _silent(fragment)}
+    for fragment in owned:
+        if fragment.rank is not None and (not _silent(fragment) or rank_from_filename.shape(fragment.name) in telling):
+            by_rank.setdefault(fragment.rank, []).append(fragment)
+    lost = tuple(fragment for fragment in owned if fragment.rank is None)
+    return RankAssignment({rank: tuple(by_rank[rank]) for rank in sorted(by_rank)}, lost)
 
 
-def _shared(pieces: Iterable[Piece]) -> frozenset[str]:
+def _shared(fragments: Iterable[Fragment]) -> frozenset[str]:
     """Files that several ranks wrote, a node's or the job's: their names are no rank's."""
     said: dict[str, set[Rank]] = {}
     in_groups: dict[str, set[int]] = {}
-    for piece in pieces:
-        if piece.rank is not None and piece.rank_from in (RankFrom.CONTENT, RankFrom.LOCAL):
-            said.setdefault(piece.name, set()).add(piece.rank)
-        elif isinstance(piece.payload, Timeout) and not piece.payload.group and piece.payload.rank_in_group is not None:
-            in_groups.setdefault(piece.name, set()).add(piece.payload.rank_in_group)
+    for fragment in fragments:
+        if fragment.rank is not None and fragment.rank_from in (RankSource.CONTENT, RankSource.LOCAL):
+            said.setdefault(fragment.name, set()).add(fragment.rank)
+        elif (
+            isinstance(fragment.payload, CollectiveTimeout)
+            and not fragment.payload.group
+            and fragment.payload.rank_in_group is not None
+        ):
+            in_groups.setdefault(fragment.name, set()).add(fragment.payload.rank_in_group)
     # beside a rank's own prefix these numbers are of the groups that it is in; without one they are all that there is
     return frozenset(n for every in (said, in_groups) for n, ranks in every.items() if len(ranks) > 1)
 
 
-def _of_nodes(pieces: list[Piece], shared: frozenset[str]) -> list[Piece]:
+def _of_nodes(fragments: list[Fragment], shared: frozenset[str]) -> list[Fragment]:
     """Local ranks of several nodes' logs as ranks of the job, the nodes in the order in which their names count."""
     local: dict[str, set[Rank]] = {}
-    for piece in pieces:
-        if piece.rank is not None and piece.rank_from is RankFrom.LOCAL and piece.name in shared:
-            local.setdefault(piece.name, set()).add(piece.rank)
+    for fragment in fragments:
+        if fragment.rank is not None and fragment.rank_from is RankSource.LOCAL and fragment.name in shared:
+            local.setdefault(fragment.name, set()).add(fragment.rank)
     order = rank_from_filename.ranks(local)
     if len(local) < 2 or sorted(order.values()) != list(range(len(local))):
-        return pieces
+        return fragments
     each = max(max(ranks) for ranks in local.values()) + 1
     return [
-        replace(piece, rank=Rank(order[piece.name] * each + piece.rank))
-        if piece.rank is not None and piece.rank_from is RankFrom.LOCAL and piece.name in order
-        else piece
-        for piece in pieces
+        replace(fragment, rank=Rank(order[fragment.name] * each + fragment.rank))
+        if fragment.rank is not None and fragment.rank_from is RankSource.LOCAL and fragment.name in order
+        else fragment
+        for fragment in fragments
     ]
 
 
-def _as_found(pieces: list[Piece]) -> list[Piece]:
+def _as_found(fragments: list[Fragment]) -> list[Fragment]:
     """Tracebacks and stacks that nothing gives a rank, each as one of its own, in their order."""
     whose: list[tuple[object, str]] = []
     found = []
-    for piece in pieces:
-        if isinstance(piece.payload, Raised) or (isinstance(piece.payload, Stacks) and piece.pid is None):
-            key = (piece.payload.traceback if isinstance(piece.payload, Raised) else piece.payload, piece.name)
+    for fragment in fragments:
+        if isinstance(fragment.payload, Raised) or (isinstance(fragment.payload, Stacks) and fragment.pid is None):
+            key = (
+                fragment.payload.traceback if isinstance(fragment.payload, Raised) else fragment.payload,
+                fragment.name,
+            )
             if key not in whose:
                 whose.append(key)
             if len(whose) <= _MOST_UNNAMED:
-                piece = replace(piece, rank=Rank(whose.index(key)), rank_from=RankFrom.NOBODY)
-        found.append(piece)
+                fragment = replace(fragment, rank=Rank(whose.index(key)), rank_from=RankSource.TEXT_ORDER)
+        found.append(fragment)
     return found
 
 
-def _with_pid(piece: Piece) -> Piece:
+def _with_pid(fragment: Fragment) -> Fragment:
     """Dumps are named by process; the number in a log's name is rather the job's."""
-    if piece.pid is not None or not isinstance(piece.payload, Stacks | Recorder | ProcessState | Fatal):
-        return piece
-    return replace(piece, pid=rank_from_filename.pid(piece.name))
+    if fragment.pid is not None or not isinstance(fragment.payload, Stacks | Recorder | ProcessState | FatalSignal):
+        return fragment
+    return replace(fragment, pid=rank_from_filename.pid(fragment.name))
 
 
-def _ranks_of_processes(pieces: Iterable[Piece]) -> dict[int, Rank]:
+def _ranks_of_processes(fragments: Iterable[Fragment]) -> dict[int, Rank]:
     """Process ids whose rank is known for certain; of communicators only the largest tells the rank in the job."""
-    pieces = [piece for piece in pieces if piece.pid is not None and piece.rank is not None]
-    largest = max((p.world_size or 0 for p in pieces if isinstance(p.payload, Mention)), default=0)
+    fragments = [fragment for fragment in fragments if fragment.pid is not None and fragment.rank is not None]
+    largest = max((p.world_size or 0 for p in fragments if isinstance(p.payload, RankMention)), default=0)
     found: dict[int, set[Rank]] = {}
-    order = {RankFrom.CONTENT: 0, RankFrom.NAME: 1, RankFrom.LOCAL: 2}
-    for piece in sorted(pieces, key=lambda p: order.get(p.rank_from or RankFrom.LOCAL, 3)):
-        of_a_part = isinstance(piece.payload, Mention) and (piece.world_size or 0) < largest
-        if piece.pid is None or piece.rank is None or of_a_part:
+    order = {RankSource.CONTENT: 0, RankSource.NAME: 1, RankSource.LOCAL: 2}
+    for fragment in sorted(fragments, key=lambda p: order.get(p.rank_from or RankSource.LOCAL, 3)):
+        of_a_part = isinstance(fragment.payload, RankMention) and (fragment.world_size or 0) < largest
+        if fragment.pid is None or fragment.rank is None or of_a_part:
             continue
-        if piece.rank_from is RankFrom.CONTENT or piece.pid not in found:
-            found.setdefault(piece.pid, set()).add(piece.rank)
+        if fragment.rank_from is RankSource.CONTENT or fragment.pid not in found:
+            found.setdefault(fragment.pid, set()).add(fragment.rank)
     return {pid: next(iter(ranks)) for pid, ranks in found.items() if len(ranks) == 1}
 
 
-def _owned(piece: Piece, by_pid: Mapping[int, Rank], by_name: Mapping[str, Rank]) -> Piece:
-    if piece.rank_from is RankFrom.CONTENT:
-        return piece
-    if piece.pid is not None and piece.pid in by_pid:
-        rank = by_pid[piece.pid]
-        return piece if piece.rank == rank else replace(piece, rank=rank, rank_from=RankFrom.PROCESS)
-    if piece.rank is None and piece.name in by_name and not isinstance(piece.payload, Ended):
-        return replace(piece, rank=by_name[piece.name], rank_from=RankFrom.NAME)
-    if piece.rank is None and isinstance(piece.payload, Timeout) and piece.payload.rank_in_group is not None:
-        return replace(piece, rank=Rank(piece.payload.rank_in_group), rank_from=RankFrom.CONTENT)
-    return piece
+def _owned(fragment: Fragment, by_pid: Mapping[int, Rank], by_name: Mapping[str, Rank]) -> Fragment:
+    if fragment.rank_from is RankSource.CONTENT:
+        return fragment
+    if fragment.pid is not None and fragment.pid in by_pid:
+        rank = by_pid[fragment.pid]
+        return fragment if fragment.rank == rank else replace(fragment, rank=rank, rank_from=RankSource.PROCESS)
+    if fragment.rank is None and fragment.name in by_name and not isinstance(fragment.payload, WorkerExit):
+        return replace(fragment, rank=by_name[fragment.name], rank_from=RankSource.NAME)
+    if (
+        fragment.rank is None
+        and isinstance(fragment.payload, CollectiveTimeout)
+        and fragment.payload.rank_in_group is not None
+    ):
+        return replace(fragment, rank=Rank(fragment.payload.rank_in_group), rank_from=RankSource.CONTENT)
+    return fragment
 
 
-def _unnamed_exceptions(pieces: list[Piece]) -> list[Piece]:
+def _unnamed_exceptions(fragments: list[Fragment]) -> list[Fragment]:
     """A traceback without a rank is the one worker's that failed with a status of its own, if there is one only."""
-    raised = [piece for piece in pieces if isinstance(piece.payload, Raised) and piece.rank is None]
-    known = {piece.rank for piece in pieces if isinstance(piece.payload, Raised)}
+    raised = [fragment for fragment in fragments if isinstance(fragment.payload, Raised) and fragment.rank is None]
+    known = {fragment.rank for fragment in fragments if isinstance(fragment.payload, Raised)}
     native = len(raised) > 0 and not any(p.payload.frames for p in raised if isinstance(p.payload, Raised))
-    ended = [piece for piece in pieces if isinstance(piece.payload, Ended) and piece.rank is not None]
-    failed = {p.rank for p in ended if isinstance(p.payload, Ended) and _fits(p.payload.status, native=native)}
-    if len(failed - known) != 1 or not raised or len({_kind(piece) for piece in raised}) != 1:
-        return pieces
+    ended = [
+        fragment for fragment in fragments if isinstance(fragment.payload, WorkerExit) and fragment.rank is not None
+    ]
+    failed = {p.rank for p in ended if isinstance(p.payload, WorkerExit) and _fits(p.payload.status, native=native)}
+    if len(failed - known) != 1 or not raised or len({_kind(fragment) for fragment in raised}) != 1:
+        return fragments
     (rank,) = failed - known
     return [
-        replace(p, rank=rank, rank_from=RankFrom.PROCESS) if p is raised[0] else p
-        for p in pieces
+        replace(p, rank=rank, rank_from=RankSource.PROCESS) if p is raised[0] else p
+        for p in fragments
         if p not in raised[1:]
     ]
 
@@ -190,37 +211,42 @@ def _fits(status: int, *, native: bool) -> bool:
     return status == ABORTED if native else status > 0
 
 
-def _kind(piece: Piece) -> object:
-    return (piece.payload.type, piece.payload.message) if isinstance(piece.payload, Raised) else None
+def _kind(fragment: Fragment) -> object:
+    return (fragment.payload.type, fragment.payload.message) if isinstance(fragment.payload, Raised) else None
 
 
-def _by_order(pieces: list[Piece]) -> list[Piece]:
+def _by_order(fragments: list[Fragment]) -> list[Fragment]:
     """Stacks of which no rank is known at all: launchers start workers in the order of their ranks."""
-    stacks = [p for p in pieces if isinstance(p.payload, Stacks) and who(p.payload) is Who.RANK]
-    pids = sorted({piece.pid for piece in stacks if piece.pid is not None})
-    known = any(piece.rank is not None and piece.pid is not None for piece in pieces)
-    if known or any(piece.rank is not None or piece.pid is None for piece in stacks) or not pids:
-        return pieces
+    stacks = [p for p in fragments if isinstance(p.payload, Stacks) and kind_of(p.payload) is ProcessKind.RANK]
+    pids = sorted({fragment.pid for fragment in stacks if fragment.pid is not None})
+    known = any(fragment.rank is not None and fragment.pid is not None for fragment in fragments)
+    if known or any(fragment.rank is not None or fragment.pid is None for fragment in stacks) or not pids:
+        return fragments
     ranks = {pid: Rank(number) for number, pid in enumerate(pids)}
     return [
-        replace(piece, rank=ranks[piece.pid], rank_from=RankFrom.ORDER) if piece.pid in ranks else piece
-        for piece in pieces
+        replace(fragment, rank=ranks[fragment.pid], rank_from=RankSource.ORDER) if fragment.pid in ranks else fragment
+        for fragment in fragments
     ]
 
 
-def _data_workers(pieces: list[Piece]) -> list[Piece]:
+def _data_workers(fragments: list[Fragment]) -> list[Fragment]:
     """A data worker of which nothing says whose it is belongs to the rank that waits for one, if only one does."""
     waiting = {
-        piece.rank
-        for piece in pieces
-        if isinstance(piece.payload, Stacks) and piece.rank is not None and _waits_for_data(piece.payload)
+        fragment.rank
+        for fragment in fragments
+        if isinstance(fragment.payload, Stacks) and fragment.rank is not None and _waits_for_data(fragment.payload)
     }
     if len(waiting) != 1:
-        return pieces
+        return fragments
     (rank,) = waiting
-    lost = {p.pid for p in pieces if p.rank is None and isinstance(p.payload, Stacks) and who(p.payload) is Who.LOADER}
+    lost = {
+        p.pid
+        for p in fragments
+        if p.rank is None and isinstance(p.payload, Stacks) and kind_of(p.payload) is ProcessKind.LOADER
+    }
     return [
-        replace(p, rank=rank, rank_from=RankFrom.PROCESS) if p.rank is None and p.pid in lost else p for p in pieces
+        replace(p, rank=rank, rank_from=RankSource.PROCESS) if p.rank is None and p.pid in lost else p
+        for p in fragments
     ]
 
 

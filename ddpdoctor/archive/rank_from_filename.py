@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\d+")
 _OWN = re.compile(r"(?:^|/)\d+\.(?:page|recorder\.json|stacks\.json|process\.json|fatal\.txt)$")
 
 
-def said_rank(name: str) -> Rank | None:
+def explicit_rank(name: str) -> Rank | None:
     """The rank that a path names in words, the innermost part first: `logs/rank_3/stderr.log` is rank 3."""
     for part in reversed(name.replace("\\", "/").split("/")):
         found = _SAID.findall(part)
@@ -41,8 +41,8 @@ def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
     `slurm-812_0.out` to `slurm-812_3.out`, `attempt_0/0/stderr.log` to `attempt_0/3/stderr.log`, `0.log` to `3.log`.
     A number that does not count (a process id, a date) is no rank.
     """
-    every = sorted(name for name in set(names) if not of_a_bundle(name))
-    found = {name: rank for name in every if (rank := said_rank(name)) is not None}
+    every = sorted(name for name in set(names) if not is_bundle_part(name))
+    found = {name: rank for name in every if (rank := explicit_rank(name)) is not None}
     for name in _of_machines(found):
         del found[name]
     found.update(_counted([name for name in every if name not in found]))
@@ -86,7 +86,7 @@ def _counted(names: list[str]) -> dict[str, Rank]:
     return found
 
 
-def of_a_bundle(name: str) -> bool:
+def is_bundle_part(name: str) -> bool:
     """A raw part of a bundle of ours, named by its process."""
     return _OWN.search(name) is not None
 
@@ -104,7 +104,7 @@ def rank_of(path: str) -> Rank | None:
 
     Only for files that are written once a rank, as recorder dumps are (`TORCH_FR_DUMP_TEMP_FILE` plus the rank).
     """
-    said = said_rank(path)
+    said = explicit_rank(path)
     if said is not None:
         return said
     found = _TRAILING.search(path.replace("\\", "/").rpartition("/")[2])

@@ -1,4 +1,4 @@
-"""Pure. One file's bytes -> its pieces, or the reason why there are none. Damaged bytes never raise."""
+"""Pure. One file's bytes -> its fragments, or the reason why there are none. Damaged bytes never raise."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from ddpdoctor.archive import text_reader, tracebacks
-from ddpdoctor.archive.fragment import Format, Piece, RankFrom
+from ddpdoctor.archive.fragment import Format, Fragment, RankSource
 from ddpdoctor.collect import flight_recorder, procfs, pyspy
 from ddpdoctor.collect.page import decode_page
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.progress import Raised
-from ddpdoctor.model.stacks import Rung
+from ddpdoctor.model.stacks import StackSource
 
 _SOURCES = {
     Format.PAGE: Source.PAGES,
@@ -24,8 +24,8 @@ _SOURCES = {
 }
 
 
-def read(data: bytes, name: str, kind: Format) -> tuple[Piece, ...] | Gap:
-    """The pieces of a file that was told to be of this kind."""
+def read(data: bytes, name: str, kind: Format) -> tuple[Fragment, ...] | Gap:
+    """The fragments of a file that was told to be of this kind."""
     if kind is Format.TEXT:
         return text_reader.read(data, name)
     if kind not in _READERS:
@@ -37,40 +37,40 @@ def read(data: bytes, name: str, kind: Format) -> tuple[Piece, ...] | Gap:
         return Gap(_SOURCES.get(kind, Source.FILES), None, f"{name}: damaged {kind.value}: {reason}")
 
 
-def _page(data: bytes, name: str) -> tuple[Piece, ...]:
+def _page(data: bytes, name: str) -> tuple[Fragment, ...]:
     page = decode_page(data)
     known = page.rank >= 0
     return (
-        Piece(
+        Fragment(
             name,
             Format.PAGE,
             page,
             page.rank if known else None,
-            RankFrom.CONTENT if known else None,
+            RankSource.CONTENT if known else None,
             page.pid,
             page.world_size if page.world_size > 0 else None,
         ),
     )
 
 
-def _recorder(data: bytes, name: str) -> tuple[Piece, ...]:
-    return (Piece(name, Format.RECORDER_JSON, flight_recorder.parse(data)),)
+def _recorder(data: bytes, name: str) -> tuple[Fragment, ...]:
+    return (Fragment(name, Format.RECORDER_JSON, flight_recorder.parse(data)),)
 
 
-def _stacks(data: bytes, name: str) -> tuple[Piece, ...]:
-    stacks = pyspy.parse(data, Rung.PYSPY)
+def _stacks(data: bytes, name: str) -> tuple[Fragment, ...]:
+    stacks = pyspy.parse(data, StackSource.PYSPY)
     first = json.loads(data)[:1]
     pid = first[0].get("pid") if first and isinstance(first[0], dict) else None
     if not stacks.threads:
         raise ValueError("it holds no thread")
-    return (Piece(name, Format.PYSPY_JSON, stacks, pid=pid if isinstance(pid, int) else None),)
+    return (Fragment(name, Format.PYSPY_JSON, stacks, pid=pid if isinstance(pid, int) else None),)
 
 
-def _process(data: bytes, name: str) -> tuple[Piece, ...]:
-    return (Piece(name, Format.PROCESS, procfs.parse(data)),)
+def _process(data: bytes, name: str) -> tuple[Fragment, ...]:
+    return (Fragment(name, Format.PROCESS, procfs.parse(data)),)
 
 
-def _error_file(data: bytes, name: str) -> tuple[Piece, ...]:
+def _error_file(data: bytes, name: str) -> tuple[Fragment, ...]:
     """TORCHELASTIC_ERROR_FILE: what a worker under `@record` raised."""
     loaded: Any = json.loads(data)
     message = loaded.get("message") if isinstance(loaded, dict) else None
@@ -84,10 +84,10 @@ def _error_file(data: bytes, name: str) -> tuple[Piece, ...]:
         raised = Raised(kind or "an exception", said, 0.0, (), callstack)
     stamp = str(extra.get("timestamp", ""))
     when = float(stamp) if stamp.isdigit() and len(stamp) < 12 else None
-    return (Piece(name, Format.ERROR_FILE, replace(raised, time=0.0), time=when),)
+    return (Fragment(name, Format.ERROR_FILE, replace(raised, time=0.0), time=when),)
 
 
-_READERS: Mapping[Format, Callable[[bytes, str], tuple[Piece, ...]]] = {
+_READERS: Mapping[Format, Callable[[bytes, str], tuple[Fragment, ...]]] = {
     Format.PAGE: _page,
     Format.RECORDER_JSON: _recorder,
     Format.PYSPY_JSON: _stacks,

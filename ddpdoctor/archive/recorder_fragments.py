@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from ddpdoctor.archive import rank_from_filename
-from ddpdoctor.archive.fragment import Format, Piece, RankFrom
+from ddpdoctor.archive.fragment import Format, Fragment, RankSource
 from ddpdoctor.archive.parallel_dumps import Dumps
-from ddpdoctor.model.crowd import written_out
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.recorder_set import expand
 from ddpdoctor.model.report import Report
 
 #: recorders that are put together with stacks and logs rank by rank; of more, those that the recorders themselves name
@@ -37,7 +37,7 @@ def ranks_of(names: Iterable[str]) -> Callable[[str], Rank | None]:
     return rank_of
 
 
-def chosen(report: Report) -> RankSet:
+def ranks_to_examine(report: Report) -> RankSet:
     """The ranks whose stacks and logs can add to a verdict on very many recorders: those named, some that wait."""
     named = [rank for diagnosis in report.diagnoses for rank in diagnosis.culprits][:_MOST_NAMED]
     kinds: dict[object, list[Rank]] = {}
@@ -48,7 +48,7 @@ def chosen(report: Report) -> RankSet:
     return RankSet.of((*named, *some))
 
 
-def refined(report: Report, seen: Report) -> Report:
+def refine(report: Report, seen: Report) -> Report:
     """The verdict on all recorders, with the causes that stacks and logs give for the ranks that it names."""
     named = {rank for diagnosis in report.diagnoses for rank in diagnosis.culprits}
     causes = [
@@ -62,8 +62,8 @@ def refined(report: Report, seen: Report) -> Report:
     return replace(report, diagnoses=(*causes, *report.diagnoses), code=code, gaps=(*report.gaps, *seen.gaps))
 
 
-def pieces(dumps: Dumps, only: RankSet | None = None) -> Iterator[Piece]:
-    """Every rank's recorder as a piece of its own; whose it is by its name, the others' names help to tell.
+def fragments(dumps: Dumps, only: RankSet | None = None) -> Iterator[Fragment]:
+    """Every rank's recorder as a fragment of its own; whose it is by its name, the others' names help to tell.
 
     Of few out of many the names tell too little: there the rank is given.
     """
@@ -71,16 +71,16 @@ def pieces(dumps: Dumps, only: RankSet | None = None) -> Iterator[Piece]:
         if rank not in dumps.members:
             continue
         if only is not None:
-            recorder = written_out(dumps.members[rank])
-            yield Piece(dumps.names[rank], Format.RECORDER_PICKLE, recorder, rank, RankFrom.NAME)
+            recorder = expand(dumps.members[rank])
+            yield Fragment(dumps.names[rank], Format.RECORDER_PICKLE, recorder, rank, RankSource.NAME)
             continue
         known = rank in dumps.by_content
-        yield Piece(
+        yield Fragment(
             dumps.names[rank],
             Format.RECORDER_PICKLE,
-            written_out(dumps.members[rank]),
+            expand(dumps.members[rank]),
             rank if known else None,
-            RankFrom.CONTENT if known else None,
+            RankSource.CONTENT if known else None,
         )
 
 

@@ -45,7 +45,7 @@ def count_extents(sizes: Sequence[Any], dtypes: Sequence[Any]) -> None:
         raise DumpError(f"an operation has more than {_MOST_EXTENTS} tensor sizes")
 
 
-class Sites:
+class CallSites:
     """Places of calls by their frames, which one dump shares between operations."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ddpdoctor.archive.fragment import Missing
+from ddpdoctor.archive.fragment import MissingPeers
 from ddpdoctor.model.ranks import Rank
 
 #: what every line of interest holds
@@ -38,17 +38,17 @@ _UNIQUE_ID = re.compile(r"\[(\d{1,7})\] is setting up NCCL communicator and retr
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RendezvousLine:
     """One such line; `rank` and `world_size` are None where it does not say them."""
 
     rank: Rank | None
-    missing: Missing
+    missing: MissingPeers
     world_size: int | None
 
 
-def find(lines: tuple[str, ...]) -> Iterator[Report]:
+def find(lines: tuple[str, ...]) -> Iterator[RendezvousLine]:
     """All reports of waits that were not over later, in order; the same line again and again is told once."""
-    told: dict[Report, None] = {}
+    told: dict[RendezvousLine, None] = {}
     for line in lines:
         if not any(mark in line for mark in MARKS):
             continue
@@ -60,15 +60,19 @@ def find(lines: tuple[str, ...]) -> Iterator[Report]:
     yield from told
 
 
-def _report(line: str) -> Report | None:
+def _report(line: str) -> RendezvousLine | None:
     if barrier := _BARRIER.search(line):
-        missing = Missing("init_process_group", arrived=int(barrier[4]), key=barrier[2].rstrip(","))
-        return Report(Rank(int(barrier[1])), missing, int(barrier[3]))
+        missing = MissingPeers("init_process_group", arrived=int(barrier[4]), key=barrier[2].rstrip(","))
+        return RendezvousLine(Rank(int(barrier[1])), missing, int(barrier[3]))
     if monitored := _MONITORED.search(line):
         named = tuple(Rank(int(number)) for number in re.findall(r"\d+", monitored[1]))
-        return Report(Rank(0), Missing("monitored_barrier", named), None)
+        return RendezvousLine(Rank(0), MissingPeers("monitored_barrier", named), None)
     if setting_up := _UNIQUE_ID.search(line):
-        return Report(Rank(int(setting_up[1])), Missing("communicator setup", (Rank(int(setting_up[2])),)), None)
+        return RendezvousLine(
+            Rank(int(setting_up[1])), MissingPeers("communicator setup", (Rank(int(setting_up[2])),)), None
+        )
     if joined := _JOINED.search(line):
-        return Report(None, Missing("init_process_group", arrived=int(joined[1]), key="store"), int(joined[2]))
+        return RendezvousLine(
+            None, MissingPeers("init_process_group", arrived=int(joined[1]), key="store"), int(joined[2])
+        )
     return None

@@ -11,7 +11,7 @@ import resource
 import signal
 from pathlib import Path
 
-from ddpdoctor.archive.input_files import MOST_BYTES, File
+from ddpdoctor.archive.input_files import MOST_BYTES, InputFile
 from ddpdoctor.workers import Lost
 
 #: bytes of memory that a reading process may add to its own
@@ -25,7 +25,7 @@ _INFLATION = 20
 OUT_OF_MEMORY = 77
 
 
-def seconds_for(file: File) -> float:
+def seconds_for(file: InputFile) -> float:
     """Processor time that reading a file may take."""
     try:
         size = len(file.data) if file.path is None else file.path.stat().st_size
@@ -34,7 +34,7 @@ def seconds_for(file: File) -> float:
     return MOST_SECONDS + SECONDS_PER_MB * min(size * (_INFLATION if file.compressed else 1), MOST_BYTES) / (1 << 20)
 
 
-def why_ended(lost: Lost, file: File) -> str:
+def why_ended(lost: Lost, file: InputFile) -> str:
     """Why the process that read this file ended, as a report says it."""
     if lost.signal == signal.SIGPROF:
         return f"refused: reading it takes more than {seconds_for(file):.0f} s of processor time"

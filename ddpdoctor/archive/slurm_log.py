@@ -33,7 +33,7 @@ _STATUS = {"Out Of Memory": -9, "Killed": -9, "Terminated": -15, **SIGNALS}
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SlurmTask:
     """srun on one of its tasks; `status` is None for one that Slurm itself ended."""
 
     task: Rank
@@ -43,7 +43,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Killed:
+class OomKill:
     """The kernel ended this process because memory was out."""
 
     pid: int
@@ -55,7 +55,7 @@ class TimeLimit:
     """Slurm ended the whole job at its time limit."""
 
 
-def find(lines: tuple[str, ...]) -> Iterator[Task | Killed | TimeLimit]:
+def find(lines: tuple[str, ...]) -> Iterator[SlurmTask | OomKill | TimeLimit]:
     """All that is said, each once."""
     told: set[object] = set()
     over = False
@@ -69,11 +69,11 @@ def find(lines: tuple[str, ...]) -> Iterator[Task | Killed | TimeLimit]:
                 yield one
 
 
-def _said(line: str, *, over: bool) -> Iterator[Task | Killed | TimeLimit]:
+def _said(line: str, *, over: bool) -> Iterator[SlurmTask | OomKill | TimeLimit]:
     if _LIMIT.search(line):
         yield TimeLimit()
     if killed := _KILLED.search(line):
-        yield Killed(int(killed[1]), killed[2])
+        yield OomKill(int(killed[1]), killed[2])
     found = _TASKS.search(line)
     if found is None:
         return
@@ -81,7 +81,7 @@ def _said(line: str, *, over: bool) -> Iterator[Task | Killed | TimeLimit]:
     ended_by_slurm = status == -15 or (status == -9 and over and "Memory" not in found[3])
     remark = f"out of memory on {found[1]}" if "Memory" in found[3] else ""
     for task in _tasks(found[2]):
-        yield Task(task, None if ended_by_slurm else status, remark)
+        yield SlurmTask(task, None if ended_by_slurm else status, remark)
 
 
 def _status(words: str) -> int | None:

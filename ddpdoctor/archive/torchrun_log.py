@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ddpdoctor.archive import tracebacks
-from ddpdoctor.archive.fragment import Ended
+from ddpdoctor.archive.fragment import WorkerExit
 from ddpdoctor.model.ranks import Rank
 
 _BEGIN = re.compile(r"^\s*(?:\[\d+\]:|(?:\[\d+\]: ?)?\s*time\s*: )")
@@ -34,21 +34,21 @@ _END = re.compile(r"^\s*(?:={8,}|-{8,}|Root Cause|\[\d+\]:)")
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class FailedWorker:
     """One worker's end; the rank is None where only the local rank is told."""
 
     rank: Rank | None
     pid: int
-    ended: Ended
+    ended: WorkerExit
 
 
-def find(lines: tuple[str, ...]) -> Iterator[Worker]:
+def find(lines: tuple[str, ...]) -> Iterator[FailedWorker]:
     """Every worker that the launcher says has failed; a worker told twice is told twice."""
     block: list[str] = []
     inside = False
     for line in lines:
         if failed := _FAILED.search(line):
-            yield Worker(None, int(failed[3]), Ended(int(failed[1]), int(failed[2])))
+            yield FailedWorker(None, int(failed[3]), WorkerExit(int(failed[1]), int(failed[2])))
         if _END.match(line):
             yield from _worker(block)
             block, inside = [], _BEGIN.match(line) is not None
@@ -59,15 +59,15 @@ def find(lines: tuple[str, ...]) -> Iterator[Worker]:
     yield from _worker(block)
 
 
-def _worker(block: list[str]) -> Iterator[Worker]:
+def _worker(block: list[str]) -> Iterator[FailedWorker]:
     rank = next((found for line in block if (found := _RANK.match(line))), None)
     code = next((found for line in block if (found := _CODE.match(line))), None)
     if rank is None or code is None:
         return
     when = next((found[1] for line in block if (found := _TIME.match(line))), "")
     host = next((found[1] for line in block if (found := _HOST.match(line))), "")
-    ended = Ended(int(code[1]), int(rank[2]), host, _seconds(when), _raised(block))
-    yield Worker(Rank(int(rank[1])), int(code[2]), ended)
+    ended = WorkerExit(int(code[1]), int(rank[2]), host, _seconds(when), _raised(block))
+    yield FailedWorker(Rank(int(rank[1])), int(code[2]), ended)
 
 
 def _raised(block: list[str]) -> tracebacks.Raised | None:

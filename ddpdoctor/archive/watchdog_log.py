@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ddpdoctor.archive.fragment import Stuck, Timeout
+from ddpdoctor.archive.fragment import CollectiveTimeout, StuckWatchdog
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.model.stacks import Site
 
@@ -62,17 +62,17 @@ _OPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class WatchdogLine:
     """One line: a collective that timed out, or how far the rank has come in a group; and whose line it is."""
 
-    timeout: Timeout
+    timeout: CollectiveTimeout
     #: false for a line that only tells the frontier
     timed_out: bool
 
 
-def find(lines: tuple[str, ...]) -> Iterator[Said]:
+def find(lines: tuple[str, ...]) -> Iterator[WatchdogLine]:
     """All timeouts and frontiers that the lines report, in order; a timeout with its stack where that follows."""
-    held: Said | None = None
+    held: WatchdogLine | None = None
     for number, line in enumerate(lines):
         if STACK in line and held is not None:
             held = replace(held, timeout=replace(held.timeout, site=_site(lines, number + 1)))
@@ -87,11 +87,11 @@ def find(lines: tuple[str, ...]) -> Iterator[Said]:
         yield held
 
 
-def stuck(lines: tuple[str, ...]) -> Stuck | None:
+def find_stuck(lines: tuple[str, ...]) -> StuckWatchdog | None:
     """What a heartbeat monitor says of a watchdog that stands still; None where none says so."""
     found = [match for line in lines if "eartbeat" in line or "got stuck" in line for match in _STUCK.finditer(line)]
     seconds = [int(match[1]) for match in found if match[1]]
-    return Stuck(max(seconds, default=None)) if found else None
+    return StuckWatchdog(max(seconds, default=None)) if found else None
 
 
 def _site(lines: tuple[str, ...], first: int) -> Site | None:
@@ -105,30 +105,30 @@ def _site(lines: tuple[str, ...], first: int) -> Site | None:
     return frames.innermost_user_frame(stack)
 
 
-def _said(line: str) -> Iterator[Said]:
+def _said(line: str) -> Iterator[WatchdogLine]:
     if any(mark in line for mark in MARKS):
         work = _WORK.search(line) if _BLAMED.search(line) else None
         said = _timeout(work[1]) if work else None
         if said is not None:
-            yield Said(_whose(said, line), True)
+            yield WatchdogLine(_whose(said, line), True)
         elif frontier := _FRONTIER.search(line):
             at = _AT.search(line)
             seq = int(at[1]) if at else None
-            told = Timeout("", seq, enqueued=int(frontier[1]), completed=int(frontier[2]))
-            yield Said(_whose(told, line), False)
+            told = CollectiveTimeout("", seq, enqueued=int(frontier[1]), completed=int(frontier[2]))
+            yield WatchdogLine(_whose(told, line), False)
 
 
-def canonical(op: str) -> str:
+def canonical_op(op: str) -> str:
     """`_ALLGATHER_BASE` -> `all_gather_into_tensor`; what is not known is only written small."""
     return _OPS.get(op.upper(), op.lower())
 
 
-def _timeout(inside: str) -> Timeout | None:
+def _timeout(inside: str) -> CollectiveTimeout | None:
     fields = dict(_FIELD.findall(inside))
     if "OpType" not in fields:
         return None
-    return Timeout(
-        canonical(fields["OpType"].strip()),
+    return CollectiveTimeout(
+        canonical_op(fields["OpType"].strip()),
         _number(fields.get("SeqNum")),
         numel_in=_number(fields.get("NumelIn")),
         numel_out=_number(fields.get("NumelOut")),
@@ -140,7 +140,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdigit() and len(text) < 19 else None
 
 
-def _whose(said: Timeout, line: str) -> Timeout:
+def _whose(said: CollectiveTimeout, line: str) -> CollectiveTimeout:
     rank = _RANK.search(line)
     named = _GUID.search(line) or _OLD_GROUP.search(line)
     return replace(

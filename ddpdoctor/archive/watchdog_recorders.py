@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ddpdoctor.archive.fragment import Timeout
+from ddpdoctor.archive.fragment import CollectiveTimeout
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -16,7 +16,7 @@ DEFAULT = "0"
 _PAIRED = ("send", "recv", "coalesced")
 
 
-def recorders(said: Mapping[Rank, Sequence[Timeout]]) -> dict[Rank, Recorder]:
+def recorders(said: Mapping[Rank, Sequence[CollectiveTimeout]]) -> dict[Rank, Recorder]:
     """Per rank what its watchdog says. Groups of which nothing is known get no recorder: numbers of two groups must
     not be compared."""
     whole = {rank: _with_groups(lines) for rank, lines in said.items()}
@@ -25,13 +25,13 @@ def recorders(said: Mapping[Rank, Sequence[Timeout]]) -> dict[Rank, Recorder]:
     return {rank: recorder for rank, recorder in found.items() if recorder.entries}
 
 
-def unknown_groups(said: Mapping[Rank, Sequence[Timeout]]) -> RankSet:
+def unknown_groups(said: Mapping[Rank, Sequence[CollectiveTimeout]]) -> RankSet:
     """Ranks whose lines are of groups that cannot be told from each other."""
     made = recorders(said)
     return RankSet.of(rank for rank, lines in said.items() if rank not in made and any(line.op for line in lines))
 
 
-def _with_groups(lines: Sequence[Timeout]) -> tuple[Timeout, ...]:
+def _with_groups(lines: Sequence[CollectiveTimeout]) -> tuple[CollectiveTimeout, ...]:
     """Lines with the group and the frontier that the next line of the same rank and number tells."""
     told = [line for line in lines if not line.op]
     named = {line.seq: line for line in told if line.seq is not None}
@@ -48,7 +48,7 @@ def _with_groups(lines: Sequence[Timeout]) -> tuple[Timeout, ...]:
     return tuple(joined)
 
 
-def _known_groups(said: Mapping[Rank, tuple[Timeout, ...]]) -> Mapping[str, str]:
+def _known_groups(said: Mapping[Rank, tuple[CollectiveTimeout, ...]]) -> Mapping[str, str]:
     """The name in a line -> the group's name here; only groups that are, as far as the lines show, of all ranks.
 
     That is so where a line says so, or where each rank has in the group the number that it has in the job, and no two
@@ -66,7 +66,7 @@ def _known_groups(said: Mapping[Rank, tuple[Timeout, ...]]) -> Mapping[str, str]
     return found
 
 
-def _recorder(lines: Sequence[Timeout], known: Mapping[str, str]) -> Recorder:
+def _recorder(lines: Sequence[CollectiveTimeout], known: Mapping[str, str]) -> Recorder:
     entries: dict[int, RecorderEntry] = {}
     paired = {line.group for line in lines if line.op in _PAIRED}
     for line in lines:

@@ -25,7 +25,7 @@ _TICK = 0.02
 _PROGRAM = "import sys; sys.path[:] = [p for p in sys.path if p]; from ddpdoctor.cli.main import entry; entry()"
 
 
-class Prelint:
+class BackgroundLint:
     """One run of lint in a process of its own: what it costs and how it ends is nothing to the job or to `watch`."""
 
     def __init__(self, command: tuple[str, ...] | None, environ: Mapping[str, str], console: Console) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ddpdoctor.cli import options
 from ddpdoctor.errors import ExitCode, InputError
-from ddpdoctor.model.crowd import Crowd
 from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.recorder_set import RecorderSet
 from ddpdoctor.model.report import Report
 
 _EPILOG = """examples:
@@ -49,25 +49,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> ExitCode:
     """Read, judge, print; raises InputError where nothing can be read."""
     from ddpdoctor.archive import input_files, pipeline
-    from ddpdoctor.cli.lint_citations import cited
+    from ddpdoctor.cli.lint_citations import with_lint_findings
 
     found = input_files.find(args.paths, sys.stdin.buffer)
-    dumps = pipeline.recorders(found)
-    report = cited(pipeline.examine(found, dumps))
+    dumps = pipeline.read_dumps(found)
+    report = with_lint_findings(pipeline.diagnose(found, dumps))
     if args.json and args.json != "-":
         _save_json(report, args.json)
     if args.matrix and args.json != "-" and args.format == "terminal":
-        sys.stdout.write(_matrix(pipeline.crowd(found, dumps)))
+        sys.stdout.write(_matrix(pipeline.recorder_set(found, dumps)))
     sys.stdout.write(_rendered(report, "json" if args.json == "-" else args.format, args.paths))
     return ExitCode.OK if report.outcome is Outcome.HEALTHY else ExitCode.FOUND
 
 
-def _matrix(crowd: Crowd) -> str:
+def _matrix(recorders: RecorderSet) -> str:
     from ddpdoctor.report import collective_matrix
     from ddpdoctor.report.terminal_text import Style
 
     screen = options.screen(sys.stdout, os.environ)
-    return collective_matrix.render(crowd, width=screen.width, style=Style(unicode=screen.unicode)) + "\n"
+    return collective_matrix.render(recorders, width=screen.width, style=Style(unicode=screen.unicode)) + "\n"
 
 
 def _save_json(report: Report, target: str) -> None:

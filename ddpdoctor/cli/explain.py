@@ -20,7 +20,7 @@ exit status:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class CodePage:
     """A rule's documentation: its module's docstring, and where to go from there."""
 
     code: str
@@ -50,25 +50,25 @@ def run(args: argparse.Namespace) -> ExitCode:
     return ExitCode.OK
 
 
-def pages() -> tuple[Page, ...]:
+def pages() -> tuple[CodePage, ...]:
     """The documentation of every diagnosis and lint rule, sorted by code."""
     from ddpdoctor.diagnose import registry as diagnoses
     from ddpdoctor.lint import registry as lint
 
     cases = _cases()
     found = [
-        Page(rule.code, rule.name, page, (*_diagnoses(rule.diagnoses), *_seen(cases.get(rule.code, ()))))
+        CodePage(rule.code, rule.name, page, (*_diagnoses(rule.diagnoses), *_seen(cases.get(rule.code, ()))))
         for rule, page in lint.pages()
     ]
     for registered in diagnoses.RULES:
         rule = registered.rule
         others = [name for name in cases.get(rule.code, ()) if name != rule.fixture]
         related = (_earlier(rule.lint), *_seen([*filter(None, [rule.fixture]), *others]))
-        found.append(Page(rule.code, rule.name, registered.documentation, related))
+        found.append(CodePage(rule.code, rule.name, registered.documentation, related))
     return tuple(sorted(found, key=lambda page: page.code))
 
 
-def text_of(page: Page) -> str:
+def text_of(page: CodePage) -> str:
     """The page as it is printed, Markdown: code and name as its heading, the docstring, what is related."""
     heading = f"# {page.code} {page.name}"
     body = page.text.strip().removeprefix(heading).strip()
@@ -104,7 +104,7 @@ def _diagnoses(codes: tuple[str, ...]) -> tuple[str, ...]:
     return (f"The hang that it prevents: {', '.join(f'ddpdoctor explain {code}' for code in codes)}",) if codes else ()
 
 
-def _find(wanted: str, known: tuple[Page, ...]) -> Page:
+def _find(wanted: str, known: tuple[CodePage, ...]) -> CodePage:
     for page in known:
         if wanted.upper() == page.code or wanted.lower() == page.name:
             return page

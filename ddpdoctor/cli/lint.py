@@ -104,7 +104,7 @@ def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | 
     if raw is not None:
         result = Linter(chosen, root).bytes(args.stdin_filename or "<stdin>", raw, named=True)
         return Report(result.findings, result.texts, 1, 1)
-    progress = lint_output.Progress(sys.stderr)
+    progress = lint_output.LintProgress(sys.stderr)
     try:
         return engine.lint(args.paths, chosen, jobs=args.jobs or os.cpu_count() or 1, root=root, told=progress.told)
     finally:
@@ -120,7 +120,7 @@ def _fix(
     def above(result: Report) -> Report:
         return known.above(result) if known is not None else result
 
-    changed = lint_fixes.changed(report, lint_fixes.Fixing(*how, args.unsafe_fixes, above), raw)
+    changed = lint_fixes.changed(report, lint_fixes.FixRun(*how, args.unsafe_fixes, above), raw)
     if args.diff:
         for one in changed:
             lint_output.write(one.diff())

@@ -20,7 +20,7 @@ _MOST_DIAGNOSES = 3
 _MOST_CITED = 2
 
 
-def cited(report: Report, *, within: float = WITHIN) -> Report:
+def with_lint_findings(report: Report, *, within: float = WITHIN) -> Report:
     """The report with lint's findings at the lines of its diagnoses; as it was where lint fails or takes too long.
 
     Only the source in the report is read, so a bundle that is replayed elsewhere cites the same.

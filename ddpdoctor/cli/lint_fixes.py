@@ -21,7 +21,7 @@ PASSES = 10
 
 
 @record(frozen=True, slots=True)
-class Fixed:
+class FixedFile:
     """A file's bytes before and after, and how many findings were fixed in between."""
 
     path: str
@@ -44,7 +44,7 @@ class Fixed:
 
 
 @record(frozen=True, slots=True)
-class Fixing:
+class FixRun:
     """How to fix; `above` leaves out of a report what is not to be reported, and so not to be fixed."""
 
     settings: Settings
@@ -53,12 +53,12 @@ class Fixing:
     above: Callable[[Report], Report]
 
 
-def changed(report: Report, how: Fixing, raw: bytes | None) -> list[Fixed]:
+def changed(report: Report, how: FixRun, raw: bytes | None) -> list[FixedFile]:
     """Every file that fixes change. `raw` is what was read from standard input, whose name may be that of a file."""
     found: dict[str, list[Finding]] = {}
     for finding in report.findings:
         found.setdefault(finding.file, []).append(finding)
-    fixed: list[Fixed] = []
+    fixed: list[FixedFile] = []
     for path, findings in found.items():
         if not fix.fixable(findings, unsafe=how.unsafe):
             continue
@@ -69,7 +69,7 @@ def changed(report: Report, how: Fixing, raw: bytes | None) -> list[Fixed]:
     return fixed
 
 
-def _fixed(path: str, before: bytes, findings: Sequence[Finding], how: Fixing) -> Fixed:
+def _fixed(path: str, before: bytes, findings: Sequence[Finding], how: FixRun) -> FixedFile:
     """Apply fixes to one file in memory until none is left.
 
     A fix is taken back after which the file does not parse, or its finding is still there: no fix can be trusted to
@@ -91,7 +91,7 @@ def _fixed(path: str, before: bytes, findings: Sequence[Finding], how: Fixing) -
             useless |= failed
             continue
         now, total, findings = after, total + count, left
-    return Fixed(path, before, now, total)
+    return FixedFile(path, before, now, total)
 
 
 def _parses(raw: bytes) -> bool:
@@ -105,7 +105,7 @@ def _not_fixed(wanted: Sequence[Finding], before: Sequence[Finding], left: Seque
     return {f.code for f in wanted if has[f.code] >= had[f.code]}
 
 
-def _linted(path: str, raw: bytes, how: Fixing) -> Report:
+def _linted(path: str, raw: bytes, how: FixRun) -> Report:
     """The file's findings as if these bytes were on the disk."""
     here = os.path.abspath(path)  # noqa: PTH100 - as the engine names it
 

@@ -144,7 +144,7 @@ def _append_summary(path: str, report: Report) -> None:
         print(f"ddpdoctor: cannot write the summary {path}: {error.strerror}", file=sys.stderr)
 
 
-class Progress:
+class LintProgress:
     """How far a long run is, in one line of a terminal that is taken away in the end; nothing elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ddpdoctor.model.report import Report
     from ddpdoctor.repro.case import Case
     from ddpdoctor.repro.nccl import Nccl
-    from ddpdoctor.repro.runner import Result
+    from ddpdoctor.repro.runner import RunResult
 
 #: seconds between two signs of life
 _TELL_EVERY = 3.0
@@ -125,7 +125,7 @@ def _interrupt(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _run_one(case: Case, ranks: int, fixed: bool, stop: threading.Event, nccl: Nccl | None) -> Result:
+def _run_one(case: Case, ranks: int, fixed: bool, stop: threading.Event, nccl: Nccl | None) -> RunResult:
     from ddpdoctor.repro import runner
 
     program = case.fixed if fixed else case.broken
@@ -146,7 +146,7 @@ def _run_one(case: Case, ranks: int, fixed: bool, stop: threading.Event, nccl: N
     return result
 
 
-def _show_harm(result: Result) -> None:
+def _show_harm(result: RunResult) -> None:
     """The program's own words, and the line that lint points at."""
     for line in result.shown:
         _say(f"the program says: {line}")
@@ -196,11 +196,11 @@ def _draw(report: Report, bundle: Path) -> None:
     print(f"\n{text}", file=sys.stderr, flush=True)
 
 
-def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[Result]:
+def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[RunResult]:
     """Every broken program and every fixed one, `jobs` at a time; one line each as it ends."""
     from ddpdoctor.repro import catalogue, runner
 
-    def run(case: Case, fixed: bool) -> Result:
+    def run(case: Case, fixed: bool) -> RunResult:
         folder = root / f"{case.name}-{'fixed' if fixed else 'broken'}"
         ranks, left_out = repro_backend.planned(case, nccl)
         if left_out:
@@ -231,7 +231,7 @@ def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[Result
     return results
 
 
-def _progress(done: int, total: int, result: Result) -> Iterator[str]:
+def _progress(done: int, total: int, result: RunResult) -> Iterator[str]:
     word = "skip" if result.skipped else "ok" if result.passed else "FAIL"
     time = next((check.found for check in result.checks if check.what == "time"), "")
     detail = result.skipped or (f"told after {time} of silence, " if time else "") + f"{result.seconds:.0f} s in all"
@@ -241,7 +241,7 @@ def _progress(done: int, total: int, result: Result) -> Iterator[str]:
             yield f"    {check.what}: expected {check.expected}, found {check.found}   see {result.folder}"
 
 
-def _table(result: Result) -> Iterator[str]:
+def _table(result: RunResult) -> Iterator[str]:
     rows = [
         ("", "expected", "found", ""),
         *((c.what, c.expected, c.found, "ok" if c.passed else "WRONG") for c in result.checks),
@@ -251,7 +251,7 @@ def _table(result: Result) -> Iterator[str]:
         yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, (*widths, 0), strict=True)).rstrip()
 
 
-def _conclusion(result: Result) -> str:
+def _conclusion(result: RunResult) -> str:
     if result.skipped:
         return f"{result.name} was not run: it {result.skipped}"
     if not result.passed:
@@ -261,7 +261,7 @@ def _conclusion(result: Result) -> str:
     )
 
 
-def _as_json(result: Result) -> object:
+def _as_json(result: RunResult) -> object:
     return {**codec.encode(result), "passed": result.passed}
 
 

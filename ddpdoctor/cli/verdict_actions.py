@@ -13,14 +13,14 @@ import time
 from pathlib import Path
 
 from ddpdoctor.cli.console import Console
-from ddpdoctor.cli.lint_citations import cited
+from ddpdoctor.cli.lint_citations import with_lint_findings
 from ddpdoctor.collect import bundle
 from ddpdoctor.config import OnHang, WatchConfig
 from ddpdoctor.errors import DoctorError, ExitCode
 from ddpdoctor.launch.supervisor import Job
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.processes import Exit
-from ddpdoctor.observe.inspector import Looker, Verdict
+from ddpdoctor.observe.inspector import Inspector, Verdict
 from ddpdoctor.observe.watcher import Watcher
 from ddpdoctor.report import json
 
@@ -28,10 +28,10 @@ from ddpdoctor.report import json
 KEPT = 20
 
 
-class Follower:
+class VerdictActions:
     """Follows one job from its start to its end."""
 
-    def __init__(self, job: Job, looker: Looker, config: WatchConfig, console: Console, *, probe: bool) -> None:
+    def __init__(self, job: Job, looker: Inspector, config: WatchConfig, console: Console, *, probe: bool) -> None:
         """`probe`: is it in the ranks' environment, rather than off or without a place for its pages?"""
         self._job = job
         self._config = config
@@ -115,7 +115,7 @@ class Follower:
 
     def _print(self, verdict: Verdict, job: str = "") -> Path | None:
         """Show a verdict and keep its evidence; returns the bundle, None where it could not be written."""
-        verdict = dataclasses.replace(verdict, report=cited(verdict.report))
+        verdict = dataclasses.replace(verdict, report=with_lint_findings(verdict.report))
         self._told = verdict
         self._standing = verdict if verdict.report.outcome is Outcome.HANG else None
         self._write_json(verdict)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import ddpdoctor
 from ddpdoctor.cli import duration, output_paths
-from ddpdoctor.cli.background_lint import Prelint
+from ddpdoctor.cli.background_lint import BackgroundLint
 from ddpdoctor.cli.console import Console
 from ddpdoctor.config import OnHang, WatchConfig
 from ddpdoctor.errors import UsageError
@@ -97,10 +97,10 @@ def run(args: argparse.Namespace) -> int:
             console.started(config, torch, planned.set)
             follower = None
             try:
-                from ddpdoctor.cli.verdict_actions import Follower
-                from ddpdoctor.observe.inspector import Looker
+                from ddpdoctor.cli.verdict_actions import VerdictActions
+                from ddpdoctor.observe.inspector import Inspector
 
-                looker = Looker(
+                looker = Inspector(
                     run=directory or Path("/nonexistent"),
                     command=config.command,
                     versions=_versions(torch),
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
                     started_wall=wall,
                     native=config.native,
                 )
-                follower = Follower(job, looker, config, console, probe="DDPDOCTOR_RUN" in planned.set)
+                follower = VerdictActions(job, looker, config, console, probe="DDPDOCTOR_RUN" in planned.set)
             except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
                 console.say(f"cannot watch ({type(error).__name__}: {error}); the job runs on")
             while job.poll() is None:
@@ -122,9 +122,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _prelint(config: WatchConfig, environ: dict[str, str], console: Console) -> Iterator[Prelint]:
+def _prelint(config: WatchConfig, environ: dict[str, str], console: Console) -> Iterator[BackgroundLint]:
     """Lint beside the job, where it was asked for."""
-    prelint = Prelint(config.command if config.lint else None, environ, console)
+    prelint = BackgroundLint(config.command if config.lint else None, environ, console)
     try:
         yield prelint
     finally:

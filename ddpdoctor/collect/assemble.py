@@ -15,7 +15,7 @@ from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank, Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks
+from ddpdoctor.model.stacks import Site, Stacks, StackSource
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ def _look(sample: Sample) -> _Look:
             if part.kind is not kind:
                 continue
             try:
-                value = parse(part.data, part.rung)
+                value = parse(part.data, part.source)
             except (ValueError, TypeError, RecursionError) as error:
                 worker = by_pid.get(part.pid)
                 gaps.append(Gap(source, worker.rank if worker else None, f"damaged: {error}"))
@@ -76,7 +76,7 @@ def _look(sample: Sample) -> _Look:
         time=sample.time,
         pages=decoded(PartKind.PAGE, Source.PAGES, lambda data, _: _shown(decode_page(data))),
         recorders=decoded(PartKind.RECORDER, Source.RECORDER, lambda data, _: flight_recorder.parse(data)),
-        stacks=decoded(PartKind.STACKS, Source.STACKS, lambda data, rung: pyspy.parse(data, Rung(rung))),
+        stacks=decoded(PartKind.STACKS, Source.STACKS, lambda data, source: pyspy.parse(data, StackSource(source))),
         processes=decoded(PartKind.PROCESS, Source.PROCESSES, lambda data, _: procfs.parse(data)),
         fatal=decoded(PartKind.FATAL, Source.FAULTHANDLER, lambda data, _: data),
         gaps=tuple(gaps),

@@ -95,7 +95,7 @@ def _manifest(capture: Capture) -> dict[str, Any]:
                 "time": sample.time,
                 "workers": [{**encode(w), "command": encode(redacted_command(w.command))} for w in sample.workers],
                 "gaps": encode(sample.gaps),
-                "parts": [{"file": f"{p.pid}.{p.kind.value}", "rung": p.rung} for p in sample.parts],
+                "parts": [{"file": f"{p.pid}.{p.kind.value}", "rung": p.source} for p in sample.parts],
             }
             for sample in capture.samples
         ],

@@ -28,8 +28,8 @@ class Part:
     kind: PartKind
     pid: int
     data: bytes
-    #: for STACKS: the rung of the capture ladder that gave them (stacks.Rung value)
-    rung: str = ""
+    #: for STACKS: how they were taken (a StackSource's value), "" for other parts
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

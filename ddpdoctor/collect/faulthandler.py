@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ddpdoctor.collect.redact import plain
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
 MOST_BYTES = 1 << 20
 
@@ -47,4 +47,4 @@ def parse(data: bytes) -> Stacks | None:
             nameless = False
     if frames:
         threads.append(Thread(os_id, "MainThread" if nameless else name, tuple(frames)))
-    return Stacks(Rung.FAULTHANDLER, tuple(threads)) if threads else None
+    return Stacks(StackSource.FAULTHANDLER, tuple(threads)) if threads else None

@@ -14,7 +14,7 @@ from ddpdoctor.collect.holders import Holders
 from ddpdoctor.collect.page import PENDING_BYTES, decode_lock_files, read_file
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.model.stacks import Rung
+from ddpdoctor.model.stacks import StackSource
 
 __all__ = ["EVERYTHING", "read_exits", "take"]
 
@@ -64,8 +64,8 @@ def take(
         if isinstance(taken, Gap):
             gaps.append(taken)
         elif taken is not None:
-            rung = Rung.PYSPY_NONBLOCKING.value if kind is PartKind.STACKS else ""
-            parts.append(Part(kind, worker.pid, taken, rung))
+            source = StackSource.PYSPY_NONBLOCKING.value if kind is PartKind.STACKS else ""
+            parts.append(Part(kind, worker.pid, taken, source))
     return Sample(time.monotonic(), workers, tuple(parts), tuple(gaps))
 
 

@@ -36,7 +36,7 @@ def _reason(environ: Mapping[str, str], words: list[str], owner: int) -> tuple[s
         return "nothing told this process of the probe", dropped
     if environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0":
         return "TORCH_DEVICE_BACKEND_AUTOLOAD=0 keeps torch from loading the probe", "unset it"
-    ignoring = sorted({"-I", "-E"} & {f"-{letter}" for letter in options_of_python(words)})
+    ignoring = sorted({"-I", "-E"} & {f"-{letter}" for letter in python_options(words)})
     if ignoring:
         return f"`python {ignoring[0]}` ignores the PYTHONPATH that the probe is on", "start it without"
     if not any(Path(entry, _PLUGIN).exists() for entry in environ.get("PYTHONPATH", "").split(os.pathsep) if entry):
@@ -48,7 +48,7 @@ def _reason(environ: Mapping[str, str], words: list[str], owner: int) -> tuple[s
     return "it has not come to init_process_group, or its torch is older than 2.5 and loads no probe", ""
 
 
-def options_of_python(words: Sequence[str]) -> frozenset[str]:
+def python_options(words: Sequence[str]) -> frozenset[str]:
     """The single letters that an interpreter's own command line turns on: `python -IB -m pkg` has I, B and m."""
     found: set[str] = set()
     rest = iter(words[1:] if words and _PYTHON.match(Path(words[0]).name) else ())

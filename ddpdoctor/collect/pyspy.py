@@ -13,7 +13,7 @@ from typing import Any
 from ddpdoctor.collect.redact import plain
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
 #: seconds; a dump takes 10-15 ms without --native, up to 2 s with it (py-spy 0.4.3)
 DEADLINE = 4.0
@@ -73,12 +73,12 @@ def _is_another_program(worker: Worker) -> bool:
     return worker.role is Role.CHILD and "py" not in program
 
 
-def parse(data: bytes, rung: Rung = Rung.PYSPY_NONBLOCKING) -> Stacks:
+def parse(data: bytes, source: StackSource = StackSource.PYSPY_NONBLOCKING) -> Stacks:
     """Read `py-spy dump --json`; raises ValueError for anything else."""
     loaded: Any = json.loads(data)
     if not isinstance(loaded, list):
         raise ValueError("not a py-spy dump")
-    return Stacks(rung, tuple(_thread(item) for item in loaded if isinstance(item, dict)))
+    return Stacks(source, tuple(_thread(item) for item in loaded if isinstance(item, dict)))
 
 
 def _thread(item: dict[str, Any]) -> Thread:

@@ -90,7 +90,8 @@ def digest(evidence: Evidence) -> Facts:
     ranks += [seen.rank for seen in evidence.ranks if seen.rank not in ranks]
     now = evidence.timing.collected
     states = {
-        rank: judge_rank(evidence.rank(rank), graph.main_wait(rank), now, alleged=evidence.alleged) for rank in ranks
+        rank: judge_rank(evidence.rank(rank), graph.main_wait(rank), now, reported_hanging=evidence.reported_hanging)
+        for rank in ranks
     }
     waiting = RankSet.of(rank for rank, state in states.items() if state.activity is Activity.WAITING)
     blockers = _blockers(graph, states, waiting)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ddpdoctor.lint.files import is_file, read_file
-from ddpdoctor.model.finding import Finding, Role, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
 _NOBODY = "no file of the project does it"
 #: files of a project beyond which nobody says that all of them were seen
@@ -36,12 +36,14 @@ def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
         if top not in projects:
             projects[top] = _confirms(top)
         if projects[top]:
-            notes = tuple(replace(r, message=_NOBODY) if r.role is Role.UNCONFIRMED else r for r in finding.related)
+            notes = tuple(
+                replace(r, message=_NOBODY) if r.role is RelatedRole.UNCONFIRMED else r for r in finding.related
+            )
             yield replace(finding, severity=Severity.WARNING, related=notes)
 
 
 def unsure(finding: Finding) -> bool:
-    return any(note.role is Role.UNCONFIRMED for note in finding.related)
+    return any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
 
 
 def _top(path: str) -> str:

@@ -10,7 +10,7 @@ from ddpdoctor.lint import deferred_findings, files, registry, worker_pool
 from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import Linter, Result, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
-from ddpdoctor.model.finding import Finding, Role
+from ddpdoctor.model.finding import Finding, RelatedRole
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
@@ -79,7 +79,7 @@ def _with_confirmed(results: list[Result]) -> list[Finding]:
 
 def _told_once(findings: list[Finding]) -> tuple[Finding, ...]:
     """Without what is told of other files' lines where one of those files tells it itself."""
-    moved = [f for f in findings if any(r.role is Role.MEANT for r in f.related)]
+    moved = [f for f in findings if any(r.role is RelatedRole.MEANT for r in f.related)]
     told = {(f.code, os.path.relpath(f.file), f.line) for f in findings if f not in moved} if moved else set()
     again = [f for f in moved if any((f.code, os.path.relpath(r.file), r.line) in told for r in f.related)]
     return tuple(f for f in findings if f not in again)

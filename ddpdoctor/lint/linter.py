@@ -13,7 +13,7 @@ from ddpdoctor.lint.comments import read as comments_of
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.settings import Settings, ignored_here
-from ddpdoctor.model.finding import Finding, Role, Severity, source_of
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity, source_of
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program import indexing, modules, notebook, source
 from ddpdoctor.program.project import Project
@@ -168,5 +168,5 @@ def unreadable(path: str, problem: source.Unreadable) -> Finding:
 
 def _where(finding: Finding) -> tuple[object, ...]:
     """What makes two findings of a rule one: the line in another file that they are about, else their own place."""
-    meant = next((r for r in finding.related if r.role is Role.MEANT), None)
+    meant = next((r for r in finding.related if r.role is RelatedRole.MEANT), None)
     return (finding.line, finding.column) if meant is None else (meant.file, meant.line)

@@ -115,7 +115,7 @@ class Recorder:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportedWait:
     """A wait that a rank's own log reports."""
 
     #: canonical name, "init_process_group" for a rendezvous

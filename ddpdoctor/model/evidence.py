@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from ddpdoctor.model.collectives import Recorder, Reported
+from ddpdoctor.model.collectives import Recorder, ReportedWait
 from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank, RankSet, Worker
@@ -56,7 +56,7 @@ class RankEvidence:
     #: the exception that ended it, from a log: for a rank that has no page
     raised: Raised | None = None
     #: waits that its log reports, for a rank that has neither page nor stacks
-    reported: tuple[Reported, ...] = ()
+    reported: tuple[ReportedWait, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,11 @@ class Evidence:
     #: what the reader must know of how it was read: where ranks' numbers came from
     notes: tuple[str, ...] = ()
     #: stacks were kept because somebody found the job hanging: an idle rank that was looked at once is taken to stand
-    alleged: bool = False
+    reported_hanging: bool = False
     #: something says how many ranks there are; otherwise `world_size` is as many as were seen
-    size_told: bool = True
+    size_known: bool = True
     #: nothing says which rank is which: their numbers only tell them apart
-    unnamed: bool = False
+    ranks_unidentified: bool = False
     _by_rank: Mapping[Rank, RankEvidence] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ class Fix:
     edits: tuple[Edit, ...]
 
 
-class Role(Enum):
+class RelatedRole(Enum):
     """What a place beside the finding's own is to it."""
 
     NOTE = "note"
@@ -54,7 +54,7 @@ class Related:
     line: int
     message: str
     cell: int | None = None
-    role: Role = Role.NOTE
+    role: RelatedRole = RelatedRole.NOTE
 
     @property
     def source(self) -> str:

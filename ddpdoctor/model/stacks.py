@@ -27,7 +27,7 @@ class Thread:
     owns_gil: bool | None = None
 
 
-class Rung(Enum):
+class StackSource(Enum):
     """The step of the capture ladder that gave the stacks, best first."""
 
     PYSPY = "py-spy"
@@ -43,7 +43,7 @@ class Rung(Enum):
 class Stacks:
     """All Python threads of one process at one moment."""
 
-    rung: Rung
+    source: StackSource
     threads: tuple[Thread, ...]
 
     def main(self) -> Thread | None:

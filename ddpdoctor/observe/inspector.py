@@ -31,7 +31,7 @@ class Verdict:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Looker:
+class Inspector:
     """Takes looks at one job. `started` is CLOCK_MONOTONIC, `started_wall` seconds since the epoch."""
 
     run: Path

@@ -12,7 +12,7 @@ from ddpdoctor.observe.stall import Pulse
 from ddpdoctor.probe.page import OPTIMIZER_STEPS
 
 
-class Pages:
+class PagePoller:
     """The pages of a run, read from outside; a rank without a page says nothing here."""
 
     def __init__(self, run: Path | None) -> None:

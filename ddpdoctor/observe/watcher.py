@@ -14,8 +14,8 @@ from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.observe import stall
-from ddpdoctor.observe.inspector import Looker, Verdict
-from ddpdoctor.observe.page_poller import Pages
+from ddpdoctor.observe.inspector import Inspector, Verdict
+from ddpdoctor.observe.page_poller import PagePoller
 from ddpdoctor.observe.stall import Decision, Progress
 
 #: seconds between readings of the pages
@@ -42,7 +42,7 @@ class Watcher:
 
     def __init__(
         self,
-        looker: Looker,
+        looker: Inspector,
         pid: int,
         stall_after: float | None,
         on_verdict: Callable[[Verdict], None],
@@ -56,7 +56,7 @@ class Watcher:
         self._on_verdict = on_verdict
         self._on_resume = on_resume
         self._discovery = discovery.Discovery(looker.run)
-        self._pages = Pages(looker.run)
+        self._pages = PagePoller(looker.run)
         self._progress = Progress(started=looker.started, moved=looker.started, blind=not probe)
         self._known: dict[tuple[int, float], Worker] = {}
         self._searched = self._read = 0.0

@@ -9,7 +9,7 @@ from . import string_table
 from .writer import PageWriter
 
 
-class Known(NamedTuple):
+class KnownGroup(NamedTuple):
     """A group that this process is a member of."""
 
     reference: weakref.ref[Any]
@@ -24,7 +24,7 @@ class Known(NamedTuple):
 NO_GROUP = -1
 
 #: by id of the group object; the weak reference tells a new group at an old address
-_known: dict[int, Known] = {}
+_known: dict[int, KnownGroup] = {}
 
 #: torch.distributed.distributed_c10d
 _c10d: Any = None
@@ -35,7 +35,7 @@ def know_torch(c10d: Any) -> None:
     _c10d = c10d
 
 
-def find(page: PageWriter, group: Any) -> Known | None:
+def find(page: PageWriter, group: Any) -> KnownGroup | None:
     """The group of a call, the default one for None; None for a group that this rank is not in."""
     world = _c10d._world
     if group is None:
@@ -46,7 +46,7 @@ def find(page: PageWriter, group: Any) -> Known | None:
     return _learn(page, group, world)
 
 
-def _learn(page: PageWriter, group: Any, world: Any) -> Known | None:
+def _learn(page: PageWriter, group: Any, world: Any) -> KnownGroup | None:
     # A rank outside a new group holds a number in the group's place, under which torch keeps the members too.
     if group is None or isinstance(group, int):
         return None
@@ -56,7 +56,7 @@ def _learn(page: PageWriter, group: Any, world: Any) -> Known | None:
     members = tuple(sorted(ranks, key=ranks.__getitem__))
     name = str(world.pg_names.get(group, ""))
     position = declare(page, name, str(getattr(group, "group_desc", "") or ""), members)
-    known = _known[id(group)] = Known(weakref.ref(group), page, position, members)
+    known = _known[id(group)] = KnownGroup(weakref.ref(group), page, position, members)
     return known
 
 

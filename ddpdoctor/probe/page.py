@@ -22,7 +22,7 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .string_table import Texts
+from .string_table import StringTable
 
 MAGIC = b"ddpdpage"
 VERSION = 1
@@ -167,7 +167,7 @@ def read(data: bytes) -> RawPage:
     if not isinstance(identity, dict):
         raise ValueError("page has no identity")
     used = int.from_bytes(data[TEXT_USED * 8 : TEXT_USED * 8 + 8], sys.byteorder)
-    texts = Texts(data[TEXTS : TEXTS + min(used, TEXTS_SIZE)])
+    texts = StringTable(data[TEXTS : TEXTS + min(used, TEXTS_SIZE)])
     events, lost = _events(data, texts)
     calls, communicating = _threads(data, texts)
     ending = _note(data, ENDING, ENDING_SIZE)
@@ -221,7 +221,7 @@ def _note(data: bytes, offset: int, size: int) -> Any:
         return None
 
 
-def _record(fields: tuple[Any, ...], detail: str, texts: Texts, event: str, kind: int, depth: int) -> RawCall:
+def _record(fields: tuple[Any, ...], detail: str, texts: StringTable, event: str, kind: int, depth: int) -> RawCall:
     number, time, numel, thread, site, group, op, dtype, peer, root, tag, _, flags = fields
     return RawCall(
         number=number,
@@ -243,7 +243,7 @@ def _record(fields: tuple[Any, ...], detail: str, texts: Texts, event: str, kind
     )
 
 
-def _events(data: bytes, texts: Texts) -> tuple[tuple[RawCall, ...], int]:
+def _events(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], int]:
     """The ring, oldest first, and how many events before or inside it are lost."""
     found: list[RawCall] = []
     region = memoryview(data)[EVENTS : EVENTS + EVENT_ROWS * EVENT.size]
@@ -259,7 +259,7 @@ def _events(data: bytes, texts: Texts) -> tuple[tuple[RawCall, ...], int]:
     return kept, newest - len(kept)
 
 
-def _threads(data: bytes, texts: Texts) -> tuple[tuple[RawCall, ...], tuple[int, ...]]:
+def _threads(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], tuple[int, ...]]:
     """Calls in flight, each thread's outermost first, and the threads that ever communicated."""
     calls: list[RawCall] = []
     communicating: list[int] = []
@@ -278,7 +278,7 @@ def _threads(data: bytes, texts: Texts) -> tuple[tuple[RawCall, ...], tuple[int,
     return tuple(calls), tuple(communicating)
 
 
-def _loaders(data: bytes, texts: Texts) -> list[tuple[tuple[str, int, str], int, int]]:
+def _loaders(data: bytes, texts: StringTable) -> list[tuple[tuple[str, int, str], int, int]]:
     rows: list[tuple[tuple[str, int, str], int, int]] = []
     for row in range(LOADER_ROWS):
         position, delivered, stops = struct.unpack_from("@3Q", data, LOADERS + row * LOADER_WORDS * 8)

@@ -35,7 +35,7 @@ def encode_members(members: list[int]) -> list[list[int]]:
     return runs
 
 
-class Texts:
+class StringTable:
     """The log of texts, decoded once; positions that make no sense give None."""
 
     def __init__(self, log: bytes) -> None:

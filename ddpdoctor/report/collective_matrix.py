@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
 from ddpdoctor.model.ranks import Group, Rank, RankSet
+from ddpdoctor.model.recorder_set import Member, RecorderSet, Ring, Step
 from ddpdoctor.report.terminal_text import Style, columns, pad
 
 #: kinds of ranks that are shown
@@ -29,7 +29,7 @@ _Key = tuple[str, bool, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _MatrixRow:
     key: _Key
     #: by column
     cells: tuple[str, ...]
@@ -37,16 +37,16 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _MatrixColumn:
     """Ranks whose rings say the same."""
 
     ranks: RankSet
     cells: Mapping[_Key, tuple[str, str]]
 
 
-def render(crowd: Crowd, *, width: int, style: Style) -> str:
+def render(recorders: RecorderSet, *, width: int, style: Style) -> str:
     """The table as text; empty rings and jobs without dumps give a line that says so."""
-    kinds = _kinds(crowd)
+    kinds = _kinds(recorders)
     if not kinds:
         return "no recorder holds an operation\n"
     shown, hidden = kinds[:MOST_COLUMNS], kinds[MOST_COLUMNS:]
@@ -57,7 +57,7 @@ def render(crowd: Crowd, *, width: int, style: Style) -> str:
     ]
     if hidden:
         lines.append(f"  and {sum(len(kind.ranks) for kind in hidden)} ranks of {len(hidden)} other kinds")
-    unseen = crowd.unseen()
+    unseen = recorders.unseen()
     if unseen:
         lines.append(f"  no dump: {_named(unseen, width - 12, style)}")
     lines += ["", *_table(rows, len(shown), width, style)]
@@ -70,13 +70,14 @@ def _named(ranks: RankSet, room: int, style: Style) -> str:
     return style.cut(f"{word} {ranks}", room - 8) + f"  ({len(ranks)})"
 
 
-def _kinds(crowd: Crowd) -> list[_Kind]:
+def _kinds(recorders: RecorderSet) -> list[_MatrixColumn]:
     """Ranks by what their column would show, the largest kind first."""
     by_ring: dict[tuple[Ring, tuple[str, ...]], list[Rank]] = {}
-    for rank, member in crowd.members.items():
-        by_ring.setdefault((member.ring, _labels(member, crowd.world_size)), []).append(rank)
+    for rank, member in recorders.members.items():
+        by_ring.setdefault((member.ring, _labels(member, recorders.world_size)), []).append(rank)
     kinds = [
-        _Kind(RankSet.of(ranks), _cells(crowd.members[ranks[0]], labels)) for (_, labels), ranks in by_ring.items()
+        _MatrixColumn(RankSet.of(ranks), _cells(recorders.members[ranks[0]], labels))
+        for (_, labels), ranks in by_ring.items()
     ]
     return sorted(kinds, key=lambda kind: (-len(kind.ranks), kind.ranks.members))
 
@@ -117,7 +118,7 @@ def _what(member: Member, step: Step) -> str:
     return f"{step.op}{peer} [{sizes if step.sizes else ''}]{where}"
 
 
-def _rows(kinds: Sequence[_Kind]) -> list[_Row]:
+def _rows(kinds: Sequence[_MatrixColumn]) -> list[_MatrixRow]:
     """All operations in an order that fits every ring, as far as one does."""
     order: dict[_Key, None] = {}
     for kind in kinds:
@@ -127,7 +128,7 @@ def _rows(kinds: Sequence[_Kind]) -> list[_Row]:
     for key in order:
         usual = next(kind.cells[key][1] for kind in kinds if key in kind.cells)
         cells = tuple(_cell(kind, end, key, usual) for kind, end in zip(kinds, ends, strict=True))
-        rows.append(_Row(key, cells, usual))
+        rows.append(_MatrixRow(key, cells, usual))
     return rows
 
 
@@ -149,7 +150,7 @@ def _merged(left: list[_Key], right: list[_Key]) -> dict[_Key, None]:
     return merged
 
 
-def _ends(kind: _Kind) -> Mapping[tuple[str, bool], tuple[int, int]]:
+def _ends(kind: _MatrixColumn) -> Mapping[tuple[str, bool], tuple[int, int]]:
     """The first and the last number of each group that the ring holds."""
     ends: dict[tuple[str, bool], tuple[int, int]] = {}
     for label, p2p, seq, _ in kind.cells:
@@ -158,7 +159,7 @@ def _ends(kind: _Kind) -> Mapping[tuple[str, bool], tuple[int, int]]:
     return ends
 
 
-def _cell(kind: _Kind, ends: Mapping[tuple[str, bool], tuple[int, int]], key: _Key, usual: str) -> str:
+def _cell(kind: _MatrixColumn, ends: Mapping[tuple[str, bool], tuple[int, int]], key: _Key, usual: str) -> str:
     if key in kind.cells:
         state, what = kind.cells[key]
         return state if what == usual else f"{state}: {what}"
@@ -168,7 +169,7 @@ def _cell(kind: _Kind, ends: Mapping[tuple[str, bool], tuple[int, int]], key: _K
     return ABSENT if span is not None and key[2] > span[1] else UNKNOWN if span is None or key[2] < span[0] else ""
 
 
-def _table(rows: Sequence[_Row], count: int, width: int, style: Style) -> Iterator[str]:
+def _table(rows: Sequence[_MatrixRow], count: int, width: int, style: Style) -> Iterator[str]:
     first = next((n for n, row in enumerate(rows) if not _quiet(row)), max(len(rows) - _CONTEXT, 0))
     begin = max(first - _CONTEXT, 0)
     end = begin + MOST_ROWS
@@ -185,11 +186,11 @@ def _table(rows: Sequence[_Row], count: int, width: int, style: Style) -> Iterat
         yield f"  ... {len(rows) - end} more"
 
 
-def _quiet(row: _Row) -> bool:
+def _quiet(row: _MatrixRow) -> bool:
     return all(cell in (DONE, UNKNOWN, "") for cell in row.cells)
 
 
-def _columns_of(row: _Row) -> tuple[str, ...]:
+def _columns_of(row: _MatrixRow) -> tuple[str, ...]:
     label, p2p, seq, _ = row.key
     return (label, f"p2p {seq}" if p2p else str(seq), row.what, *row.cells)
 

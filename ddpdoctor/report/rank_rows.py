@@ -22,7 +22,7 @@ _SOURCE_ROOMS = (44, 36, 28, 20, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RankRow:
     """Ranks in the same state, at the same line, with the same label."""
 
     ranks: RankSet
@@ -38,7 +38,7 @@ class Row:
         return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
 
 
-def merge(statuses: Iterable[RankStatus], culprits: RankSet) -> tuple[Row, ...]:
+def merge(statuses: Iterable[RankStatus], culprits: RankSet) -> tuple[RankRow, ...]:
     """One row per behaviour; the culprits' rows last, beside the code frame that follows; larger ones first."""
     merged: dict[tuple[bool, str, str, str, int, str], list[int]] = {}
     for status in statuses:
@@ -46,13 +46,13 @@ def merge(statuses: Iterable[RankStatus], culprits: RankSet) -> tuple[Row, ...]:
         place = (where.file, where.line, where.source) if where else ("", 0, "")
         merged.setdefault((status.rank in culprits, status.state, status.label, *place), []).append(status.rank)
     rows = [
-        Row(RankSet.of(ranks), state, label, file, line, source)
+        RankRow(RankSet.of(ranks), state, label, file, line, source)
         for (_, state, label, file, line, source), ranks in merged.items()
     ]
     return tuple(sorted(rows, key=lambda row: (_guilty(row, culprits), -len(row.ranks), row.ranks.members)))
 
 
-def table(rows: tuple[Row, ...], culprits: RankSet, *, most: int, width: int, style: Style) -> list[str]:
+def table(rows: tuple[RankRow, ...], culprits: RankSet, *, most: int, width: int, style: Style) -> list[str]:
     """The rows as aligned columns; as the terminal narrows, the source shrinks, then the label is put below.
 
     Of more than `most` rows the largest innocent ones and the culprits' stay.
@@ -85,7 +85,7 @@ class _Cells:
     label: str
 
 
-def _cells(row: Row, style: Style) -> _Cells:
+def _cells(row: RankRow, style: Style) -> _Cells:
     return _Cells(
         state=style.line(row.state),
         word="ranks" if len(row.ranks) > 1 else "rank",
@@ -107,12 +107,12 @@ def _columns(table: list[list[str]]) -> list[str]:
     return ["  " + "  ".join(pad(cell, w) for cell, w in zip(row, widths, strict=True) if w).rstrip() for row in table]
 
 
-def _stacked(row: Row, cell: _Cells, culprits: RankSet, width: int, style: Style) -> list[str]:
+def _stacked(row: RankRow, cell: _Cells, culprits: RankSet, width: int, style: Style) -> list[str]:
     first = style.cut(f"  {cell.state}  {cell.word} {cell.ranks}  {cell.count}  {cell.place}".rstrip(), width)
     return [_mark(first, row, culprits, style), *(f"      {line}" for line in style.wrap(cell.label, width - 6))]
 
 
-def _mark(line: str, row: Row, culprits: RankSet, style: Style) -> str:
+def _mark(line: str, row: RankRow, culprits: RankSet, style: Style) -> str:
     """A `>` in the margin of the culprits' rows, and the state in its colour."""
     end = 2 + columns(style.line(row.state))
     state = style.paint(line[2:end], _TINTS.get(row.state, Tint.PLAIN))
@@ -120,11 +120,11 @@ def _mark(line: str, row: Row, culprits: RankSet, style: Style) -> str:
     return margin + state + line[end:]
 
 
-def _guilty(row: Row, culprits: RankSet) -> bool:
+def _guilty(row: RankRow, culprits: RankSet) -> bool:
     return any(rank in culprits for rank in row.ranks)
 
 
-def _most_telling(rows: tuple[Row, ...], culprits: RankSet, most: int) -> tuple[Row, ...]:
+def _most_telling(rows: tuple[RankRow, ...], culprits: RankSet, most: int) -> tuple[RankRow, ...]:
     if len(rows) <= most:
         return rows
     guilty = [row for row in rows if _guilty(row, culprits)][: most - 1]

@@ -72,7 +72,7 @@ def render(
     working directory, are shown relative to it. Ends with a newline.
     """
     screen = SCREEN if width >= _WIDE else _NARROW_SCREEN
-    page = _Page(report, max(width, _NARROWEST), Style(color, unicode), job, bundle, directory)
+    page = _TextPage(report, max(width, _NARROWEST), Style(color, unicode), job, bundle, directory)
     for detail in _DETAILS:
         lines = page.lines(detail)
         if len(lines) <= screen:
@@ -81,7 +81,7 @@ def render(
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _TextPage:
     report: Report
     width: int
     style: Style

@@ -69,7 +69,7 @@ def load(folder: Path) -> Case:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: {error}", hint="see the other fixtures for the form") from None
-    fields = _Fields(path, values)
+    fields = _TomlFields(path, values)
     outcome = fields.choice("outcome", [*(o.value for o in Outcome), _HARM])
     keys = (_KEYS - _VERDICT_KEYS) | _HARM_KEYS if outcome == _HARM else _KEYS
     unknown = sorted(values.keys() - keys)
@@ -105,7 +105,7 @@ def load(folder: Path) -> Case:
     )
 
 
-def _harm(fields: _Fields) -> Harm:
+def _harm(fields: _TomlFields) -> Harm:
     return Harm(
         measure=fields.get("measure", str),
         harmed=fields.bounds("harmed"),
@@ -115,7 +115,7 @@ def _harm(fields: _Fields) -> Harm:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fields:
+class _TomlFields:
     path: Path
     values: Mapping[str, Any]
 
@@ -179,7 +179,7 @@ class _Fields:
         return values[0], values[1]
 
 
-def _line_of(broken: Path, fields: _Fields) -> int:
+def _line_of(broken: Path, fields: _TomlFields) -> int:
     """Number of the one line that holds the text of `locate`."""
     wanted = fields.get("locate", str)
     try:

@@ -43,7 +43,7 @@ _MARK = "DDPDOCTOR_REPRO"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Result:
+class RunResult:
     """One run of one program of a fixture."""
 
     name: str
@@ -75,10 +75,10 @@ def missing(case: Case) -> str:
     return "needs several nodes" if case.needs == "multi-node" else ""
 
 
-def skipped(case: Case, *, ranks: int, fixed: bool, why: str) -> Result:
+def skipped(case: Case, *, ranks: int, fixed: bool, why: str) -> RunResult:
     """What stands for a program that was not run."""
     program = case.fixed if fixed else case.broken
-    return Result(case.name, case.code, program.name, ranks, (), 0.0, skipped=why)
+    return RunResult(case.name, case.code, program.name, ranks, (), 0.0, skipped=why)
 
 
 def run(
@@ -90,7 +90,7 @@ def run(
     stop: threading.Event,
     tick: Callable[[float], None],
     nccl: Nccl | None = None,
-) -> Result:
+) -> RunResult:
     """Run one program to its end or its verdict; when `stop` is set the job is ended first.
 
     Everything it leaves is in `folder`, which is made: OUTPUT, report.json and the bundle. `tick` is called often, with
@@ -108,7 +108,7 @@ def run(
         for _ in _until_told(process, folder, case, fixed, began, stop):
             tick(time.monotonic() - began)
         report, status = report_in(folder), process.poll()
-    result = Result(case.name, case.code, program.name, ranks, (), 0.0, report, folder=str(folder))
+    result = RunResult(case.name, case.code, program.name, ranks, (), 0.0, report, folder=str(folder))
     left_out = case.nccl_differs if nccl and "gloo" in case.backends else ()
     if case.harm:
         result = _with_numbers(result, case, case.harm, program, status)
@@ -119,7 +119,7 @@ def run(
     return dataclasses.replace(result, seconds=time.monotonic() - began)
 
 
-def _with_numbers(result: Result, case: Case, harm: Harm, program: Path, status: int | None) -> Result:
+def _with_numbers(result: RunResult, case: Case, harm: Harm, program: Path, status: int | None) -> RunResult:
     """What the program printed of itself, and what lint finds in it."""
     output = (Path(result.folder) / OUTPUT).read_text(encoding="utf-8", errors="replace")
     findings = engine.lint([str(program)], Settings(registry.defaults(), hints=frozenset())).findings

@@ -110,7 +110,7 @@ def faults(capture: Capture, folder: Path) -> list[str]:
 
 
 def _read(folder: Path) -> Report:
-    return pipeline.examine(input_files.find([str(folder)], io.BytesIO()))
+    return pipeline.diagnose(input_files.find([str(folder)], io.BytesIO()))
 
 
 def _named(report: Report) -> object:

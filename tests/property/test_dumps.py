@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from benchmarks.dumps.jobs import Family, dumps, job
 from benchmarks.dumps.wire import Writer
 from ddpdoctor.archive import parallel_dumps
-from ddpdoctor.archive.flight_recorder import Reader, step_of
+from ddpdoctor.archive.flight_recorder import RecorderReader, step_of
 from ddpdoctor.archive.fragment import Format
-from ddpdoctor.archive.input_files import File
+from ddpdoctor.archive.input_files import InputFile
 from ddpdoctor.archive.rank_from_filename import rank_of
 from ddpdoctor.archive.recorder_values import DumpError
 from ddpdoctor.diagnose.offline.recorder_dumps.report import examine_dumps
-from ddpdoctor.merge.crowd import complete, fold
+from ddpdoctor.merge.recorder_set import complete, from_recorders
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
-from ddpdoctor.model.crowd import Member, Ring
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.ranks import Group, Rank
+from ddpdoctor.model.recorder_set import Member, Ring
 from ddpdoctor.model.report import Report
 from ddpdoctor.report import collective_matrix, terminal
 from ddpdoctor.report import json as json_report
@@ -71,11 +71,11 @@ def judged(members: dict[Rank, Member]) -> Report:
 
 def read(folder: Path, files: list[bytes]) -> tuple[int, int]:
     """(ranks that were read, files that were refused) of a folder with these files."""
-    given: list[File] = []
+    given: list[InputFile] = []
     for rank, data in enumerate(files):
         path = folder / f"trace_rank_{rank}"
         path.write_bytes(data)
-        given.append(File(path.name, path, Format.RECORDER_PICKLE))
+        given.append(InputFile(path.name, path, Format.RECORDER_PICKLE))
     found = parallel_dumps.read_all(given, rank_of, processes=2)
     assert all("\n" not in gap.reason and len(gap.reason) < 400 for gap in found.gaps)
     assert len(found.members) + len(found.gaps) >= len(files)
@@ -118,7 +118,7 @@ KEYS = st.sampled_from(sorted({key for _, _, made in dumps(job(Family.MISSING, 8
 def test_fields_of_any_shape_are_read_or_refused(changed: dict[str, object], place: int) -> None:
     dump = pickle.loads(SEEDS[0])
     dump["entries"][place].update(changed)
-    reader = Reader()
+    reader = RecorderReader()
     try:
         found = reader.read(pickle.dumps(dump, 2))
     except DumpError:
@@ -151,6 +151,6 @@ GROUPS = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=3, max_size=3
 def test_any_recorders_give_a_report(rings: dict[Rank, list[RecorderEntry]], members: list[set[int]]) -> None:
     groups = tuple(Group(str(n), tuple(Rank(rank) for rank in sorted(one)), "") for n, one in enumerate(members))
     recorders = {rank: Recorder("2.10", tuple(entries), groups) for rank, entries in rings.items()}
-    report = judged(dict(fold(recorders, 5).members))
+    report = judged(dict(from_recorders(recorders, 5).members))
     named = {rank for diagnosis in report.diagnoses for rank in diagnosis.culprits}
     assert all(0 <= rank < max(len(report.ranks), 1) for rank in named)

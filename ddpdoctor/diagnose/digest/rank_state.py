@@ -55,10 +55,12 @@ class RankState:
     holds_gil: bool = False
 
 
-def judge_rank(rank: RankEvidence | None, wait: Wait | None, now: float, *, alleged: bool = False) -> RankState:
+def judge_rank(
+    rank: RankEvidence | None, wait: Wait | None, now: float, *, reported_hanging: bool = False
+) -> RankState:
     """Judge one rank. `now` is when its last sample was taken, CLOCK_MONOTONIC seconds.
 
-    `alleged`: somebody says that the job hangs, so an idle rank that was looked at once is taken to stand.
+    `reported_hanging`: somebody says that the job hangs, so an idle rank that was looked at once is taken to stand.
     """
     if rank is None:
         return RankState(Activity.UNSEEN, None, "not seen")
@@ -77,7 +79,7 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, now: float, *, alle
         return RankState(Activity.WORKING, site, f"working in {what}", holds_gil=silent)
     if not (rank.stacks or rank.page or rank.process):
         return RankState(Activity.UNKNOWN, site, "in code that nothing shows")
-    if rank.motion is None and not (alleged and _idle(rank)):
+    if rank.motion is None and not (reported_hanging and _idle(rank)):
         return RankState(Activity.UNKNOWN, site, "in none of the waits that we know")
     place = f"standing still in {site.function}" if site else "standing still"
     return RankState(Activity.STILL, site, place, holds_gil=silent)

@@ -25,7 +25,7 @@ def unanswered(facts: Facts) -> Iterator[Diagnosis]:
     kinds = {ops[rank] for rank in inside}
     if len(inside) < 2 or len(kinds) != 1 or facts.blockers - facts.doing(Activity.UNSEEN):
         return
-    whole = facts.evidence.size_told and not facts.evidence.unseen() and len(inside) == len(facts.states)
+    whole = facts.evidence.size_known and not facts.evidence.unseen() and len(inside) == len(facts.states)
     kind, other = _OPERATIONS[next(iter(kinds))]
     places = dict.fromkeys(wording.place(site) for rank in inside if (site := facts.state(rank).site))
     where = f" at {' and '.join(list(places)[:_MOST_PLACES])}" if places else ""

@@ -16,7 +16,7 @@ from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
 from ddpdoctor.lint.ranks.polling import StuckPoll
 from ddpdoctor.lint.ranks.reach import Reached, reached
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.model.finding import Finding, Fix, Related, Role, Severity
+from ddpdoctor.model.finding import Finding, Fix, Related, RelatedRole, Severity
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import parents
@@ -190,12 +190,12 @@ class ModuleFacts:
             ]
             if not entered or self._silenced_there(rule, site):
                 return None
-            notes.append(Related(site.file, site.line, "it is here", role=Role.MEANT))
+            notes.append(Related(site.file, site.line, "it is here", role=RelatedRole.MEANT))
             related, fix = tuple(r for r in related if r[0] != site), None
             site = entered[-1]
         if unconfirmed is not None:
             open_ = "no file that this one uses does it"
-            notes.append(Related(unconfirmed.file, unconfirmed.line, open_, role=Role.UNCONFIRMED))
+            notes.append(Related(unconfirmed.file, unconfirmed.line, open_, role=RelatedRole.UNCONFIRMED))
         notes += [Related(s.file, s.line, text) for s, text in related]
         return Finding(
             rule.code, rule.name, severity or rule.severity, site.file, site.line, site.column, site.end_line,

@@ -32,7 +32,7 @@ LOST = (
 
 def diagnose(text: str = "", *paths: Path) -> Report:
     given = [str(path) for path in paths] or ["-"]
-    return pipeline.examine(input_files.find(given, io.BytesIO(text.encode())))
+    return pipeline.diagnose(input_files.find(given, io.BytesIO(text.encode())))
 
 
 def mixed(wrapped: Callable[[int, str], str], bad: int = 2) -> str:
@@ -170,7 +170,7 @@ def test_under_torchrun_a_task_of_srun_is_a_node_and_no_rank() -> None:
 def test_the_time_limit_and_the_kernels_word_are_told() -> None:
     limit = "slurmstepd: error: *** STEP 8812.0 ON n1 CANCELLED AT 2024-04-23T12:18:08 DUE TO TIME LIMIT ***\n"
     kernel = "[8121.2] Memory cgroup out of memory: Killed process 14751 (python) total-vm:1kB, anon-rss:1kB\n"
-    assert list(slurm_log.find((limit, kernel))) == [slurm_log.TimeLimit(), slurm_log.Killed(14751, "python")]
+    assert list(slurm_log.find((limit, kernel))) == [slurm_log.TimeLimit(), slurm_log.OomKill(14751, "python")]
     report = diagnose("".join(watchdog(rank, 9) for rank in range(2)) + limit)
     assert any("ended at its time limit" in note for note in report.notes)
     summary = "".join(WORKER.format(r, r, r, r) for r in (0, 1)).replace(": 1 (pid: 1471)", ": -9 (pid: 14751)")
@@ -201,7 +201,7 @@ def test_a_compressed_text_is_read_whole_where_it_is_short_enough(tmp_path: Path
     half = len(text) // 2
     (tmp_path / "x.gz").write_bytes(gzip.compress(text[:half]) + gzip.compress(text[half:]))
     (file,) = input_files.find([str(tmp_path / "x.gz")], io.BytesIO()).files
-    assert input_files.content(file) == (text, "")
+    assert input_files.read_content(file) == (text, "")
 
 
 def test_a_small_file_that_claims_to_hold_very_much_is_given_up(
@@ -212,6 +212,6 @@ def test_a_small_file_that_claims_to_hold_very_much_is_given_up(
     monkeypatch.setattr(input_files, "_BEGINNING", 1 << 18)
     (tmp_path / "x.gz").write_bytes(gzip.compress(b"[rank0]: x\n" * 1_000_000))
     (file,) = input_files.find([str(tmp_path / "x.gz")], io.BytesIO()).files
-    data, cut = input_files.content(file)
+    data, cut = input_files.read_content(file)
     assert len(data) < 4 << 20
     assert "the rest was not looked at" in cut

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.dumps.jobs import Family, dumps, job
 from benchmarks.dumps.wire import Writer
-from ddpdoctor.archive.flight_recorder import Dump, Reader
+from ddpdoctor.archive.flight_recorder import RecorderDump, RecorderReader
 from ddpdoctor.archive.recorder_values import DumpError
 
 #: field -> format version in which it came
@@ -48,7 +48,7 @@ def at_version(dump: dict[str, Any], version: str) -> dict[str, Any]:
     return older
 
 
-def rows(dump: Dump, reader: Reader) -> list[tuple[Any, ...]]:
+def rows(dump: RecorderDump, reader: RecorderReader) -> list[tuple[Any, ...]]:
     """(group, seq, op, sizes, site, finished) of each operation."""
     found = [reader.rows[number] for number in dump.steps]
     return [(reader.groups[dump.groups[row[0]]][0], row[1], row[2], row[4], row[6], row[7]) for row in found]
@@ -56,7 +56,7 @@ def rows(dump: Dump, reader: Reader) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("version", [f"2.{minor}" for minor in range(11)])
 def test_every_version_gives_the_same_operations(version: str) -> None:
-    reader = Reader()
+    reader = RecorderReader()
     wanted = rows(reader.read(pickle.dumps(synthetic(), 2)), reader)
     older = reader.read(pickle.dumps(at_version(synthetic(), version), 2))
     assert rows(older, reader) == wanted
@@ -73,21 +73,21 @@ def test_json_differs_in_the_places_alone() -> None:
     dump = synthetic()
     for entry in dump["entries"]:
         del entry["frames"]
-    reader = Reader()
+    reader = RecorderReader()
     read = reader.read(json.dumps(dump).encode())
     assert rows(read, reader) == rows(reader.read(pickle.dumps(dump)), reader)
     assert [reader.groups[number][0] for number in read.groups] == ["0", "6", "1"]
 
 
 def test_the_innermost_frame_of_the_user_is_the_place() -> None:
-    reader = Reader()
+    reader = RecorderReader()
     read = reader.read(pickle.dumps(synthetic()))
     assert {row[6] for row in reader.rows} == {("/job/train.py", line, "train_step") for line in (31, 36, 44, 52, 53)}
     assert read.rank is None
 
 
 def test_a_send_tells_whose_dump_it_is() -> None:
-    reader = Reader()
+    reader = RecorderReader()
     assert [reader.read(pickle.dumps(synthetic(rank, Family.PAIR_CYCLE))).rank for rank in (0, 3, 6)] == [0, 3, None]
 
 
@@ -97,7 +97,7 @@ def test_gloo_finishes_by_retiring_and_names_no_group() -> None:
     for entry in dump["entries"]:
         entry["profiling_name"] = entry["profiling_name"].replace("nccl", "gloo")
         entry["state"] = "scheduled"
-    reader = Reader()
+    reader = RecorderReader()
     read = reader.read(pickle.dumps(dump))
     assert [row[5] for row in rows(read, reader)] == [entry["retired"] for entry in dump["entries"]]
     assert {reader.groups[number][1] for number in read.groups} == {()}
@@ -106,7 +106,7 @@ def test_gloo_finishes_by_retiring_and_names_no_group() -> None:
 def test_on_nccl_retired_without_completed_means_given_up() -> None:
     dump = synthetic()
     dump["entries"][-4].update(state="started", retired=True)
-    reader = Reader()
+    reader = RecorderReader()
     read = reader.read(pickle.dumps(dump))
     row = reader.rows[read.steps[-4]]
     assert (row[7], row[8]) == (False, True)
@@ -116,7 +116,7 @@ def test_operations_of_a_batch_take_the_state_of_its_end() -> None:
     dump = synthetic(0, Family.PAIR_CYCLE)
     pairs = [entry for entry in dump["entries"] if entry["is_p2p"]]
     batch = {**pairs[0], "profiling_name": "nccl:coalesced", "input_sizes": [], "output_sizes": []}
-    reader = Reader()
+    reader = RecorderReader()
     for state in ("scheduled", "completed"):
         entries = [{**p, "p2p_seq_id": 1, "retired": False, "state": "scheduled"} for p in pairs]
         entries.append({**batch, "p2p_seq_id": 1, "state": state, "retired": state == "completed"})
@@ -147,14 +147,14 @@ def test_a_spoilt_dump_is_refused_with_one_line(spoil: Any) -> None:
     dump = synthetic()
     spoil(dump)
     with pytest.raises(DumpError) as refused:
-        Reader().read(pickle.dumps(dump))
+        RecorderReader().read(pickle.dumps(dump))
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[1, 2]", b'{"a": 1}', b"\x80\x02]q\x00.", b"hello", b"\x80"])
 def test_what_is_no_dump_is_refused(data: bytes) -> None:
     with pytest.raises(DumpError):
-        Reader().read(data)
+        RecorderReader().read(data)
 
 
 def test_shared_lists_are_counted_and_not_walked() -> None:
@@ -166,15 +166,15 @@ def test_shared_lists_are_counted_and_not_walked() -> None:
         dump = synthetic()
         dump["entries"][5][field] = shared
         with pytest.raises(DumpError):
-            Reader().read(pickle.dumps(dump, 2))
+            RecorderReader().read(pickle.dumps(dump, 2))
     dump = synthetic()
     dump["entries"][5]["input_sizes"] = [[8] * 4000] * 4000
     with pytest.raises(DumpError, match="tensor sizes"):
-        Reader().read(pickle.dumps(dump, 2))
+        RecorderReader().read(pickle.dumps(dump, 2))
 
 
 def test_sizes_that_are_each_ranks_own_do_not_make_kinds() -> None:
-    reader = Reader()
+    reader = RecorderReader()
     for rank in range(4):
         dump = synthetic()
         for entry in dump["entries"]:

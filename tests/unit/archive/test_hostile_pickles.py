@@ -15,7 +15,7 @@ import pytest
 
 from ddpdoctor.archive import parallel_dumps, resource_limits
 from ddpdoctor.archive.fragment import Format
-from ddpdoctor.archive.input_files import File
+from ddpdoctor.archive.input_files import InputFile
 from ddpdoctor.archive.rank_from_filename import rank_of
 
 OLD, NEW = b"\x80\x02", b"\x80\x05"
@@ -68,7 +68,7 @@ def test_it_is_named_and_bounded(name: str, tmp_path: Path, monkeypatch: pytest.
     path = tmp_path / "trace_rank_1"
     path.write_bytes(HOSTILE[name])
     own, begun = resource.getrusage(resource.RUSAGE_SELF), time.process_time()
-    dumps = parallel_dumps.read_all([File(path.name, path, Format.RECORDER_PICKLE)], rank_of, processes=1)
+    dumps = parallel_dumps.read_all([InputFile(path.name, path, Format.RECORDER_PICKLE)], rank_of, processes=1)
     assert not dumps.members
     assert len(dumps.gaps) == 1
     reason = dumps.gaps[0].reason
@@ -85,6 +85,6 @@ def test_a_larger_file_may_take_longer(tmp_path: Path) -> None:
     small.write_bytes(b"x")
     with large.open("wb") as file:
         file.truncate(100 << 20)
-    allowed = [resource_limits.seconds_for(File("x", path, Format.RECORDER_PICKLE)) for path in (small, large)]
+    allowed = [resource_limits.seconds_for(InputFile("x", path, Format.RECORDER_PICKLE)) for path in (small, large)]
     assert allowed[0] == pytest.approx(resource_limits.MOST_SECONDS, abs=0.01)
     assert allowed[1] == pytest.approx(resource_limits.MOST_SECONDS + 100 * resource_limits.SECONDS_PER_MB)

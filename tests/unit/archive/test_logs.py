@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ddpdoctor.archive import nccl_log, rendezvous_log, torchrun_log, tracebacks, watchdog_log
-from ddpdoctor.archive.fragment import Timeout
+from ddpdoctor.archive.fragment import CollectiveTimeout
 from ddpdoctor.archive.log_streams import split
-from ddpdoctor.archive.text_reader import gave_up, timed_out
+from ddpdoctor.archive.text_reader import is_abandoned_wait, is_timeout
 from ddpdoctor.model.ranks import Rank
 
 TIMEOUT = "Watchdog caught collective operation timeout: "
@@ -19,56 +19,56 @@ TIMEOUT = "Watchdog caught collective operation timeout: "
         pytest.param(
             f"[E ProcessGroupNCCL.cpp:737] [Rank 1] {TIMEOUT}WorkNCCL(SeqNum=469508, OpType=ALLREDUCE, "
             "Timeout(ms)=1800000) ran for 1802212 milliseconds before timing out.",
-            Timeout("all_reduce", 469508, milliseconds=1800000, rank_in_group=1),
+            CollectiveTimeout("all_reduce", 469508, milliseconds=1800000, rank_in_group=1),
             id="1.10",
         ),
         pytest.param(
             f"[E ProcessGroupNCCL.cpp:587] [Rank 2] {TIMEOUT}WorkNCCL(OpType=BROADCAST, TensorShape=[1, 2], "
             "Timeout(ms)=1800000) ran for 1800813 milliseconds before timing out.",
-            Timeout("broadcast", None, milliseconds=1800000, rank_in_group=2),
+            CollectiveTimeout("broadcast", None, milliseconds=1800000, rank_in_group=2),
             id="1.9, which knows no numbers",
         ),
         pytest.param(
             f"[rank3]:[E1206 18:44:12.7 ProcessGroupNCCL.cpp:607] [Rank 3] {TIMEOUT}WorkNCCL(SeqNum=7753, "
             "OpType=_REDUCE_SCATTER_BASE, NumelIn=544997376, NumelOut=68124672, Timeout(ms)=600000) ran for 600061 "
             "milliseconds before timing out.",
-            Timeout("reduce_scatter_tensor", 7753, "", "", 544997376, 68124672, 600000, rank_in_group=3),
+            CollectiveTimeout("reduce_scatter_tensor", 7753, "", "", 544997376, 68124672, 600000, rank_in_group=3),
             id="2.4",
         ),
         pytest.param(
             "[rank1]:[E1002 18:16:40.6 ProcessGroupNCCL.cpp:756] [Rank 1] Work WorkNCCL(SeqNum=2521, OpType=ALLREDUCE, "
             "NumelIn=160672064, NumelOut=160672064, Timeout(ms)=600000) timed out in blocking wait.",
-            Timeout("all_reduce", 2521, "", "", 160672064, 160672064, 600000, rank_in_group=1),
+            CollectiveTimeout("all_reduce", 2521, "", "", 160672064, 160672064, 600000, rank_in_group=1),
             id="2.8, blocking wait",
         ),
         pytest.param(
             "[rank4]:[E318 07:39:53.7 ProcessGroupNCCL.cpp:1785] [PG ID 2 PG GUID 9 Rank 0] Exception (either an "
             "error or timeout) detected by watchdog at work: 610, last enqueued NCCL work: 616, "
             "last completed NCCL work: 609.",
-            Timeout("", 610, "9", "", enqueued=616, completed=609, rank_in_group=0),
+            CollectiveTimeout("", 610, "9", "", enqueued=616, completed=609, rank_in_group=0),
             id="2.6, frontier in a group",
         ),
         pytest.param(
             "[rank1]:[E626 06:24:44.9 ProcessGroupNCCL.cpp:1834] [PG ID 0 PG GUID 0(default_pg) Rank 1] Timeout at "
             "NCCL work: 808, last enqueued NCCL work: 811, last completed NCCL work: 807.",
-            Timeout("", 808, "0", "default_pg", enqueued=811, completed=807, rank_in_group=1),
+            CollectiveTimeout("", 808, "0", "default_pg", enqueued=811, completed=807, rank_in_group=1),
             id="2.6, frontier in the default group",
         ),
         pytest.param(
             "[rank0]:[E1206 18:44:12.7 ProcessGroupNCCL.cpp:1664] [PG 1 Rank 0] Exception (either an error or timeout) "
             "detected by watchdog at work: 7753, last enqueued NCCL work: 7755, last completed NCCL work: 7752.",
-            Timeout("", 7753, "1", "", enqueued=7755, completed=7752, rank_in_group=0),
+            CollectiveTimeout("", 7753, "1", "", enqueued=7755, completed=7752, rank_in_group=0),
             id="2.3, one number",
         ),
         pytest.param(
             "[rank3]:[E909 09:55:46.9 ProcessGroupNCCL.cpp:1709] [PG 0 (default_pg) Rank 3] Timeout at NCCL work: "
             "2070, last enqueued NCCL work: 2082, last completed NCCL work: 2069.",
-            Timeout("", 2070, "0", "default_pg", enqueued=2082, completed=2069, rank_in_group=3),
+            CollectiveTimeout("", 2070, "0", "default_pg", enqueued=2082, completed=2069, rank_in_group=3),
             id="2.4, number and description",
         ),
     ],
 )
-def test_a_watchdogs_line(line: str, expected: Timeout) -> None:
+def test_a_watchdogs_line(line: str, expected: CollectiveTimeout) -> None:
     (said,) = watchdog_log.find((line,))
     assert said.timeout == expected
     assert said.timed_out is bool(expected.op)
@@ -178,7 +178,7 @@ def test_nccl_says_ranks_sizes_and_complains() -> None:
     )
     assert list(nccl_log.find(lines)) == [
         nccl_log.Communicator("node1", 921, Rank(10), 16),
-        nccl_log.Complaint("node1", 921, "socketProgress: Connection closed by remote peer b<53735>"),
+        nccl_log.NcclWarning("node1", 921, "socketProgress: Connection closed by remote peer b<53735>"),
     ]
 
 
@@ -232,5 +232,5 @@ def test_a_spawned_process_is_told_by_its_index() -> None:
 def test_a_wait_that_was_given_up_is_no_failure(message: str, over: bool, given_up: bool) -> None:
     text = ("Traceback (most recent call last):", '  File "a.py", line 1, in f', "    x()", f"RuntimeError: {message}")
     (raised,) = tracebacks.find(text)
-    assert timed_out(raised) is over
-    assert gave_up(raised) is given_up
+    assert is_timeout(raised) is over
+    assert is_abandoned_wait(raised) is given_up

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.archive.merge_evidence import join
+from ddpdoctor.archive.merge_evidence import merge
 from ddpdoctor.model.evidence import Evidence, RankEvidence, Timing
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank, Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
 TIMING = Timing(0.0, 1.0, 2.0, 3.0)
 PLACE = Site("/app/train.py", 26, "main")
@@ -22,7 +22,7 @@ def part(rank: int, raised: Raised | None = None, status: int | None = None) -> 
     seen = RankEvidence(
         Rank(rank),
         Worker(10 + rank, 0.0, Role.RANK, Rank(rank)),
-        stacks=Stacks(Rung.PYSPY, (thread,)),
+        stacks=Stacks(StackSource.PYSPY, (thread,)),
         raised=raised,
         exit=None if status is None else Exit(10 + rank, status, 3.0),
     )
@@ -31,7 +31,7 @@ def part(rank: int, raised: Raised | None = None, status: int | None = None) -> 
 
 @pytest.mark.parametrize(("raised", "status"), [(LOST, None), (LOST, 1), (None, -15), (LOST, -6)])
 def test_who_was_ended_after_the_first_look_is_shown_as_it_stood(raised: Raised | None, status: int | None) -> None:
-    whole = join([part(0), part(1, raised, status)])
+    whole = merge([part(0), part(1, raised, status)])
     late = whole.rank(Rank(1))
     assert late is not None
     assert (late.exit, late.raised) == (None, None)
@@ -43,12 +43,12 @@ def test_who_was_ended_after_the_first_look_is_shown_as_it_stood(raised: Raised 
 
 @pytest.mark.parametrize(("raised", "status"), [(OWN, None), (OWN, 1), (None, -9), (None, 0)])
 def test_an_end_with_a_reason_of_its_own_stays(raised: Raised | None, status: int | None) -> None:
-    late = join([part(0), part(1, raised, status)]).rank(Rank(1))
+    late = merge([part(0), part(1, raised, status)]).rank(Rank(1))
     assert late is not None
     assert (late.raised, late.exit is None) == (raised, status is None)
 
 
 def test_where_all_have_ended_nothing_is_turned_back() -> None:
-    late = join([part(0, LOST, 1), part(1, LOST, 1)]).rank(Rank(1))
+    late = merge([part(0, LOST, 1), part(1, LOST, 1)]).rank(Rank(1))
     assert late is not None
     assert late.raised == LOST

@@ -12,7 +12,7 @@ from benchmarks.dumps.__main__ import write
 from benchmarks.dumps.jobs import Family, job
 from ddpdoctor.archive import parallel_dumps, resource_limits
 from ddpdoctor.archive.fragment import Format
-from ddpdoctor.archive.input_files import File
+from ddpdoctor.archive.input_files import InputFile
 from ddpdoctor.archive.rank_from_filename import rank_of
 
 HOSTILE = {
@@ -25,8 +25,8 @@ HOSTILE = {
 }
 
 
-def files(folder: Path) -> list[File]:
-    return [File(path.name, path, Format.RECORDER_PICKLE) for path in sorted(folder.iterdir())]
+def files(folder: Path) -> list[InputFile]:
+    return [InputFile(path.name, path, Format.RECORDER_PICKLE) for path in sorted(folder.iterdir())]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 def test_all_ranks_are_read_and_equal_rings_are_one(folder: Path, processes: int) -> None:
     dumps = parallel_dumps.read_all(files(folder), rank_of, processes=processes)
     assert sorted(dumps.members) == list(range(64))
-    assert dumps.crowd().world_size == 64
+    assert dumps.recorders().world_size == 64
     assert dumps.gaps == ()
     assert str(dumps.by_name) == "0-63"
     rings = {id(member.ring) for member in dumps.members.values()}

@@ -19,7 +19,7 @@ CALL = "ran for 600061 milliseconds before timing out."
 
 
 def diagnose(*paths: Path | str, stdin: bytes = b"") -> Report:
-    return pipeline.examine(input_files.find([str(path) for path in paths], io.BytesIO(stdin)))
+    return pipeline.diagnose(input_files.find([str(path) for path in paths], io.BytesIO(stdin)))
 
 
 def watchdog(rank: int, seq: int, op: str, numel: int, *, enqueued: int | None = None) -> str:

@@ -23,7 +23,7 @@ from ddpdoctor.archive import rank_from_filename
     ],
 )
 def test_names_that_say_it(name: str, rank: int | None) -> None:
-    assert rank_from_filename.said_rank(name) == rank
+    assert rank_from_filename.explicit_rank(name) == rank
 
 
 @pytest.mark.parametrize(

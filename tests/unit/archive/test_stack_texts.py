@@ -8,7 +8,7 @@ import pytest
 
 from ddpdoctor.archive import debugger_text, faulthandler_text, pyspy_text
 from ddpdoctor.diagnose.digest import frames
-from ddpdoctor.model.stacks import Rung, Site
+from ddpdoctor.model.stacks import Site, StackSource
 
 DATA = Path(__file__).parent / "data"
 
@@ -110,7 +110,7 @@ Traceback (most recent call first):
 
 def test_gdb_with_pythons_extension() -> None:
     (dump,) = debugger_text.find(tuple(GDB.splitlines()))
-    assert (dump.pid, dump.stacks.rung) == (812, Rung.DEBUGGER)
+    assert (dump.pid, dump.stacks.source) == (812, StackSource.DEBUGGER)
     main = dump.stacks.main()
     assert main is not None
     assert [frame.line for frame in main.frames] == [2935, 12]

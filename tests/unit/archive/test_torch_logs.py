@@ -7,7 +7,7 @@ import io
 import pytest
 
 from ddpdoctor.archive import fingerprints, input_files, pipeline, watchdog_log
-from ddpdoctor.archive.fragment import Timeout
+from ddpdoctor.archive.fragment import CollectiveTimeout
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.report import Report
 
@@ -17,7 +17,7 @@ SEND_OUT = (("broadcast", f"{TORCH}/distributed_c10d.py", 2700), ("save", "/app/
 
 
 def diagnose(text: str) -> Report:
-    return pipeline.examine(input_files.find(["-"], io.BytesIO(text.encode())))
+    return pipeline.diagnose(input_files.find(["-"], io.BytesIO(text.encode())))
 
 
 def timeout(rank: int, seq: int, op: str, numel: int = 1) -> str:
@@ -93,7 +93,7 @@ def test_frames_without_a_prefix_belong_to_the_line_before_them() -> None:
     lines = (timeout(0, 8, "ALLREDUCE") + stack(0, REDUCE)).splitlines()
     said = [one.timeout for one in watchdog_log.find(tuple(lines)) if one.timed_out]
     assert [(one.site.line, one.site.function) for one in said if one.site] == [(88, "validate")]
-    assert said[0] == Timeout("all_reduce", 8, "", "", 1, 1, 600000, rank_in_group=0, site=said[0].site)
+    assert said[0] == CollectiveTimeout("all_reduce", 8, "", "", 1, 1, 600000, rank_in_group=0, site=said[0].site)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_fingerprint_of_another_round_is_not_compared() -> None:
         "CollectiveFingerPrint(SequenceNumber=0OpType=REDUCE)."
     )
     (report,) = fingerprints.find((line, line))
-    assert report.mine == Timeout("all_gather", 101, numel_in=1, rank_in_group=1)
+    assert report.mine == CollectiveTimeout("all_gather", 101, numel_in=1, rank_in_group=1)
     assert report.theirs is None
 
 

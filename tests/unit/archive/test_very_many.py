@@ -25,7 +25,7 @@ Thread 4711 (idle): "MainThread"
 
 
 def diagnose(folder: Path) -> Report:
-    return pipeline.examine(input_files.find([str(folder)], io.BytesIO()))
+    return pipeline.diagnose(input_files.find([str(folder)], io.BytesIO()))
 
 
 def test_a_stack_of_the_missing_rank_gives_the_cause(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.cli.lint_citations import cited
+from ddpdoctor.cli.lint_citations import with_lint_findings
 from ddpdoctor.model.diagnosis import Location
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.ranks import RankSet
@@ -43,11 +43,11 @@ def _report(code: str, line: int, text: str = BRANCH, *, changed: bool = False) 
 
 
 def _codes(report: Report) -> list[str]:
-    return [finding.code for finding in cited(report).diagnoses[0].lint]
+    return [finding.code for finding in with_lint_findings(report).diagnoses[0].lint]
 
 
 def test_the_finding_at_the_line_is_cited() -> None:
-    report = cited(_report("DD203", 12))
+    report = with_lint_findings(_report("DD203", 12))
     (finding,) = report.diagnoses[0].lint
     assert (finding.code, finding.file, finding.line) == ("DD111", FILE, 12)
     shown = terminal.render(report, width=100, color=False)
@@ -55,7 +55,7 @@ def test_the_finding_at_the_line_is_cited() -> None:
 
 
 def test_the_branch_that_a_finding_names_is_enough_where_both_are_of_one_fault() -> None:
-    report = cited(_report("DD203", 11))
+    report = with_lint_findings(_report("DD203", 11))
     assert [finding.code for finding in report.diagnoses[0].lint] == ["DD111"]
     shown = terminal.render(report, width=100, color=False)
     assert "finds it before the launch: DD111 at train.py:12." in " ".join(shown.split())
@@ -79,7 +79,7 @@ def test_an_error_at_the_very_line_is_cited_by_any_diagnosis() -> None:
     ids=["another line", "changed since", "does not parse", "empty", "source not kept", "no diagnosis"],
 )
 def test_nothing_is_cited(report: Report) -> None:
-    assert cited(report) == report
+    assert with_lint_findings(report) == report
 
 
 def test_a_silenced_finding_is_not_cited() -> None:
@@ -97,10 +97,10 @@ def test_lint_that_fails_or_takes_long_costs_no_verdict(monkeypatch: pytest.Monk
         raise RuntimeError
 
     monkeypatch.setattr("ddpdoctor.lint.linter.Linter.bytes", wait)
-    assert cited(report, within=0.1) == report
+    assert with_lint_findings(report, within=0.1) == report
     over.set()
     monkeypatch.setattr("ddpdoctor.lint.linter.Linter.bytes", fail)
-    assert cited(report) == report
+    assert with_lint_findings(report) == report
 
 
 def test_only_what_the_report_holds_is_read(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_everything_of_a_rank(start: Start, run: Path) -> None:
     assert set(parts) == {PartKind.PAGE, PartKind.PROCESS, PartKind.STACKS, PartKind.FATAL}
     assert decode_page(parts[PartKind.PAGE].data).pid == rank.pid
     assert parts[PartKind.FATAL].data == b"text"
-    assert parts[PartKind.STACKS].rung == "py-spy --nonblocking"
+    assert parts[PartKind.STACKS].source == "py-spy --nonblocking"
     assert [(gap.source, gap.rank) for gap in found.gaps] == [(Source.RECORDER, 0)]
 
 

@@ -85,4 +85,4 @@ def test_a_full_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_an_interpreters_own_options(words: str, letters: str) -> None:
-    assert missing_page.options_of_python(words.split()) == frozenset(letters)
+    assert missing_page.python_options(words.split()) == frozenset(letters)

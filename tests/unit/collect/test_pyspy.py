@@ -13,7 +13,7 @@ import pytest
 from ddpdoctor.collect import procfs, pyspy
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Role
-from ddpdoctor.model.stacks import Rung
+from ddpdoctor.model.stacks import StackSource
 from tests.unit.collect.conftest import Start, comes, worker
 
 PROGRAM = """
@@ -33,7 +33,7 @@ def test_every_thread_with_its_python_frames(start: Start) -> None:
     data = pyspy.fetch(worker(process.pid))
     assert isinstance(data, bytes), data
     found = pyspy.parse(data)
-    assert found.rung is Rung.PYSPY_NONBLOCKING
+    assert found.source is StackSource.PYSPY_NONBLOCKING
     main = next(thread for thread in found.threads if thread.name == "MainThread")
     assert (main.frames[0].function, main.frames[0].line) == ("train", 7)
     feeder = next(thread for thread in found.threads if "feed" in {frame.function for frame in thread.frames})

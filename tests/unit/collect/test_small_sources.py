@@ -11,7 +11,7 @@ from pathlib import Path
 from ddpdoctor.collect import faulthandler, source_files
 from ddpdoctor.collect.exits import read_exits
 from ddpdoctor.model.processes import Exit
-from ddpdoctor.model.stacks import Rung, Site
+from ddpdoctor.model.stacks import Site, StackSource
 
 ABORTS = """
 import faulthandler, os, sys
@@ -30,7 +30,7 @@ def test_the_stack_of_a_fatal_signal(tmp_path: Path) -> None:
     assert done.returncode == -6
     found = faulthandler.parse(faulthandler.fetch(text))
     assert found is not None
-    assert found.rung is Rung.FAULTHANDLER
+    assert found.source is StackSource.FAULTHANDLER
     (main,) = found.threads
     assert main.name == "MainThread"
     assert [(frame.function, frame.line) for frame in main.frames] == [("kernel", 5), ("step", 7), ("<module>", 8)]

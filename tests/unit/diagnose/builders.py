@@ -19,7 +19,7 @@ from ddpdoctor.model.progress import (
     Raised,
 )
 from ddpdoctor.model.ranks import Group, Rank, Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
 TORCH = "/env/lib/python3.11/site-packages/torch"
 ENGINE = Site(f"{TORCH}/autograd/graph.py", 865, "_engine_run_backward")
@@ -241,7 +241,7 @@ def _stacks(pid: int, what: Doing) -> Stacks:
         frames = (inner, last.site, *what.callers)
     else:
         frames = (*((what.stands,) if what.stands else ()), *what.callers)
-    return Stacks(Rung.PYSPY_NONBLOCKING, (Thread(pid, "MainThread", frames),))
+    return Stacks(StackSource.PYSPY_NONBLOCKING, (Thread(pid, "MainThread", frames),))
 
 
 def raised(kind: str, message: str, time: float, site: Site) -> Raised:

@@ -11,7 +11,7 @@ from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence, SourceFile
 from ddpdoctor.model.processes import Child, Descriptor, Holder, LockFile, Motion, ProcessState, Relation, ThreadState
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job
 
 AT = At()
@@ -33,7 +33,7 @@ def asleep(
     pid = seen.worker.pid
     thread = ThreadState(pid, "python", "S", wchan, 1.0, call, on.number if on else None)
     process = ProcessState(NOW, "S", 1.0, 0, (thread,), (SERVER, PIPE, LOCK, DATA))
-    stacks = Stacks(Rung.PYSPY, (Thread(pid, "MainThread", (*inside, AT.line(9))),))
+    stacks = Stacks(StackSource.PYSPY, (Thread(pid, "MainThread", (*inside, AT.line(9))),))
     motion = Motion(1.0, 0.9 if moves else 0.0, 0, moves, False)
     changed = replace(seen, stacks=stacks, process=process, motion=motion)
     return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
@@ -196,7 +196,7 @@ def threads(*, python: bool = True) -> Evidence:
     pid = seen.worker.pid
     main = Thread(pid, "MainThread", (AT.line(10 if python else 7),))
     other = Thread(pid + 1, "tally", (AT.line(15, "write"),))
-    changed = replace(seen, stacks=Stacks(Rung.PYSPY, (main, other)))
+    changed = replace(seen, stacks=Stacks(StackSource.PYSPY, (main, other)))
     evidence = in_code(THREADS, replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2])))
     return evidence if python else held(evidence, Holder(pid, Relation.OWNER, "python", (), pid + 1))
 
@@ -234,7 +234,7 @@ def test_the_reader_of_a_full_pipe_is_named() -> None:
 def test_a_child_that_does_not_end_is_named_with_its_line() -> None:
     evidence = held(asleep(call="wait4"), Holder(99, Relation.AWAITED, "python", ("python", "prepare.py")))
     seen = evidence.ranks[1]
-    stacks = Stacks(Rung.PYSPY, (Thread(99, "MainThread", (AT.line(33, "prepare"),)),))
+    stacks = Stacks(StackSource.PYSPY, (Thread(99, "MainThread", (AT.line(33, "prepare"),)),))
     child = Child(Worker(99, 1.0, Role.CHILD), None, stacks, None)
     ranks = (evidence.ranks[0], replace(seen, children=(child,)), evidence.ranks[2])
     found = examine(replace(evidence, ranks=ranks)).diagnoses[0]

@@ -13,7 +13,7 @@ from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.processes import Child, Motion, ProcessState, ThreadState
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job, raised
 
@@ -33,14 +33,14 @@ def fetching(*workers: Child) -> Evidence:
 
 def _with(seen: RankEvidence, workers: tuple[Child, ...]) -> RankEvidence:
     main = Thread(seen.worker.pid, "MainThread", (POLL, LOADER, AT.line(3)))
-    return replace(seen, stacks=Stacks(Rung.PYSPY, (main,)), children=workers)
+    return replace(seen, stacks=Stacks(StackSource.PYSPY, (main,)), children=workers)
 
 
 def worker(*frames: Site, wchan: str, motion: Motion = STILL) -> Child:
     pid = 7001
     thread = Thread(pid, "MainThread", (*frames, WORKER))
     state = ProcessState(NOW, "S", 1.0, 0, (ThreadState(pid, "python", "S", wchan, 1.0),))
-    return Child(Worker(pid, 1.0, Role.CHILD), state, Stacks(Rung.PYSPY, (thread,)), motion)
+    return Child(Worker(pid, 1.0, Role.CHILD), state, Stacks(StackSource.PYSPY, (thread,)), motion)
 
 
 def test_a_worker_that_reads() -> None:
@@ -185,7 +185,7 @@ def leaving(*frames: Site, time: float = 60.0) -> Evidence:
     seen = evidence.ranks[1]
     assert seen.page is not None
     page = replace(seen.page, leaving=raised("SystemExit", "bad config", time, AT.line(11)))
-    stacks = Stacks(Rung.PYSPY, (Thread(seen.worker.pid, "MainThread", frames),))
+    stacks = Stacks(StackSource.PYSPY, (Thread(seen.worker.pid, "MainThread", frames),))
     changed = replace(seen, page=page, stacks=stacks, motion=STILL)
     return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
 

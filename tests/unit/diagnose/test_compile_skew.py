@@ -11,7 +11,7 @@ from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.processes import Child, Motion, ProcessState, ThreadState
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job
 
 AT = At()
@@ -29,7 +29,7 @@ def among(*frames: Site, children: tuple[Child, ...] = (), motion: Motion = BUSY
     """Rank 1 stands in these frames, called from the user's line; the others wait in a barrier."""
     evidence = job([WAITING, Doing([AT.next(3)], blocked=False, stands=CALL, state="R"), WAITING])
     seen = evidence.ranks[1]
-    stacks = Stacks(Rung.PYSPY, (Thread(seen.worker.pid, "MainThread", (*frames, CALL)),))
+    stacks = Stacks(StackSource.PYSPY, (Thread(seen.worker.pid, "MainThread", (*frames, CALL)),))
     changed = replace(seen, stacks=stacks, children=children, motion=motion)
     return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
 

@@ -8,7 +8,7 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import TORCH, Act, At, Doing, job
 
 AT = At(function="forward")
@@ -44,7 +44,7 @@ def _under_fsdp(evidence: Evidence) -> Evidence:
         assert rank.stacks is not None
         main = rank.stacks.threads[0]
         frames = (main.frames[0], FSDP, *main.frames[1:])
-        ranks.append(replace(rank, stacks=Stacks(Rung.PYSPY, (Thread(main.os_id, main.name, frames),))))
+        ranks.append(replace(rank, stacks=Stacks(StackSource.PYSPY, (Thread(main.os_id, main.name, frames),))))
     return replace(evidence, ranks=tuple(ranks))
 
 

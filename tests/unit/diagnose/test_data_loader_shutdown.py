@@ -10,7 +10,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.processes import Child, Motion, ProcessState, ThreadState
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job
 
 AT = At()
@@ -24,7 +24,7 @@ def _job(function: str, odd: int) -> Evidence:
     evidence = job([ends if rank == odd else waits for rank in range(3)])
     ranks = list(evidence.ranks)
     frames = (POLL, Site(LOADER, 1654, function), AT.line(7))
-    stacks = Stacks(Rung.PYSPY, (Thread(ranks[odd].worker.pid, "MainThread", frames),))
+    stacks = Stacks(StackSource.PYSPY, (Thread(ranks[odd].worker.pid, "MainThread", frames),))
     ranks[odd] = replace(ranks[odd], stacks=stacks)
     return replace(evidence, ranks=tuple(ranks))
 
@@ -47,7 +47,7 @@ def _worker(pid: int, motion: Motion, stacks: bool = True) -> Child:
     )
     thread = Thread(pid, "MainThread", frames)
     state = ProcessState(NOW, "S", 1.0, 0, (ThreadState(pid, "python", "S", "hrtimer_nanosleep", 1.0),))
-    seen = Stacks(Rung.PYSPY, (thread,)) if stacks else None
+    seen = Stacks(StackSource.PYSPY, (thread,)) if stacks else None
     return Child(Worker(pid, 1.0, Role.CHILD), state, seen, motion)
 
 

@@ -8,7 +8,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.processes import Child, ProcessState
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job, raised
 
 AT = At()
@@ -54,7 +54,7 @@ def test_a_dead_worker_that_nobody_noticed() -> None:
     frames = (Site("/usr/lib/python3.11/selectors.py", 415, "select"), loader, AT.line(3))
     child = Child(Worker(77, 2.0, Role.CHILD), ProcessState(NOW, "Z", 1.0, None), None, None)
     stuck = replace(
-        stuck, stacks=Stacks(Rung.PYSPY, (Thread(stuck.worker.pid, "MainThread", frames),)), children=(child,)
+        stuck, stacks=Stacks(StackSource.PYSPY, (Thread(stuck.worker.pid, "MainThread", frames),)), children=(child,)
     )
     found = examine(replace(evidence, ranks=(evidence.ranks[0], stuck))).diagnoses[0]
     assert (found.code, found.culprits.members, found.confidence) == ("DD236", (1,), Confidence.LIKELY)

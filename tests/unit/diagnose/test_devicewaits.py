@@ -12,7 +12,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import Event, EventKind
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import Act, At, Doing, job
 
@@ -72,7 +72,7 @@ def test_a_rank_at_a_prompt_is_waited_for_by_those_that_need_their_loss() -> Non
         Site("/usr/lib/python3.11/cmd.py", 126, "Cmd.cmdloop"),
         Site("/usr/lib/python3.11/pdb.py", 397, "Pdb._cmdloop"),
     )
-    stacks = Stacks(Rung.PYSPY, (Thread(asking.worker.pid, "MainThread", (*prompt, AT.line(8))),))
+    stacks = Stacks(StackSource.PYSPY, (Thread(asking.worker.pid, "MainThread", (*prompt, AT.line(8))),))
     ranks = evidence.ranks[0], replace(asking, stacks=stacks), evidence.ranks[2]
     found = _first(replace(evidence, ranks=ranks))
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD241", (1,), 8)
@@ -137,7 +137,9 @@ def _on_nccl(evidence: Evidence) -> Evidence:
         page = replace(rank.page, backend="nccl")
         seen = replace(rank, page=page, recorder=replace(rank.recorder, entries=entries))
         if page.calls[0].op != "barrier":
-            stacks = Stacks(Rung.PYSPY_NONBLOCKING, (Thread(rank.worker.pid, "MainThread", (REPORT, stories.MAIN)),))
+            stacks = Stacks(
+                StackSource.PYSPY_NONBLOCKING, (Thread(rank.worker.pid, "MainThread", (REPORT, stories.MAIN)),)
+            )
             update = Event(len(page.events), EventKind.OPTIMIZER_STEP, 90.0, rank.worker.pid, stories.AT.line(13))
             page = replace(page, calls=(), events=(*page.events, update))
             seen = replace(seen, page=page, stacks=stacks, motion=replace(rank.motion, cpu_seconds=1.0))

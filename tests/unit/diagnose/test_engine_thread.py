@@ -26,7 +26,7 @@ def diagnose(stacks: Sequence[tuple[str, ...]]) -> Report:
         text += f"    {main}\n    step (train.py:41)\n    <module> (train.py:90)\n"
         for number, frames in enumerate(others):
             text += f"Thread {1000 + 10 * rank + number} (active)\n    {frames}\n"
-    return pipeline.examine(input_files.find(["-"], io.BytesIO(text.encode())))
+    return pipeline.diagnose(input_files.find(["-"], io.BytesIO(text.encode())))
 
 
 @pytest.mark.parametrize("main", [RUN, OLD])

@@ -8,7 +8,7 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import At, Doing, job
 
 AT = At()
@@ -20,7 +20,7 @@ def _job(inner: tuple[Site, ...], line: str, **how: float) -> Evidence:
     asked = Doing([AT.forward(1)], blocked=False, stands=AT.line(2), **how)  # type: ignore[arg-type]
     evidence = job([Doing([AT.forward(1), AT.backward(3)]), asked], code=code)
     rank = evidence.ranks[1]
-    stacks = Stacks(Rung.PYSPY, (Thread(rank.worker.pid, "MainThread", (*inner, AT.line(2))),))
+    stacks = Stacks(StackSource.PYSPY, (Thread(rank.worker.pid, "MainThread", (*inner, AT.line(2))),))
     return replace(evidence, ranks=(evidence.ranks[0], replace(rank, stacks=stacks)))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import TORCH, At, Doing, job
 
 AT = At()
@@ -32,7 +32,7 @@ def _job(context: str, busy: int) -> Evidence:
         assert rank.stacks is not None
         main = rank.stacks.threads[0]
         frames = main.frames if rank.rank == busy else (main.frames[0], JOIN, *main.frames[1:])
-        ranks.append(replace(rank, stacks=Stacks(Rung.PYSPY, (Thread(main.os_id, main.name, frames),))))
+        ranks.append(replace(rank, stacks=Stacks(StackSource.PYSPY, (Thread(main.os_id, main.name, frames),))))
     return replace(evidence, ranks=tuple(ranks))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import TORCH, At, Doing, c10d, job
 
 AT = At()
@@ -18,7 +18,7 @@ def _job(meeting: tuple[int, ...], size: int = 3) -> Evidence:
     ranks = []
     for rank in evidence.ranks:
         frames = (STORE, c10d("init_process_group"), AT.line(4))
-        stacks = Stacks(Rung.PYSPY, (Thread(rank.worker.pid, "MainThread", frames),))
+        stacks = Stacks(StackSource.PYSPY, (Thread(rank.worker.pid, "MainThread", frames),))
         ranks.append(replace(rank, stacks=stacks) if rank.rank in meeting else rank)
     return replace(evidence, ranks=tuple(ranks))
 

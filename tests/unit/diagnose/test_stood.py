@@ -10,7 +10,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Evidence, RankEvidence, SourceFile, Timing
 from ddpdoctor.model.ranks import Rank, Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
 C10D = "/x/torch/distributed/distributed_c10d.py"
 CODE = """import torch.distributed as dist
@@ -44,9 +44,9 @@ def look(stands: Mapping[int, tuple[int, str]], world: int = 3, *, code: str = C
         inside = (Site(C10D, 9, op),) if op else ()
         thread = Thread(900 + rank, "MainThread", (*inside, Site("/t.py", line, "main")), active=False)
         worker = Worker(900 + rank, 0.0, Role.RANK, Rank(rank))
-        ranks.append(RankEvidence(Rank(rank), worker, stacks=Stacks(Rung.PYSPY, (thread,))))
+        ranks.append(RankEvidence(Rank(rank), worker, stacks=Stacks(StackSource.PYSPY, (thread,))))
     timing = Timing(0.0, 0.0, 0.0, 0.0)
-    return Evidence(world, tuple(ranks), timing, code={"/t.py": SourceFile("/t.py", code)}, alleged=True)
+    return Evidence(world, tuple(ranks), timing, code={"/t.py": SourceFile("/t.py", code)}, reported_hanging=True)
 
 
 def found(evidence: Evidence) -> list[Diagnosis]:

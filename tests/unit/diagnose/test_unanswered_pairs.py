@@ -12,7 +12,7 @@ from ddpdoctor.model.report import Report
 
 
 def diagnose(text: str) -> Report:
-    return pipeline.examine(input_files.find(["-"], io.BytesIO(text.encode())))
+    return pipeline.diagnose(input_files.find(["-"], io.BytesIO(text.encode())))
 
 
 def stack(pid: int, op: str, line: int) -> str:

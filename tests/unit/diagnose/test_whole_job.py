@@ -7,7 +7,7 @@ from dataclasses import replace
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import TORCH, At, Doing, job
 
 AT = At()
@@ -38,7 +38,7 @@ def ended(*frames: Site) -> Evidence:
     first = evidence.ranks[0]
     pid = first.worker.pid
     helper = Thread(pid + 1, "uploader", (Site("/usr/lib/python3.11/queue.py", 171, "get"), AT.line(33, "run")))
-    stacks = Stacks(Rung.PYSPY, (Thread(pid, "MainThread", frames), helper))
+    stacks = Stacks(StackSource.PYSPY, (Thread(pid, "MainThread", frames), helper))
     return replace(evidence, ranks=(replace(first, stacks=stacks), *evidence.ranks[1:]))
 
 

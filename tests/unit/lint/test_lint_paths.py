@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.cli.lint_output import Progress
+from ddpdoctor.cli.lint_output import LintProgress
 from ddpdoctor.errors import InputError
 from ddpdoctor.lint import engine, files, registry
 from ddpdoctor.lint.linter import Linter
@@ -217,7 +217,7 @@ def test_a_long_run_tells_a_terminal_how_far_it_is(terminal: bool, monkeypatch: 
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     stream = _Terminal(terminal=terminal)
-    progress = Progress(stream)  # type: ignore[arg-type]
+    progress = LintProgress(stream)  # type: ignore[arg-type]
     progress.told(1, 9)
     assert stream.text == ""
     now[0] = 2.0

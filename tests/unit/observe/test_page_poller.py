@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from ddpdoctor.model.ranks import Rank, Role, Worker
-from ddpdoctor.observe.page_poller import Pages
+from ddpdoctor.observe.page_poller import PagePoller
 from ddpdoctor.probe import page as layout
 from ddpdoctor.probe.writer import EVENT_KIND, PageWriter
 
@@ -22,7 +22,7 @@ def page(run: Path, pid: int) -> PageWriter:
 
 def test_the_newest_movement_of_any_rank_counts(tmp_path: Path) -> None:
     first, second = page(tmp_path, 1), page(tmp_path, 2)
-    pages, workers = Pages(tmp_path), (worker(1), worker(2))
+    pages, workers = PagePoller(tmp_path), (worker(1), worker(2))
     start = pages.pulse(workers, 0.0)
     assert start.pages == 2
     assert pages.pulse(workers, start.moved).moved == start.moved
@@ -37,7 +37,7 @@ def test_the_newest_movement_of_any_rank_counts(tmp_path: Path) -> None:
 
 def test_the_smallest_group_timeout_is_learned_when_the_pages_know_it(tmp_path: Path) -> None:
     first, second = page(tmp_path, 1), page(tmp_path, 2)
-    pages, workers = Pages(tmp_path), (worker(1), worker(2))
+    pages, workers = PagePoller(tmp_path), (worker(1), worker(2))
     assert pages.pulse(workers, 0.0).group_timeout is None
     first.identify(group_timeout=1800.0)
     second.identify(group_timeout=600.0)
@@ -49,6 +49,6 @@ def test_ranks_without_a_readable_page_say_nothing(tmp_path: Path) -> None:
     (tmp_path / "3.page").write_bytes(b"")
     page(tmp_path, 4)
     workers = (worker(1), worker(2), worker(3), worker(4, Role.CHILD))
-    pulse = Pages(tmp_path).pulse(workers, 5.0)
+    pulse = PagePoller(tmp_path).pulse(workers, 5.0)
     assert (pulse.moved, pulse.steps, pulse.pages) == (5.0, 0, 0)
-    assert Pages(None).pulse(workers, 5.0).pages == 0
+    assert PagePoller(None).pulse(workers, 5.0).pages == 0

@@ -9,9 +9,9 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import JobState, PendingOp
 from ddpdoctor.diagnose.offline.recorder_dumps.wording import a_few, full, label, locations, numel, ranks, verb
-from ddpdoctor.model.crowd import Step
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.recorder_set import Step
 from ddpdoctor.model.stacks import Site
 
 _PARTED = (

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.offline.recorder_dumps.ring_summary import RingSummary, summarise
-from ddpdoctor.model.crowd import Crowd, Ring, Step
 from ddpdoctor.model.ranks import Group, Rank, RankSet
+from ddpdoctor.model.recorder_set import RecorderSet, Ring, Step
 
 #: Different operations of one group that ranks stand in at once; the oldest ones are looked at.
 _MOST_PLACES = 64
@@ -48,7 +48,7 @@ class PendingOp:
 class JobState:
     """All pending operations of a job."""
 
-    crowd: Crowd
+    crowd: RecorderSet
     ring_summaries: Mapping[Ring, RingSummary]
     pending_ops: tuple[PendingOp, ...]
     #: where each rank stands
@@ -77,7 +77,7 @@ class _Roster:
     unknown: RankSet
 
 
-def survey(crowd: Crowd) -> JobState:
+def survey(crowd: RecorderSet) -> JobState:
     """Find all pending operations and what they wait for."""
     ring_summaries: dict[Ring, RingSummary] = {}
     for member in crowd.members.values():
@@ -91,7 +91,7 @@ def survey(crowd: Crowd) -> JobState:
     return JobState(crowd, ring_summaries, tuple(pending_ops), place, _sinks(pending_ops, place))
 
 
-def _rosters(crowd: Crowd) -> Iterable[_Roster]:
+def _rosters(crowd: RecorderSet) -> Iterable[_Roster]:
     roles: dict[int, dict[Rank, int]] = {}
     groups: dict[int, Group] = {}
     same: dict[tuple[str, tuple[Rank, ...]], Group] = {}
@@ -108,7 +108,9 @@ def _rosters(crowd: Crowd) -> Iterable[_Roster]:
         yield _Roster(group, roles[number], unknown)
 
 
-def _collectives(crowd: Crowd, ring_summaries: Mapping[Ring, RingSummary], roster: _Roster) -> Iterable[PendingOp]:
+def _collectives(
+    crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary], roster: _Roster
+) -> Iterable[PendingOp]:
     heads: dict[Rank, Step] = {}
     for rank, role in roster.roles.items():
         head = ring_summaries[crowd.members[rank].ring].open
@@ -150,7 +152,7 @@ def _unfinished(ring: Ring, role: int, seq: int) -> bool:
     return any(s.role == role and s.seq == seq and not s.p2p and not s.finished for s in reversed(ring.steps))
 
 
-def _pairs(crowd: Crowd, ring_summaries: Mapping[Ring, RingSummary]) -> Iterable[PendingOp]:
+def _pairs(crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary]) -> Iterable[PendingOp]:
     """One pending operation for each rank that stands in a send, a receive, or a batch of them."""
     for rank, member in crowd.members.items():
         head = ring_summaries[member.ring].head
@@ -182,7 +184,7 @@ def _pairs(crowd: Crowd, ring_summaries: Mapping[Ring, RingSummary]) -> Iterable
 
 
 def _answers(
-    crowd: Crowd, ring_summaries: Mapping[Ring, RingSummary], peer: Rank, group: Group, rank: Rank, step: Step
+    crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary], peer: Rank, group: Group, rank: Rank, step: Step
 ) -> bool:
     """The peer stands in the counterpart of this send or receive."""
     other = crowd.members[peer]

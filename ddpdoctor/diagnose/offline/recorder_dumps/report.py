@@ -8,11 +8,11 @@ from ddpdoctor.diagnose import codes
 from ddpdoctor.diagnose.offline.recorder_dumps.diagnoses import causes
 from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import DEFAULT, JobState, PendingOp, survey
 from ddpdoctor.diagnose.offline.recorder_dumps.wording import ranks
-from ddpdoctor.merge.crowd import fold
-from ddpdoctor.model.crowd import Crowd, Step
+from ddpdoctor.merge.recorder_set import from_recorders
 from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
 from ddpdoctor.model.evidence import Evidence, Gap
 from ddpdoctor.model.ranks import Group, Rank, RankSet
+from ddpdoctor.model.recorder_set import RecorderSet, Step
 from ddpdoctor.model.report import Frontier, GroupReport, RankStatus, Report, Timeline
 from ddpdoctor.model.stacks import Site
 
@@ -20,7 +20,7 @@ from ddpdoctor.model.stacks import Site
 _MOST_GROUPS = 64
 
 
-def examine_dumps(crowd: Crowd, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = ()) -> Report:
+def examine_dumps(crowd: RecorderSet, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = ()) -> Report:
     """Say what holds the job up, as far as recorders alone can say it. Never raises for odd dumps."""
     job = survey(crowd)
     waits = bool(job.pending_ops)
@@ -46,7 +46,7 @@ def recorded_beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
     if len(held) < 2:
         return ()
     seen = {rank.rank for rank in evidence.ranks if rank.stacks or rank.raised or rank.exit or rank.rank not in held}
-    found = causes(survey(fold(held, evidence.world_size, told=evidence.size_told)))
+    found = causes(survey(from_recorders(held, evidence.world_size, told=evidence.size_known)))
     return tuple(d for d in found if d.code != codes.UNDECIDED.code or not any(rank in seen for rank in d.culprits))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ddpdoctor.model.crowd import Ring, Step
+from ddpdoctor.model.recorder_set import Ring, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import JobState, PendingOp
-from ddpdoctor.model.crowd import Ring, Step
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.recorder_set import Ring, Step
 
 #: operations that one rank may have left out or added in a row
 _FARTHEST = 8

@@ -10,9 +10,9 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import DEFAULT, JobState, PendingOp
 from ddpdoctor.diagnose.offline.recorder_dumps.shifts import mark
 from ddpdoctor.diagnose.offline.recorder_dumps.wording import a_few, issued, label, locations, ranks, verb
-from ddpdoctor.model.crowd import Ring, Step
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.recorder_set import Ring, Step
 
 
 def circle(job: JobState, sink: Sequence[PendingOp]) -> Diagnosis:

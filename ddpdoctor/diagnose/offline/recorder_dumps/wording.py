@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import JobState, PendingOp
-from ddpdoctor.model.crowd import Step
 from ddpdoctor.model.diagnosis import Location
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.recorder_set import Step
 from ddpdoctor.model.stacks import Site
 
 #: lines of evidence, sides of a mismatch: what a person still reads

@@ -7,7 +7,7 @@ from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence, Timing
 from ddpdoctor.model.ranks import Group, Rank, RankSet, Role, Worker
-from ddpdoctor.model.stacks import Rung, Site, Stacks, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
 EVERYONE = Group("0", (Rank(0), Rank(1), Rank(2)), "default_pg")
 LINE = Site("/job/train.py", 14, "main")
@@ -24,11 +24,11 @@ def entry(seq: int, *, done: bool = True, op: str = "all_reduce") -> RecorderEnt
 
 
 def evidence(*ranks: RankEvidence) -> Evidence:
-    return Evidence(3, ranks, Timing(0.0, 0.0, 0.0, 0.0), alleged=True)
+    return Evidence(3, ranks, Timing(0.0, 0.0, 0.0, 0.0), reported_hanging=True)
 
 
 def stack(*frames: Site) -> Stacks:
-    return Stacks(Rung.PYSPY, (Thread(102, "MainThread", frames, active=False),))
+    return Stacks(StackSource.PYSPY, (Thread(102, "MainThread", frames, active=False),))
 
 
 def test_recorders_alone_name_the_rank_that_is_missing() -> None:

@@ -9,19 +9,19 @@ import pytest
 
 from benchmarks.dumps.jobs import Family, dumps, job
 from benchmarks.dumps.wire import Writer
-from ddpdoctor.archive.flight_recorder import Reader, step_of
+from ddpdoctor.archive.flight_recorder import RecorderReader, step_of
 from ddpdoctor.diagnose.offline.recorder_dumps.report import examine_dumps
-from ddpdoctor.merge.crowd import complete, fold
+from ddpdoctor.merge.recorder_set import complete, from_recorders
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
-from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.ranks import Group, Rank, RankSet
+from ddpdoctor.model.recorder_set import Member, RecorderSet, Ring, Step
 from ddpdoctor.model.report import Report
 from ddpdoctor.model.stacks import Site
 
 
-def crowd_of(family: Family, world: int, entries: int = 60) -> Crowd:
-    reader = Reader()
+def crowd_of(family: Family, world: int, entries: int = 60) -> RecorderSet:
+    reader = RecorderReader()
     members: dict[Rank, Member] = {}
     rings: dict[tuple[Step, ...], Ring] = {}
     for rank, head, made in dumps(job(family, world, entries)):
@@ -76,7 +76,7 @@ def verdict(rings: Mapping[int, list[RecorderEntry]], world: int, groups: tuple[
         Rank(rank): Recorder("2.10", tuple(entries), (everyone, *(g for g in groups if rank in g.members)))
         for rank, entries in rings.items()
     }
-    return examine_dumps(fold(recorders, world))
+    return examine_dumps(from_recorders(recorders, world))
 
 
 def test_nothing_outstanding_is_healthy() -> None:
@@ -204,7 +204,9 @@ def test_two_ranks_that_miss_different_operations_are_both_told_and_neither_is_l
 def test_groups_without_names_of_their_members_are_no_failure_of_the_transport() -> None:
     """gloo's dumps name none: rank 0 can be a member of the group in which ranks 1 and 2 wait."""
     rings = {rank: [waits(1, 10 + (rank > 0), group="2" if rank else "1", backend="gloo")] for rank in range(3)}
-    report = examine_dumps(fold({Rank(rank): Recorder("2.10", tuple(ring)) for rank, ring in rings.items()}, 3))
+    report = examine_dumps(
+        from_recorders({Rank(rank): Recorder("2.10", tuple(ring)) for rank, ring in rings.items()}, 3)
+    )
     first = report.diagnoses[0]
     assert (first.code, first.confidence, first.culprits) == ("DD220", Confidence.POSSIBLE, RankSet())
     assert {(place.line, place.ranks.members) for place in first.locations} == {(10, (0,)), (11, (1, 2))}
@@ -217,5 +219,7 @@ def test_one_such_group_leaves_it_open() -> None:
         1: [waits(1, 11, group="2", backend="gloo")],
         2: [waits(1, 11, group="2", backend="gloo")],
     }
-    report = examine_dumps(fold({Rank(rank): Recorder("2.10", tuple(ring)) for rank, ring in rings.items()}, 3))
+    report = examine_dumps(
+        from_recorders({Rank(rank): Recorder("2.10", tuple(ring)) for rank, ring in rings.items()}, 3)
+    )
     assert "DD271" not in [diagnosis.code for diagnosis in report.diagnoses]

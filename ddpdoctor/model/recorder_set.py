@@ -61,7 +61,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class RecorderSet:
     """All recorders of one job."""
 
     world_size: int
@@ -74,7 +74,7 @@ class Crowd:
         return RankSet.of(rank for rank in range(self.world_size) if rank not in self.members)
 
 
-def written_out(member: Member) -> Recorder:
+def expand(member: Member) -> Recorder:
     """One rank's recorder in full."""
     entries = tuple(_entry(member, step) for step in member.ring.steps)
     return Recorder(member.version, entries, member.groups, member.ring.truncated, member.newest_ns)

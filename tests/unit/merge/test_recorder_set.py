@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ddpdoctor.merge.crowd import complete, fold
+from ddpdoctor.merge.recorder_set import complete, from_recorders
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
-from ddpdoctor.model.crowd import written_out
 from ddpdoctor.model.ranks import Group, Rank
+from ddpdoctor.model.recorder_set import expand
 
 
 def entry(group: str, seq: int, **changed: object) -> RecorderEntry:
@@ -19,9 +19,9 @@ def entry(group: str, seq: int, **changed: object) -> RecorderEntry:
 def test_ranks_of_different_groups_share_a_ring() -> None:
     groups = [Group(str(n), (Rank(2 * n), Rank(2 * n + 1)), "pair") for n in range(2)]
     recorders = {Rank(rank): Recorder("2.10", (entry(str(rank // 2), 1),), (groups[rank // 2],)) for rank in range(4)}
-    crowd = fold(recorders)
-    assert len({id(member.ring) for member in crowd.members.values()}) == 1
-    assert [crowd.members[Rank(rank)].groups[0].name for rank in range(4)] == ["0", "0", "1", "1"]
+    together = from_recorders(recorders)
+    assert len({id(member.ring) for member in together.members.values()}) == 1
+    assert [together.members[Rank(rank)].groups[0].name for rank in range(4)] == ["0", "0", "1", "1"]
 
 
 def test_members_that_no_dump_names_are_those_that_used_the_group() -> None:
@@ -30,11 +30,11 @@ def test_members_that_no_dump_names_are_those_that_used_the_group() -> None:
         Rank(2): Recorder("2.10", (entry("0", 1), entry("7", 1))),
         Rank(1): Recorder("2.10", (entry("0", 1),)),
     }
-    crowd = fold(recorders, 4)
-    named = {group.name: group.members for member in crowd.members.values() for group in member.groups}
+    together = from_recorders(recorders, 4)
+    named = {group.name: group.members for member in together.members.values() for group in member.groups}
     assert named == {"0": (0, 1, 2, 3), "7": (0, 2)}
-    assert crowd.inferred == {"7"}
-    assert str(crowd.unseen()) == "3"
+    assert together.inferred == {"7"}
+    assert str(together.unseen()) == "3"
 
 
 def test_a_recorder_can_be_written_out_again() -> None:
@@ -45,9 +45,9 @@ def test_a_recorder_can_be_written_out_again() -> None:
         entry("5", 2, state="scheduled", retired=False, timed_out=True),
     )
     recorder = Recorder("2.10", entries, (group,), truncated=True, newest_ns=5)
-    assert written_out(fold({Rank(3): recorder}).members[Rank(3)]) == recorder
+    assert expand(from_recorders({Rank(3): recorder}).members[Rank(3)]) == recorder
 
 
-def test_no_recorder_makes_an_empty_crowd() -> None:
-    crowd = complete({})
-    assert (crowd.world_size, dict(crowd.members)) == (0, {})
+def test_no_recorder_makes_an_empty_set() -> None:
+    together = complete({})
+    assert (together.world_size, dict(together.members)) == (0, {})

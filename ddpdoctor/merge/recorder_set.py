@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
-from ddpdoctor.model.crowd import Crowd, Member, Ring, Step
 from ddpdoctor.model.ranks import Group, Rank
+from ddpdoctor.model.recorder_set import Member, RecorderSet, Ring, Step
 
 _DEFAULT = frozenset({"default_pg"})
 
 
-def complete(members: Mapping[Rank, Member], world_size: int = 0, *, told: bool = True) -> Crowd:
+def complete(members: Mapping[Rank, Member], world_size: int = 0, *, told: bool = True) -> RecorderSet:
     """A crowd whose groups all have members.
 
     gloo's dumps name no members: the default group has all ranks, any other those that were seen to use it. `told`:
@@ -26,7 +26,7 @@ def complete(members: Mapping[Rank, Member], world_size: int = 0, *, told: bool 
             if not group.members:
                 users.setdefault(group.name, set()).add(rank)
     if not users:
-        return Crowd(world, members)
+        return RecorderSet(world, members)
     everyone = tuple(Rank(rank) for rank in range(world))
     full = {name: everyone if name == "0" else tuple(sorted(ranks)) for name, ranks in users.items()}
     completed: dict[tuple[Group, ...], tuple[Group, ...]] = {}
@@ -37,7 +37,7 @@ def complete(members: Mapping[Rank, Member], world_size: int = 0, *, told: bool 
             )
     whole = {rank: replace(member, groups=completed[member.groups]) for rank, member in members.items()}
     known = named or (told and world_size > 0)
-    return Crowd(world, whole, frozenset(users) - ({"0"} if known else set()))
+    return RecorderSet(world, whole, frozenset(users) - ({"0"} if known else set()))
 
 
 def _groups(members: Mapping[Rank, Member]) -> list[Group]:
@@ -48,7 +48,7 @@ def _groups(members: Mapping[Rank, Member]) -> list[Group]:
     return list(found.values())
 
 
-def fold(recorders: Mapping[Rank, Recorder], world_size: int = 0, *, told: bool = True) -> Crowd:
+def from_recorders(recorders: Mapping[Rank, Recorder], world_size: int = 0, *, told: bool = True) -> RecorderSet:
     """A crowd of recorders that were read one by one."""
     rings: dict[tuple[bool, tuple[Step, ...]], Ring] = {}
     members: dict[Rank, Member] = {}
