@@ -170,11 +170,11 @@ def _is_first(texts: set[str]) -> bool:
 
 
 def _device(value: Value) -> Made | None:
-    thing = value.thing
-    return thing if isinstance(thing, Made) and thing.path == "torch.device" else None
+    obj = value.object
+    return obj if isinstance(obj, Made) and obj.path == "torch.device" else None
 
 
 def default_group(call: Call) -> bool:
     """No `group=` was given that could be another one."""
     group = call.keyword("group")
-    return group is None or isinstance(group.thing, External) or (group.known and group.constant is None)
+    return group is None or isinstance(group.object, External) or (group.known and group.constant is None)

@@ -25,8 +25,8 @@ class Told(Enum):
 
 def told(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> Told:
     """Whether a loop around the loader's own tells the sampler its number in each turn."""
-    around = {turn.node for turn in iteration.context.loops}
-    if _counts(facts, iteration.turn.over):
+    around = {loop.node for loop in iteration.context.loops}
+    if _counts(facts, iteration.loop.over):
         return Told.IN_LOOP
     result = Told.NEVER
     calls = _calls(facts)
@@ -37,7 +37,7 @@ def told(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> Told:
             if call is None or one is None:
                 return Told.IN_LOOP
             if one.site == sampler.site:
-                if any(turn.node in around for turn in call.context.loops):
+                if any(loop.node in around for loop in call.context.loops):
                     return Told.IN_LOOP
                 result = Told.OUTSIDE
     return result
@@ -45,8 +45,8 @@ def told(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> Told:
 
 def _sampler(receiver: Value | None) -> Made | None:
     """The sampler that is told, where that is sure."""
-    thing = receiver.thing if receiver is not None else None
-    made = thing.base if isinstance(thing, Instance) else thing
+    obj = receiver.object if receiver is not None else None
+    made = obj.base if isinstance(obj, Instance) else obj
     return made if isinstance(made, Made) and made.path == aliases.SAMPLER else None
 
 

@@ -41,12 +41,12 @@ def given_sampler(value: Value | None) -> Value | None:
 
 def turns_by_itself(sampler: Value) -> bool:
     """A sampler of the project with an order of its own, or one that counts epochs itself."""
-    thing = sampler.thing
-    if not isinstance(thing, Instance):
+    obj = sampler.object
+    if not isinstance(obj, Instance):
         return False
-    if any(m.name not in ("__init__", "set_epoch") for m in thing.info.stores.get("epoch", ())):
+    if any(m.name not in ("__init__", "set_epoch") for m in obj.info.stores.get("epoch", ())):
         return True
-    order = thing.info.methods.get("__iter__")
+    order = obj.info.methods.get("__iter__")
     words = {n.attr for n in walk(order.node) if isinstance(n, ast.Attribute)} if order is not None else {"epoch"}
     counts = any(isinstance(n, ast.AugAssign) for n in walk(order.node)) if order is not None else False
     return counts or not words & {"epoch", "__iter__"}
@@ -68,38 +68,38 @@ def drops_last(made: Made, position: int) -> bool | None:
 
 def shard_tags(facts: ModuleFacts, value: Value) -> frozenset[str]:
     """Tags that say how data was split by rank; an object of the project has those of what it measures and yields."""
-    thing = value.thing
-    if not isinstance(thing, Instance):
+    obj = value.object
+    if not isinstance(obj, Instance):
         return value.tags
-    tags = value.tags | _yielded_tags(facts, value, thing)
-    length = find_method(facts.analysis, thing.info, "__len__")
+    tags = value.tags | _yielded_tags(facts, value, obj)
+    length = find_method(facts.analysis, obj.info, "__len__")
     if length is None:
         return tags
-    frame = Frame(thing.info.module)
+    frame = Frame(obj.info.module)
     measured = {n.attr for n in walk(length.node) if isinstance(n, ast.Attribute)}
-    stored = (instance_value(facts.analysis, frame, value, thing, name) for name in sorted(measured))
+    stored = (instance_value(facts.analysis, frame, value, obj, name) for name in sorted(measured))
     return tags.union(*(v.tags for v in stored if v is not None))
 
 
-def _yielded_tags(facts: ModuleFacts, value: Value, thing: Instance) -> frozenset[str]:
+def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> frozenset[str]:
     """How what `__iter__` gives is shared out."""
-    order = find_method(facts.analysis, thing.info, "__iter__")
+    order = find_method(facts.analysis, obj.info, "__iter__")
     if order is None:
         return frozenset()
-    analysis, site = facts.analysis, site_of(thing.info.module, order.node)
+    analysis, site = facts.analysis, site_of(obj.info.module, order.node)
     analysis.silent += 1
     try:
-        outcome = analysis.call(Function(order, value), (), (), Frame(thing.info.module, calls=("",)), site)
+        outcome = analysis.call(Function(order, value), (), (), Frame(obj.info.module, calls=("",)), site)
     finally:
         analysis.silent -= 1
     return iterated_of(outcome.value)[0].tags & {"shard", "block"} if outcome is not None else frozenset()
 
 
-def runs_once(turn: EnclosingLoop) -> bool:
+def runs_once(loop: EnclosingLoop) -> bool:
     """`for epoch in range(1)`."""
-    thing = turn.over.thing if turn.over is not None else None
-    return isinstance(thing, Made) and thing.path == "builtins.range" and bool(thing.args) and (
-        thing.args[-1].constant == 1 and len(thing.args) == 1)  # fmt: skip
+    obj = loop.over.object if loop.over is not None else None
+    return isinstance(obj, Made) and obj.path == "builtins.range" and bool(obj.args) and (
+        obj.args[-1].constant == 1 and len(obj.args) == 1)  # fmt: skip
 
 
 def assigned_name(facts: ModuleFacts, made: Made) -> str | None:

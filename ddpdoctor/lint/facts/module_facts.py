@@ -87,7 +87,7 @@ class ModuleFacts:
     def repeated(self, iteration: Iteration) -> list[Op]:
         """Collectives in each turn of a loop, this time: not what another phase does in the same lines."""
         if iteration.body is None:
-            return self.looped.get(iteration.turn.site, [])
+            return self.looped.get(iteration.loop.site, [])
         return [op for op, _ in operations(iteration.body)]
 
     @cached_property

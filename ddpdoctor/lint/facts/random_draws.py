@@ -28,8 +28,8 @@ _MOST = 12
 def in_loader(machine: Machine, loader: Call, draws: Collection[str]) -> SourceSite | None:
     """Where the data set of a loader, or what puts its batches together, draws from a global generator."""
     collate = loader.argument(6, "collate_fn")
-    infos: list[FunctionInfo] = [collate.thing.info] if collate is not None and isinstance(
-        collate.thing, Function) else []  # fmt: skip
+    infos: list[FunctionInfo] = [collate.object.info] if collate is not None and isinstance(
+        collate.object, Function) else []  # fmt: skip
     for data in _data(loader.argument(0, "dataset")):
         methods = (find_method(machine, data, name) for name in _RUN)
         infos.extend(m for m in methods if m is not None)
@@ -47,18 +47,18 @@ def _networks(machine: Machine, network: Value) -> list[ClassInfo]:
     waiting, seen = [network], 0
     found: list[ClassInfo] = []
     while waiting and seen < _MOST:
-        thing, seen = waiting.pop(0).thing, seen + 1
-        if isinstance(thing, (Instance, Made)):
-            waiting.extend((*thing.args, *(v for _, v in thing.keywords)))
-        elif isinstance(thing, Items):
-            waiting.extend(thing.items)
-        if isinstance(thing, Instance) and thing.info not in found:
-            found.append(thing.info)
-            init = find_method(machine, thing.info, "__init__")
+        obj, seen = waiting.pop(0).object, seen + 1
+        if isinstance(obj, (Instance, Made)):
+            waiting.extend((*obj.args, *(v for _, v in obj.keywords)))
+        elif isinstance(obj, Items):
+            waiting.extend(obj.items)
+        if isinstance(obj, Instance) and obj.info not in found:
+            found.append(obj.info)
+            init = find_method(machine, obj.info, "__init__")
             names = {n.func.id for n in walk(init.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
                      } if init is not None else set()  # fmt: skip
-            parts = (global_value(machine, thing.info.module, name) for name in sorted(names))
-            found.extend(p.thing.info for p in parts if p is not None and isinstance(p.thing, Class))
+            parts = (global_value(machine, obj.info.module, name) for name in sorted(names))
+            found.extend(p.object.info for p in parts if p is not None and isinstance(p.object, Class))
     return found
 
 
@@ -86,13 +86,13 @@ def _drawn(machine: Machine, infos: list[FunctionInfo], draws: Collection[str]) 
 
 def _data(value: Value | None) -> list[ClassInfo]:
     """Classes of the project that a loader's data set is made of."""
-    thing = value.thing if value is not None else None
-    if isinstance(thing, Instance):
-        return [thing.info]
-    if isinstance(thing, Items):
-        return [info for item in thing.items for info in _data(item)]
-    if isinstance(thing, Made) and thing.path.endswith(_HOLDERS) and thing.args:
-        return _data(thing.args[0])
+    obj = value.object if value is not None else None
+    if isinstance(obj, Instance):
+        return [obj.info]
+    if isinstance(obj, Items):
+        return [info for item in obj.items for info in _data(item)]
+    if isinstance(obj, Made) and obj.path.endswith(_HOLDERS) and obj.args:
+        return _data(obj.args[0])
     return []
 
 
@@ -100,7 +100,7 @@ def _own(machine: Machine, info: FunctionInfo, func: ast.expr) -> FunctionInfo |
     """A function of the project that is called: by its name, or a method of the same object."""
     if isinstance(func, ast.Name):
         value = global_value(machine, info.module, func.id)
-        return value.thing.info if value is not None and isinstance(value.thing, Function) else None
+        return value.object.info if value is not None and isinstance(value.object, Function) else None
     me = info.parameters[0].arg if info.owner is not None and info.parameters else None
     if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == me and info.owner:
         return find_method(machine, info.owner, func.attr)

@@ -45,9 +45,9 @@ _NOISE = ("torch.randn", "torch.rand", "torch.normal", "torch.bernoulli")
 
 def seedings(facts: ModuleFacts) -> list[Call]:
     """Calls that seed a global generator of a rank; a launcher's own are not inherited by what it spawns."""
-    started = {a.thing.info.qualname for call in facts.named(*frameworks.SPAWNING) for a in call.args[:2]
-               if isinstance(a.thing, Function)}  # fmt: skip
-    workers = [v.thing.info for c in facts.named(aliases.LOADER)
+    started = {a.object.info.qualname for call in facts.named(*frameworks.SPAWNING) for a in call.args[:2]
+               if isinstance(a.object, Function)}  # fmt: skip
+    workers = [v.object.info for c in facts.named(aliases.LOADER)
                if (v := c.keyword("worker_init_fn")) is not None and hands_on(v)]  # fmt: skip
     return [c for c in facts.named(*SEEDERS) if not started or started & set(c.context.calls)
             if c.context.function not in workers]  # fmt: skip
@@ -77,13 +77,13 @@ def constant(facts: ModuleFacts, call: Call) -> bool:
 def _option(facts: ModuleFacts, value: Value) -> bool:
     """`args.seed` as it was parsed, or an entry of hydra's configuration: nothing in reach sets it anew."""
     names: list[str] = []
-    while isinstance(value.thing, Method):
-        names.append(value.thing.name)
-        value = value.thing.receiver
+    while isinstance(value.object, Method):
+        names.append(value.object.name)
+        value = value.object.receiver
     modules = (facts.module, *facts.analysis.reached.values())
     if not names or any(_sets(module, names[0]) for module in modules):
         return False
-    return isinstance(value.thing, Namespace) or any(
+    return isinstance(value.object, Namespace) or any(
         value.atoms == unknown("parameter", id(info), info.parameters[0].arg).atoms
         for module in modules for info in module.functions if info.parameters and _by_hydra(module, info)
     )  # fmt: skip
@@ -129,9 +129,9 @@ def seeds_elsewhere(facts: ModuleFacts) -> bool:
 
 def hands_on(value: Value) -> bool:
     """A `worker_init_fn` that seeds other generators from torch's, and knows of no rank."""
-    if not isinstance(value.thing, Function):
+    if not isinstance(value.object, Function):
         return False
-    nodes = walk(value.thing.info.node)
+    nodes = walk(value.object.info.node)
     words = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.attr for n in nodes if isinstance(n, ast.Attribute)}
     words |= {str(n.value) for n in nodes if isinstance(n, ast.Constant)}
     return "initial_seed" in words and not any(_OWN_SEED.search(word) for word in words)
@@ -197,8 +197,8 @@ def _in_training(facts: ModuleFacts, call: Call) -> bool:
         return False
     if name == "forward" and function is not None and function.owner is not None:
         return True
-    own = {id(turn.node) for turn in call.context.loops if turn.node is not None}
-    return any(id(turn.node) in own for backward in facts.methods("backward") for turn in backward.context.loops)
+    own = {id(loop.node) for loop in call.context.loops if loop.node is not None}
+    return any(id(loop.node) in own for backward in facts.methods("backward") for loop in backward.context.loops)
 
 
 def noise(facts: ModuleFacts) -> list[tuple[Call, Made]]:
@@ -206,7 +206,7 @@ def noise(facts: ModuleFacts) -> list[tuple[Call, Made]]:
     found: list[tuple[Call, Made]] = []
     for call in facts.named(*_NOISE):
         given = call.keyword("generator")
-        made = given.thing if given is not None else None
+        made = given.object if given is not None else None
         if (
             isinstance(made, Made)
             and made.path == "torch.Generator"
@@ -218,7 +218,7 @@ def noise(facts: ModuleFacts) -> list[tuple[Call, Made]]:
 
 def seedings_of(facts: ModuleFacts, generator: Made) -> list[Call]:
     """Calls that seed this generator."""
-    return [c for c in facts.methods("manual_seed") if c.receiver is not None and c.receiver.thing == generator]
+    return [c for c in facts.methods("manual_seed") if c.receiver is not None and c.receiver.object == generator]
 
 
 def _transform(facts: ModuleFacts) -> SourceSite | None:

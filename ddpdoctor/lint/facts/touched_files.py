@@ -130,9 +130,9 @@ _DEEPEST = 8
 
 def parts_of(value: Value, depth: int = 0) -> Parts | None:
     """The path in parts; None where it differs by rank, cannot be compared or is joined of too many joins."""
-    thing = value.thing
-    if isinstance(thing, Made) and thing.path in _SAME and thing.args:
-        given = [parts_of(a, depth + 1) for a in thing.args] if depth < _DEEPEST else [None]
+    obj = value.object
+    if isinstance(obj, Made) and obj.path in _SAME and obj.args:
+        given = [parts_of(a, depth + 1) for a in obj.args] if depth < _DEEPEST else [None]
         if given[0] is None:
             return None
         # a name in it that differs by rank, or that cannot be told, is like no other

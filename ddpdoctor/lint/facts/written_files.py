@@ -93,7 +93,7 @@ def one_path(call: Call, path: Value, node: ast.expr | None) -> bool:
     """The same path on every rank and node: nothing in it, nor in what it is made of, names a process or a moment."""
     if len(path.atoms) > 1 or path.tags & {"rank", "local_rank", "time", "unique"} or path.taint > path.taint.FILES:
         return False
-    if path.thing is not None and getattr(path.thing, "path", "").startswith(("io.", "tempfile.")):
+    if path.object is not None and getattr(path.object, "path", "").startswith(("io.", "tempfile.")):
         return False
     if path.known:
         return isinstance(path.constant, str) and not _OWN.search(path.constant)

@@ -179,7 +179,7 @@ class Analysis(Machine):
     def _yielded(self, frame: Frame, site: SourceSite) -> Value:
         """What calling a generator gives: something to go through, whose elements are what it yields."""
         first = frame.yields[0]
-        same = first is not None and all(v is not None and v.thing == first.thing for v in frame.yields[1:])
+        same = first is not None and all(v is not None and v.object == first.object for v in frame.yields[1:])
         value = of_object(Listed(site, first if same else None), "generator", id(frame.function), site)
         if frame.yields_on:
             value = value.tagged("endless")
@@ -212,4 +212,4 @@ class Analysis(Machine):
 
 def _specialises(value: Value) -> bool:
     """Whether a callee must be looked at anew for this argument."""
-    return value.thing is not None or value.taint is not value.taint.UNKNOWN or bool(value.tags)
+    return value.object is not None or value.taint is not value.taint.UNKNOWN or bool(value.tags)

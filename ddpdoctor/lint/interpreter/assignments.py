@@ -51,13 +51,13 @@ def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> No
         _unpack(machine, frame, target.elts, value)
     elif isinstance(target, ast.Attribute):
         owner = machine.evaluate(frame, target.value)
-        kept = chosen_here(frame, target, value) if isinstance(owner.thing, Instance) else value
+        kept = chosen_here(frame, target, value) if isinstance(owner.object, Instance) else value
         _store_attribute(machine, frame, owner, target.attr, kept)
     elif isinstance(target, ast.Subscript):
         owner, index = machine.evaluate(frame, target.value), machine.evaluate(frame, target.slice)
         filled = containers.put(owner, index, value)
         if filled is not None:
-            more = isinstance(owner.thing, Table) and not any(k == index.constant for k, _ in owner.thing.entries)
+            more = isinstance(owner.object, Table) and not any(k == index.constant for k, _ in owner.object.entries)
             apart = decided_by(frame, target) if more else None
             filled = containers.uneven(filled, apart) if apart is not None else filled
             container_mutation.rebind(machine, frame, target.value, filled)
@@ -67,7 +67,7 @@ def _store_global(machine: Machine, frame: Frame, name: str, value: Value) -> No
     """`global RANK; RANK = dist.get_rank()`: what others read, as long as nothing else is stored there."""
     key = (frame.module.path, name)
     known = machine.rebound.get(key, value)
-    worth = value.thing is not None or (value.known and len(value.atoms) > 1)
+    worth = value.object is not None or (value.known and len(value.atoms) > 1)
     same = known == value and worth and frame.mask == EVERY_RANK
     machine.rebound[key] = value if same else None
 
@@ -92,7 +92,7 @@ def _element_taint(value: Value) -> Taint:
 def chosen_here(frame: Frame, node: ast.AST, value: Value) -> Value:
     """What an attribute holds behind a branch on data of each rank: something else on another rank."""
     apart = decided_by(frame, node)
-    if apart is None or value.thing is not None:
+    if apart is None or value.object is not None:
         return value
     return unknown("chosen", value.atoms, id(node), taint=Taint.RANK_LOCAL, tags=value.tags | apart)
 
@@ -108,6 +108,6 @@ def _store_attribute(machine: Machine, frame: Frame, owner: Value, name: str, va
         elif known is None:
             untouched = left_alone(key, name)
             atoms = tuple(value.at(r) if frame.mask & 1 << r else untouched for r in range(WORLD))
-            value = Value(atoms, Taint.RANK, value.thing, value.tags)
+            value = Value(atoms, Taint.RANK, value.object, value.tags)
     frame.stores[(key, name)] = value
     machine.heap[(key, name)] = value

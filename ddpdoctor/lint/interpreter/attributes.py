@@ -48,20 +48,20 @@ COMPILED = "_orig_mod"
 
 def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value:
     """`owner.name`."""
-    thing = owner.thing
-    if isinstance(thing, External):
-        return _external_attribute(machine, frame, thing.path, name, node)
-    if isinstance(thing, LocalModule):
-        value = global_value(machine, thing.module, name)
+    obj = owner.object
+    if isinstance(obj, External):
+        return _external_attribute(machine, frame, obj.path, name, node)
+    if isinstance(obj, LocalModule):
+        value = global_value(machine, obj.module, name)
         if value is not None:
             return value
-        return imported(machine, thing.module, f"{thing.module.name}.{name}")
-    if isinstance(thing, Instance):
-        return _instance_attribute(machine, frame, owner, thing, name)
-    if isinstance(thing, Class):
-        return class_attribute(machine, thing, name)
-    if isinstance(thing, Member):
-        found = member_attribute(machine, thing, name)
+        return imported(machine, obj.module, f"{obj.module.name}.{name}")
+    if isinstance(obj, Instance):
+        return _instance_attribute(machine, frame, owner, obj, name)
+    if isinstance(obj, Class):
+        return class_attribute(machine, obj, name)
+    if isinstance(obj, Member):
+        found = member_attribute(machine, obj, name)
         if found is not None:
             return found
     if owner.tags:
@@ -104,8 +104,8 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
     field_based = _by_stores(machine, frame, owner, name)
     if field_based is not None:
         return field_based
-    if isinstance(owner.thing, Made):
-        made = framework_objects.attribute(owner.thing.path, name)
+    if isinstance(owner.object, Made):
+        made = framework_objects.attribute(owner.object.path, name)
         if made is not None:
             return made
     taint = Taint.UNKNOWN
@@ -114,13 +114,13 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
     result = unknown(
         "attribute", owner.atoms, name, taint=taint, tags=owner.tags & (ORIGIN | {"batch", "time", "unique"})
     )
-    return result.with_thing(Method(owner, name))
+    return result.with_object(Method(owner, name))
 
 
 def _is_option_holder(module: Module, owner: Value) -> bool:
     """The file declares `--local_rank` itself: the launcher fills it in."""
-    thing = owner.thing
-    return "local_rank" in module.options and (thing is None or isinstance(thing, (Namespace, Method)))
+    obj = owner.object
+    return "local_rank" in module.options and (obj is None or isinstance(obj, (Namespace, Method)))
 
 
 def _by_stores(machine: Machine, frame: Frame, owner: Value, name: str) -> Value | None:
@@ -171,28 +171,28 @@ def _mentions_rank(node: ast.expr) -> bool:
     return False
 
 
-def _instance_attribute(machine: Machine, frame: Frame, owner: Value, thing: Instance, name: str) -> Value:
-    method = find_method(machine, thing.info, name)
+def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value:
+    method = find_method(machine, obj.info, name)
     if method is not None:
         marks = method.marks
         if not marks.isdisjoint(("property", "cached_property")):
             return _property(machine, frame, owner, method, once="cached_property" in marks)
         if method.of_class:
-            owner = of_object(Class(thing.info), id(thing.info))
+            owner = of_object(Class(obj.info), id(obj.info))
         return of_object(Function(method, owner), id(method), owner.atoms)
-    stored = instance_value(machine, frame, owner, thing, name)
+    stored = instance_value(machine, frame, owner, obj, name)
     if stored is not None:
         return stored
     if name == COMPILED:
         return owner
     if name in vocabulary.FIRST_RANK_ATTRIBUTES:
         return per_rank((True, False, False, False), frozenset({"rank"}))
-    for base in framework_objects.bases(machine, thing.info):
+    for base in framework_objects.bases(machine, obj.info):
         found = framework_objects.attribute(base, name)
         if found is not None:
             return found
     value = unknown("attribute", owner.atoms, name)
-    return value.with_thing(Method(owner, name))
+    return value.with_object(Method(owner, name))
 
 
 def _property(machine: Machine, frame: Frame, owner: Value, method: FunctionInfo, *, once: bool) -> Value:

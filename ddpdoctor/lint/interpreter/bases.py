@@ -27,9 +27,9 @@ def behind_super(machine: Machine, frame: Frame, node: ast.Call) -> Function | s
         return None
     owner, parameters = frame.function.owner, frame.function.parameters
     me = frame.env.get(parameters[0].arg) if parameters else None
-    if owner is None or me is None or not isinstance(me.thing, Instance):
+    if owner is None or me is None or not isinstance(me.object, Instance):
         return None
-    classes = mro(machine, me.thing.info)
+    classes = mro(machine, me.object.info)
     after = classes[classes.index(owner) + 1 :] if owner in classes else []
     for base in after:
         if func.attr in base.methods:
@@ -58,7 +58,7 @@ def base_of(machine: Machine, instance: Value) -> Made | None:
     """The call of torch's constructor that an object keeps."""
     atom = instance.atoms[0]
     kept = machine.heap.get((atom.key, _BASE)) if isinstance(atom, Symbol) else None
-    return kept.thing if kept is not None and isinstance(kept.thing, Made) else None
+    return kept.object if kept is not None and isinstance(kept.object, Made) else None
 
 
 def inherited_constructor(machine: Machine, info: ClassInfo) -> str | None:
@@ -66,28 +66,28 @@ def inherited_constructor(machine: Machine, info: ClassInfo) -> str | None:
     return _torch_base(machine, info)
 
 
-def given_field(machine: Machine, thing: Instance, name: str) -> Value | None:
+def given_field(machine: Machine, obj: Instance, name: str) -> Value | None:
     """A field of a data class from what it was called with: two that one line makes have their own."""
-    for keyword, value in thing.keywords:
+    for keyword, value in obj.keywords:
         if keyword in ("*", "**"):
             return None
         if keyword == name:
             return value
-    if not thing.args:
+    if not obj.args:
         return None
-    return dict(zip(_fields(machine, thing.info), thing.args, strict=False)).get(name)
+    return dict(zip(_fields(machine, obj.info), obj.args, strict=False)).get(name)
 
 
 def default_of(machine: Machine, frame: Frame, value: Value) -> Value:
     """What a class attribute gives an object: `field(default=...)` and `field(default_factory=...)` looked into."""
-    thing = value.thing
-    if not isinstance(thing, Made) or thing.path not in _FIELDS:
+    obj = value.object
+    if not isinstance(obj, Made) or obj.path not in _FIELDS:
         return value
-    factory = thing.keyword("default_factory") or thing.keyword("factory")
-    if factory is not None and isinstance(factory.thing, Function):
-        outcome = machine.call(factory.thing, (), (), frame, thing.site)
+    factory = obj.keyword("default_factory") or obj.keyword("factory")
+    if factory is not None and isinstance(factory.object, Function):
+        outcome = machine.call(factory.object, (), (), frame, obj.site)
         return outcome.value if outcome is not None else value
-    return thing.keyword("default") or value
+    return obj.keyword("default") or value
 
 
 def _fields(machine: Machine, info: ClassInfo) -> Iterator[str]:

@@ -15,7 +15,7 @@ _BY_RANK = frozenset({"rank", "local_rank", "world", "shard", "block", "prepared
 
 def same_everywhere(over: Value) -> bool:
     """Every rank goes through all of the data in one order: evaluation that each rank repeats for itself."""
-    made = over.thing
+    made = over.object
     if not isinstance(made, Made) or made.path != aliases.LOADER or made.opaque or over.tags & _BY_RANK:
         return False
     shuffle = made.argument(2, "shuffle")
@@ -31,9 +31,9 @@ def _differs(value: Value, depth: int = 0) -> bool:
     """The data, or something that it is made from, depends on the rank."""
     if value.tags & _BY_RANK or len(value.atoms) > 1:
         return True
-    thing = value.thing
-    if isinstance(thing, (Instance, Made)) and depth < 3:
-        return any(_differs(v, depth + 1) for v in (*thing.args, *(v for _, v in thing.keywords)))
+    obj = value.object
+    if isinstance(obj, (Instance, Made)) and depth < 3:
+        return any(_differs(v, depth + 1) for v in (*obj.args, *(v for _, v in obj.keywords)))
     return False
 
 
@@ -45,7 +45,7 @@ def trained_on(frame: Frame, args: tuple[Value, ...]) -> bool:
     if frame.no_grad or not frame.loops or all(v.known or v.taint is Taint.UNIFORM for v in args):
         return False
     over = frame.loops[-1].over
-    if over is None or (isinstance(over.thing, Made) and over.thing.path == "builtins.range"):
+    if over is None or (isinstance(over.object, Made) and over.object.path == "builtins.range"):
         return False
     node = frame.function.node if frame.function is not None else frame.module.tree
     return any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(node))
@@ -53,8 +53,8 @@ def trained_on(frame: Frame, args: tuple[Value, ...]) -> bool:
 
 def alike(element: Value) -> Value:
     """A batch that is the same on all ranks, so no rank decides something else by it."""
-    if isinstance(element.thing, Items):
-        return element.with_thing(Items(tuple(alike(i) for i in element.thing.items)))
+    if isinstance(element.object, Items):
+        return element.with_object(Items(tuple(alike(i) for i in element.object.items)))
     if "batch" not in element.tags:
         return element
     return unknown("same batch", element.atoms, taint=Taint.UNKNOWN, tags=element.tags - {"batch"})

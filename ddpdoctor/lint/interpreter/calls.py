@@ -50,24 +50,24 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     args, keywords = _arguments(machine, frame, node)
     site = machine.site(frame, node)
     above = bases.behind_super(machine, frame, node)
-    thing = above if isinstance(above, Function) else target.thing
-    while isinstance(thing, Made) and thing.path == "functools.partial" and thing.args:
-        args, keywords = (*thing.args[1:], *args), _with_defaults(thing.keywords, keywords)
-        target, thing = thing.args[0], thing.args[0].thing
-    if isinstance(thing, Function):
-        return follow(machine, frame, thing, args, keywords, site, node)
-    if isinstance(thing, Class):
-        return _construct(machine, frame, thing, args, keywords, site, node)
-    if isinstance(thing, Instance):
-        value = _call_instance(machine, frame, target, thing, args, keywords, site, node)
+    obj = above if isinstance(above, Function) else target.object
+    while isinstance(obj, Made) and obj.path == "functools.partial" and obj.args:
+        args, keywords = (*obj.args[1:], *args), _with_defaults(obj.keywords, keywords)
+        target, obj = obj.args[0], obj.args[0].object
+    if isinstance(obj, Function):
+        return follow(machine, frame, obj, args, keywords, site, node)
+    if isinstance(obj, Class):
+        return _construct(machine, frame, obj, args, keywords, site, node)
+    if isinstance(obj, Instance):
+        value = _call_instance(machine, frame, target, obj, args, keywords, site, node)
         return wrapping.forwarded(machine, frame, target, node.func, value)
     path, method, receiver = "", "", None
     if isinstance(above, str):
         path = above
-    elif isinstance(thing, External):
-        path = thing.path
-    elif isinstance(thing, Method):
-        method, receiver = thing.name, thing.receiver
+    elif isinstance(obj, External):
+        path = obj.path
+    elif isinstance(obj, Method):
+        method, receiver = obj.name, obj.receiver
     else:
         method, receiver = "__call__", target
     result = external.result(machine, frame, path, method, receiver, args, keywords, site, node)
@@ -93,7 +93,7 @@ def _grow(
     if method == "register_buffer":
         container_mutation.registered(machine, frame, receiver, args)
     grown = container_mutation.grown(frame, method, receiver, args, keywords, site)
-    if method in container_mutation.ADDING and isinstance(receiver.thing, (Items, Listed, Table)):
+    if method in container_mutation.ADDING and isinstance(receiver.object, (Items, Listed, Table)):
         apart = decided_by(frame, node)
         if apart is None:
             apart = next((a.tags for a in args if method == "extend" and "uneven" in a.tags), None)
@@ -112,8 +112,8 @@ def _record(machine: Machine, frame: Frame, event: Call) -> None:
     machine.calls.append(event)
     if event.path == "builtins.iter" and len(event.args) == 1 and frame.handler != "except":
         # `for` by hand: the loop that draws from it stands elsewhere
-        turn = EnclosingLoop(event.node, event.site, iterated_of(event.args[0])[0], "")
-        machine.iterations.append(Iteration(turn, event.context, event.index))
+        loop = EnclosingLoop(event.node, event.site, iterated_of(event.args[0])[0], "")
+        machine.iterations.append(Iteration(loop, event.context, event.index))
 
 
 def _with_defaults(defaults: Keywords, given: Keywords) -> Keywords:
@@ -126,7 +126,7 @@ def _target(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     if not isinstance(func, ast.Attribute):
         return machine.evaluate(frame, func)
     owner = machine.evaluate(frame, func.value)
-    if isinstance(owner.thing, (External, Instance, Class)) or type(owner.thing).__name__ == "LocalModule":
+    if isinstance(owner.object, (External, Instance, Class)) or type(owner.object).__name__ == "LocalModule":
         return attribute(machine, frame, owner, func.attr, func)
     if owner.tags:
         wrapping.attribute(machine, frame, owner, func.attr, func)
@@ -137,7 +137,7 @@ def _target(machine: Machine, frame: Frame, node: ast.Call) -> Value:
 def _stored_callable(machine: Machine, owner: Value, name: str) -> Value | None:
     key = symbol_key(owner)
     value = machine.heap.get((key, name)) if key is not None else None
-    return value if value is not None and value.thing is not None else None
+    return value if value is not None and value.object is not None else None
 
 
 def _arguments(machine: Machine, frame: Frame, node: ast.Call) -> tuple[tuple[Value, ...], Keywords]:
@@ -146,8 +146,8 @@ def _arguments(machine: Machine, frame: Frame, node: ast.Call) -> tuple[tuple[Va
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             value = machine.evaluate(frame, argument.value)
-            if isinstance(value.thing, Items):
-                args.extend(value.thing.items)
+            if isinstance(value.object, Items):
+                args.extend(value.object.items)
             else:
                 keywords.append(("*", value))
         else:
@@ -156,9 +156,9 @@ def _arguments(machine: Machine, frame: Frame, node: ast.Call) -> tuple[tuple[Va
         value = machine.evaluate(frame, keyword.value)
         if keyword.arg is not None:
             keywords.append((keyword.arg, value))
-        elif isinstance(value.thing, Table):
-            keywords.extend(value.thing.entries)
-            if not value.thing.complete:
+        elif isinstance(value.object, Table):
+            keywords.extend(value.object.entries)
+            if not value.object.complete:
                 keywords.append(("**", value))
         else:
             keywords.append(("**", value))
@@ -197,7 +197,7 @@ def follow(
 
 def _agreed(value: Value) -> Value:
     """What a function gives that runs collectives: perhaps what all ranks have agreed on."""
-    plain = value.thing is None or isinstance(value.thing, Made)
+    plain = value.object is None or isinstance(value.object, Made)
     return value.tagged("agreed") if plain and value.taint is Taint.UNKNOWN and not value.known else value
 
 
@@ -214,44 +214,44 @@ def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: t
 
 
 def _construct(
-    machine: Machine, frame: Frame, thing: Class, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
+    machine: Machine, frame: Frame, obj: Class, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
     node: ast.Call,
 ) -> Value:  # fmt: skip
-    if "TypedDict" in _base_names(thing):
+    if "TypedDict" in _base_names(obj):
         return containers.table(args, keywords, site)
-    if any("Enum" in b for b in _base_names(thing)):
+    if any("Enum" in b for b in _base_names(obj)):
         return unknown("constructed", site, tags=join_tags(args) & (ORIGIN | {"batch"}))
-    instance = of_object(Instance(thing.info, site, args, keywords), id(thing.info), site)
-    init = find_method(machine, thing.info, "__init__")
+    instance = of_object(Instance(obj.info, site, args, keywords), id(obj.info), site)
+    init = find_method(machine, obj.info, "__init__")
     if init is not None:
         outcome = machine.call(Function(init, instance), args, keywords, frame, site)
         if outcome is not None:
             if outcome.trace:
-                frame.out.append(Scope(thing.info.name, outcome.trace, site))
+                frame.out.append(Scope(obj.info.name, outcome.trace, site))
             frame.stores.update(outcome.stores)
             machine.heap.update(outcome.stores)
         base = bases.base_of(machine, instance)
-        return instance.with_thing(replace(instance.thing, base=base)) if base is not None else instance
-    path = bases.inherited_constructor(machine, thing.info)
+        return instance.with_object(replace(instance.object, base=base)) if base is not None else instance
+    path = bases.inherited_constructor(machine, obj.info)
     if path is None:
         return instance
     made = external.result(machine, frame, path, "", None, args, keywords, site, node)
     _record(machine, frame, Call(path, "", None, args, keywords, made, node, site, machine.context(frame),
                                   len(machine.calls), False))  # fmt: skip
-    return instance.with_thing(replace(instance.thing, base=made.thing))
+    return instance.with_object(replace(instance.object, base=made.object))
 
 
-def _base_names(thing: Class) -> list[str]:
+def _base_names(obj: Class) -> list[str]:
     return [b.attr if isinstance(b, ast.Attribute) else b.id if isinstance(b, ast.Name) else "" for b in
-            thing.info.node.bases]  # fmt: skip
+            obj.info.node.bases]  # fmt: skip
 
 
 def _call_instance(
-    machine: Machine, frame: Frame, target: Value, thing: Instance, args: tuple[Value, ...], keywords: Keywords,
+    machine: Machine, frame: Frame, target: Value, obj: Instance, args: tuple[Value, ...], keywords: Keywords,
     site: SourceSite, node: ast.Call,
 ) -> Value:  # fmt: skip
     for name in ("__call__", "forward"):
-        method = find_method(machine, thing.info, name)
+        method = find_method(machine, obj.info, name)
         if method is not None:
             value = follow(machine, frame, Function(method, target), args, keywords, site, node)
             return (

@@ -23,9 +23,9 @@ def mro(machine: Machine, info: ClassInfo) -> list[ClassInfo]:
             continue
         found.append(current)
         for base in current.node.bases:
-            thing = _base(machine, current, base)
-            if thing is not None:
-                queue.append(thing)
+            obj = _base(machine, current, base)
+            if obj is not None:
+                queue.append(obj)
     return found
 
 
@@ -35,9 +35,9 @@ def _base(machine: Machine, info: ClassInfo, base: ast.expr) -> ClassInfo | None
         value = global_value(machine, info.module, base.id)
     elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
         owner = global_value(machine, info.module, base.value.id)
-        if owner is not None and isinstance(owner.thing, LocalModule):
-            value = global_value(machine, owner.thing.module, base.attr)
-    return value.thing.info if value is not None and isinstance(value.thing, Class) else None
+        if owner is not None and isinstance(owner.object, LocalModule):
+            value = global_value(machine, owner.object.module, base.attr)
+    return value.object.info if value is not None and isinstance(value.object, Class) else None
 
 
 def find_method(machine: Machine, info: ClassInfo, name: str) -> FunctionInfo | None:

@@ -21,8 +21,8 @@ def group_members(group: Value | None) -> tuple[int, ...] | str | None:
     """Members of a group argument: None for the default group, "unknown" where they cannot be told."""
     if group is None or (group.known and group.constant is None):
         return None
-    if isinstance(group.thing, GroupOf):
-        return group.thing.members if group.thing.members is not None else "unknown"
+    if isinstance(group.object, GroupOf):
+        return group.object.members if group.object.members is not None else "unknown"
     return "unknown"
 
 
@@ -80,7 +80,7 @@ def _ranks_of(args: tuple[Value, ...], keywords: Keywords) -> str:
 
 
 def _listed_ranks(ranks: Value) -> tuple[int, ...] | None:
-    items = ranks.thing.items if isinstance(ranks.thing, Items) else None
+    items = ranks.object.items if isinstance(ranks.object, Items) else None
     if items is None or not all(isinstance(i.constant, int) for i in items):
         return None
     return tuple(i.constant for i in items)

@@ -33,13 +33,13 @@ def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
 
 def _one_comparison(name: str, left: Value, right: Value) -> Value:
     if name in ("Is", "IsNot", "Eq", "NotEq"):
-        if isinstance(left.thing, Member) and isinstance(right.thing, Member):
-            return const((left.thing == right.thing) is (name in ("Is", "Eq")))
+        if isinstance(left.object, Member) and isinstance(right.object, Member):
+            return const((left.object == right.object) is (name in ("Is", "Eq")))
         for one, two in ((left, right), (right, left)):
             # an object that surely exists is not None
             if (surely_true(one) or "given" in one.tags) and two.known and two.constant is None:
                 return const(name in ("IsNot", "NotEq"))
-            if one.thing is not None and len(one.atoms) > 1 and two.known and two.constant is None:
+            if one.object is not None and len(one.atoms) > 1 and two.known and two.constant is None:
                 present = per_rank([_exists(one, atom) for atom in one.atoms], one.tags)
                 return present if name in ("IsNot", "NotEq") else negate(present)
             if one.taint is Taint.RANK_LOCAL and two.known and two.constant is None:
@@ -47,7 +47,7 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
                 return present if name in ("IsNot", "NotEq") else negate(present)
     if name in ("In", "NotIn"):
         right = as_constant(right)
-        table = right.thing
+        table = right.object
         if (
             isinstance(table, Made)
             and table.path == "os.environ"
@@ -66,7 +66,7 @@ def _about_kind(name: str, left: Value, right: Value) -> bool:
         return isinstance(left.constant, str)
     # a whole batch may be missing on one rank, its parts are as the data set makes them
     pairs = ((left, right), (right, left))
-    return name in ("Is", "IsNot") and any(v.known and isinstance(w.thing, Method) for v, w in pairs)
+    return name in ("Is", "IsNot") and any(v.known and isinstance(w.object, Method) for v, w in pairs)
 
 
 def _alike(value: Value) -> Value:
@@ -88,15 +88,15 @@ def _exists(value: Value, atom: Atom) -> Atom:
     """Whether it is not None on a rank where it is this atom."""
     if not isinstance(atom, Symbol):
         return atom is not None
-    return bool(getattr(value.thing, "solid", False)) or atom
+    return bool(getattr(value.object, "is_truthy", False)) or atom
 
 
 def as_constant(value: Value) -> Value:
     """A list of constants as one constant tuple."""
-    if isinstance(value.thing, Items) and all(i.known and len(i.atoms) == 1 for i in value.thing.items):
-        return const(tuple(i.constant for i in value.thing.items))
-    if isinstance(value.thing, Made) and value.thing.path == "builtins.range":
-        bounds = value.thing.args
+    if isinstance(value.object, Items) and all(i.known and len(i.atoms) == 1 for i in value.object.items):
+        return const(tuple(i.constant for i in value.object.items))
+    if isinstance(value.object, Made) and value.object.path == "builtins.range":
+        bounds = value.object.args
         if all(b.known and len(b.atoms) == 1 and isinstance(b.constant, int) for b in bounds) and 0 < len(bounds) < 4:
             try:
                 numbers = range(*(b.constant for b in bounds))
@@ -137,7 +137,7 @@ def boolean(machine: Machine, frame: Frame, node: Any) -> Value:
 def _short_circuit(left: Value, right: Value, *, conjunction: bool) -> Value:
     if left.known and len(left.atoms) == 1:
         return right if bool(left.constant) is conjunction else left
-    if not conjunction and left.thing is None and right.thing is not None:
+    if not conjunction and left.object is None and right.object is not None:
         return right.tagged("maybe")
     return both(left, right, conjunction=conjunction)
 

@@ -19,17 +19,17 @@ def grown(
     frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords, site: SourceSite
 ) -> Value | None:
     """The container after a method that adds to it; None for any other method or object."""
-    thing = receiver.thing
-    if isinstance(thing, Table) and method in ("update", "setdefault", "pop", "clear", "popitem"):
-        return changed_table(receiver, thing, method, args, keywords)
+    obj = receiver.object
+    if isinstance(obj, Table) and method in ("update", "setdefault", "pop", "clear", "popitem"):
+        return changed_table(receiver, obj, method, args, keywords)
     if method == "append" and len(args) == 1:
-        if isinstance(thing, Items) and not frame.loops and len(thing.items) < _MOST:
-            return receiver.with_thing(Items((*thing.items, args[0])))
-        if isinstance(thing, Items):
-            return of_unknown_length(receiver, args[0] if not thing.items else None, site)
-        if isinstance(thing, Listed) and thing.element is not None:
-            return of_unknown_length(receiver, either(thing.element, args[0]), site)
-    if isinstance(thing, Items) and method in ("extend", "insert", "pop", "remove", "clear", "appendleft"):
+        if isinstance(obj, Items) and not frame.loops and len(obj.items) < _MOST:
+            return receiver.with_object(Items((*obj.items, args[0])))
+        if isinstance(obj, Items):
+            return of_unknown_length(receiver, args[0] if not obj.items else None, site)
+        if isinstance(obj, Listed) and obj.element is not None:
+            return of_unknown_length(receiver, either(obj.element, args[0]), site)
+    if isinstance(obj, Items) and method in ("extend", "insert", "pop", "remove", "clear", "appendleft"):
         return of_unknown_length(receiver, None, site)
     return None
 
@@ -41,7 +41,7 @@ ADDING = frozenset({"append", "extend", "insert", "add", "update", "setdefault",
 def registered(machine: Machine, frame: Frame, owner: Value, args: tuple[Value, ...]) -> None:
     """`self.register_buffer("bank", tensor)`: an attribute."""
     atom = owner.atoms[0] if len(owner.atoms) == 1 else None
-    if isinstance(owner.thing, Instance) and isinstance(atom, Symbol) and len(args) > 1:
+    if isinstance(owner.object, Instance) and isinstance(atom, Symbol) and len(args) > 1:
         name = args[0].constant
         if isinstance(name, str):
             frame.stores[(atom.key, name)] = args[1]
@@ -57,15 +57,15 @@ def rebind(machine: Machine, frame: Frame, node: ast.expr, value: Value) -> None
     elif isinstance(node, ast.Attribute):
         owner = frame.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
         atom = owner.atoms[0] if owner is not None and len(owner.atoms) == 1 else None
-        if owner is not None and isinstance(owner.thing, Instance) and isinstance(atom, Symbol):
+        if owner is not None and isinstance(owner.object, Instance) and isinstance(atom, Symbol):
             frame.stores[(atom.key, node.attr)] = value
             machine.heap[(atom.key, node.attr)] = value
 
 
 def so_far(machine: Machine, key: int | None, name: str, value: Value | None) -> Value | None:
     """An attribute that is made as an empty container, with what the program has put into it until now."""
-    thing = value.thing if value is not None else None
-    empty = (isinstance(thing, Table) and not thing.entries and thing.rest is None) or (
-        isinstance(thing, Items) and not thing.items)  # fmt: skip
+    obj = value.object if value is not None else None
+    empty = (isinstance(obj, Table) and not obj.entries and obj.rest is None) or (
+        isinstance(obj, Items) and not obj.items)  # fmt: skip
     filled = machine.heap.get((key, name)) if empty and key is not None else None
-    return filled if filled is not None and isinstance(filled.thing, (Table, Items, Listed)) else value
+    return filled if filled is not None and isinstance(filled.object, (Table, Items, Listed)) else value

@@ -24,8 +24,8 @@ def enter(machine: Machine, frame: Frame, item: ast.withitem, value: Value) -> C
     if name in ("no_grad", "inference_mode"):
         frame.no_grad = True
     frame.withs = (*frame.withs, name)
-    if isinstance(value.thing, Instance):
-        return _enter_instance(machine, frame, item, value, value.thing)
+    if isinstance(value.object, Instance):
+        return _enter_instance(machine, frame, item, value, value.object)
     release = _hold(machine, _generator(machine, frame, item.context_expr))
     after = _split(frame, item)
 
@@ -40,28 +40,28 @@ def _generator(machine: Machine, frame: Frame, node: ast.expr) -> FunctionInfo |
     """The function that is called for a context."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
         return None
-    thing = machine.evaluate(frame, node.func).thing
-    return thing.info if isinstance(thing, Function) else None
+    obj = machine.evaluate(frame, node.func).object
+    return obj.info if isinstance(obj, Function) else None
 
 
 def _name(value: Value, node: ast.expr) -> str:
     if isinstance(node, ast.IfExp):
         one_of = {_name(UNKNOWN, node.body), _name(UNKNOWN, node.orelse)}
         return MAYBE_UNSHARED if "no_sync" in one_of else ""
-    if isinstance(value.thing, Made):
-        return value.thing.path.rpartition(".")[2]
-    if isinstance(value.thing, Method):
-        return value.thing.name
+    if isinstance(value.object, Made):
+        return value.object.path.rpartition(".")[2]
+    if isinstance(value.object, Method):
+        return value.object.name
     target = node.func if isinstance(node, ast.Call) else node
     return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
 
 
 def _enter_instance(
-    machine: Machine, frame: Frame, item: ast.withitem, value: Value, thing: Instance
+    machine: Machine, frame: Frame, item: ast.withitem, value: Value, obj: Instance
 ) -> Callable[[], None]:
     site = machine.site(frame, item.context_expr)
-    first = find_method(machine, thing.info, "__enter__")
-    last = find_method(machine, thing.info, "__exit__")
+    first = find_method(machine, obj.info, "__enter__")
+    last = find_method(machine, obj.info, "__exit__")
     if first is not None:
         machine.follow(frame, Function(first, value), (), (), site, None)
     release = _hold(machine, first)

@@ -32,12 +32,12 @@ def _wrapper(machine: Machine, info: FunctionInfo) -> Function | None:
             if not _may_be_local(info, decorator):
                 continue
             frame = Frame(info.module)
-            applied = machine.evaluate(frame, decorator).thing
+            applied = machine.evaluate(frame, decorator).object
             if not isinstance(applied, Function):
                 continue
             given = of_object(made or Function(info, bare=True), "decorated", id(info))
             outcome = machine.call(applied, (given,), (), frame, site_of(info.module, decorator))
-            result = outcome.value.thing if outcome is not None else None
+            result = outcome.value.object if outcome is not None else None
             if not isinstance(result, Function) or result.info is info:
                 return None
             made = result
@@ -98,4 +98,4 @@ def apply_decorators(machine: Machine, frame: Frame, info: modules.FunctionInfo)
 
 def _is_local(machine: Machine, frame: Frame, target: ast.expr) -> bool:
     """A decorator of the project's own may do more than its name says, switch barriers off for example."""
-    return isinstance(machine.evaluate(Frame(frame.module), target).thing, Function)
+    return isinstance(machine.evaluate(Frame(frame.module), target).object, Function)

@@ -55,11 +55,11 @@ def _leaves(value: Value) -> int:
 
     Forty lines of `x = (x, x)` make a tuple that no one can compare or hash: what has more is not known by its parts.
     """
-    thing = value.thing
-    if isinstance(thing, Items):
-        return sum(map(_leaves, thing.items))
-    if isinstance(thing, Table):
-        return sum(_leaves(v) for _, v in thing.entries)
+    obj = value.object
+    if isinstance(obj, Items):
+        return sum(map(_leaves, obj.items))
+    if isinstance(obj, Table):
+        return sum(_leaves(v) for _, v in obj.entries)
     return _constants(value.constant)
 
 
@@ -83,9 +83,9 @@ def dictionary(machine: Machine, frame: Frame, node: Any) -> Value:
     for key, item in zip(node.keys, node.values, strict=True):
         value = machine.evaluate(frame, item)
         if key is None:
-            if isinstance(value.thing, Table):
-                entries.update(value.thing.entries)
-                complete = complete and value.thing.complete
+            if isinstance(value.object, Table):
+                entries.update(value.object.entries)
+                complete = complete and value.object.complete
             else:
                 complete = False
             continue
@@ -104,13 +104,13 @@ def subscript(machine: Machine, frame: Frame, node: Any) -> Value:
     if isinstance(node.slice, ast.Slice):
         return _slice(machine, frame, owner, node.slice)
     index = machine.evaluate(frame, node.slice)
-    key, thing = index.constant, owner.thing
-    if isinstance(thing, Made) and thing.path == "os.environ":
+    key, obj = index.constant, owner.object
+    if isinstance(obj, Made) and obj.path == "os.environ":
         return environment(key) or unknown("environ", str(key))
-    if isinstance(thing, Items) and isinstance(key, int) and -len(thing.items) <= key < len(thing.items):
-        return thing.items[key]
-    if isinstance(thing, Table) and isinstance(key, str):
-        found = next((v for k, v in thing.entries if k == key), None)
+    if isinstance(obj, Items) and isinstance(key, int) and -len(obj.items) <= key < len(obj.items):
+        return obj.items[key]
+    if isinstance(obj, Table) and isinstance(key, str):
+        found = next((v for k, v in obj.entries if k == key), None)
         if found is not None:
             return found
     element = containers.element_of(owner, index.atoms)
@@ -144,8 +144,8 @@ def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Val
     if sharded:
         return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
     part = unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
-    kept = isinstance(owner.thing, Listed) and owner.thing.element is not None and owner.thing.element.thing is None
-    return part.with_thing(owner.thing) if kept else part
+    kept = isinstance(owner.object, Listed) and owner.object.element is not None and owner.object.element.object is None
+    return part.with_object(owner.object) if kept else part
 
 
 def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) -> frozenset[str]:
@@ -166,8 +166,8 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
     for generator in node.generators:
         over = machine.evaluate(frame, generator.iter)
         iterated, element = iterated_of(over)
-        turn = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(generator.target))
-        frame.loops = (*frame.loops, turn)
+        loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(generator.target))
+        frame.loops = (*frame.loops, loop)
         assign(machine, frame, generator.target, element or unknown("element", id(generator)))
         conditions = [machine.evaluate(frame, condition) for condition in generator.ifs]
         chosen = chosen or any(data_partition.by_rank(c) for c in conditions)
@@ -185,12 +185,12 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
     tags = join_tags(values) & (ORIGIN | {"batch"})
     result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL if picked else taint, tags=tags | picked)
     if isinstance(node, ast.DictComp):
-        return result.with_thing(Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
+        return result.with_object(Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
     if each:
         return _tagged(of_object(Items(tuple(each)), "items", id(node)), each)
     if chosen:
         result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL, tags=tags | {"shard"})
-    return result.with_thing(Listed(machine.site(frame, node), values[0]))
+    return result.with_object(Listed(machine.site(frame, node), values[0]))
 
 
 def _each(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]:

@@ -125,7 +125,7 @@ class Access:
 class Iteration:
     """A `for` loop that starts."""
 
-    turn: EnclosingLoop
+    loop: EnclosingLoop
     context: Context
     index: int
     #: what it does this time, None where its body is not known by now, or stands elsewhere

@@ -43,8 +43,8 @@ def _binary(machine: Machine, frame: Frame, node: Any) -> Value:
     left = machine.evaluate(frame, node.left)
     right = machine.evaluate(frame, node.right)
     value = binary(type(node.op).__name__, left, right)
-    if isinstance(node.op, ast.Div) and isinstance(left.thing, Made) and left.thing.path == "pathlib.Path":
-        return value.with_thing(Made("pathlib.Path", machine.site(frame, node), (left, right)))
+    if isinstance(node.op, ast.Div) and isinstance(left.object, Made) and left.object.path == "pathlib.Path":
+        return value.with_object(Made("pathlib.Path", machine.site(frame, node), (left, right)))
     return value
 
 

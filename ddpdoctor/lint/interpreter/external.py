@@ -81,14 +81,14 @@ def _read_by_name(machine: Machine, frame: Frame, path: str, args: tuple[Value, 
     """`getattr(owner, "name")` of an object whose attributes are known, where it surely has this one."""
     if path != "builtins.getattr" or len(args) < 2:
         return None
-    name, thing = args[1].constant, args[0].thing
-    if not isinstance(name, str) or not isinstance(thing, (Instance, LocalModule, Class, External)):
+    name, obj = args[1].constant, args[0].object
+    if not isinstance(name, str) or not isinstance(obj, (Instance, LocalModule, Class, External)):
         return None
     value = attribute(machine, frame, args[0], name, node)
-    if isinstance(thing, External):
-        sure = len(args) == 2 or thing.path in collectives.COLLECTIVES
-        return value if sure and isinstance(value.thing, External) else None
-    return value if value.known or isinstance(value.thing, (Function, Instance, Class, Made)) else None
+    if isinstance(obj, External):
+        sure = len(args) == 2 or obj.path in collectives.COLLECTIVES
+        return value if sure and isinstance(value.object, External) else None
+    return value if value.known or isinstance(value.object, (Function, Instance, Class, Made)) else None
 
 
 def _listed(path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Value | None:
@@ -97,15 +97,15 @@ def _listed(path: str, args: tuple[Value, ...], keywords: Keywords, site: Source
         return args[0] if args else None
     if path == "builtins.dict":
         return containers.table(args, keywords, site) if keywords or args else None
-    thing = args[-1].thing if args else None
-    if not isinstance(thing, Items):
+    obj = args[-1].object if args else None
+    if not isinstance(obj, Items):
         return None
     if path != "builtins.map":
-        return args[0]._replace(thing=Items(thing.items)) if len(args) == 1 else None
-    caster = args[0].thing
+        return args[0]._replace(object=Items(obj.items)) if len(args) == 1 else None
+    caster = args[0].object
     if len(args) != 2 or not isinstance(caster, External) or caster.path not in CASTS:
         return None
-    return of_object(Items(tuple(cast(caster.path, (item,), site) for item in thing.items)), path, site)
+    return of_object(Items(tuple(cast(caster.path, (item,), site) for item in obj.items)), path, site)
 
 
 def _deepspeed(args: tuple[Value, ...], keywords: Keywords, site: SourceSite, node: ast.Call) -> Value:

@@ -44,10 +44,10 @@ def _opens_to_write(args: tuple[Value, ...], keywords: Keywords) -> bool:
 
 def _name(path: Value) -> object:
     """What makes two paths the same: `Path(x)` and `str(x)` are where x is."""
-    thing = path.thing
-    while isinstance(thing, Made) and thing.path in ("pathlib.Path", "builtins.str") and len(thing.args) == 1:
-        path = thing.args[0]
-        thing = path.thing
+    obj = path.object
+    while isinstance(obj, Made) and obj.path in ("pathlib.Path", "builtins.str") and len(obj.args) == 1:
+        path = obj.args[0]
+        obj = path.object
     return path.atoms
 
 

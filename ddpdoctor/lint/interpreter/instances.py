@@ -25,53 +25,53 @@ from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import SourceSite
 
 
-def instance_value(machine: Machine, frame: Frame, owner: Value, thing: Instance, name: str) -> Value | None:
+def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
     """`self.name`, from what the object's own methods (its `__init__` first) store."""
-    if any(signal_handlers.handles(method) for method in thing.info.stores.get(name, ())):
-        return signals.raised("signal", id(thing.info), name)
+    if any(signal_handlers.handles(method) for method in obj.info.stores.get(name, ())):
+        return signals.raised("signal", id(obj.info), name)
     key = symbol_key(owner)
     if key is not None and (key, name) in frame.stores:
         here = frame.stores[(key, name)]
         if left_alone(key, name) in here.atoms:
-            here = filled_up(here, key, name, _stored(machine, owner, thing, name, elsewhere=True))
+            here = filled_up(here, key, name, _stored(machine, owner, obj, name, elsewhere=True))
         return _whole(here, key, name)
-    if key is not None and name not in thing.info.stores and classes.has_fields(thing.info):
-        given = machine.heap.get((key, name)) or bases.given_field(machine, thing, name)
+    if key is not None and name not in obj.info.stores and classes.has_fields(obj.info):
+        given = machine.heap.get((key, name)) or bases.given_field(machine, obj, name)
         if given is not None:
             return given
-    if key is not None and find_method(machine, thing.info, "__init__") in machine.stack:
+    if key is not None and find_method(machine, obj.info, "__init__") in machine.stack:
         # a method that `__init__` calls sees what was stored so far
         so_far = machine.heap.get((key, name))
         if so_far is not None:
             return so_far
-    cached_key = (thing.info, thing.site, name)
+    cached_key = (obj.info, obj.site, name)
     if cached_key in machine.attributes:
         return container_mutation.so_far(machine, key, name, machine.attributes[cached_key])
     machine.attributes[cached_key] = None
-    value = _stored(machine, owner, thing, name)
+    value = _stored(machine, owner, obj, name)
     machine.attributes[cached_key] = value
     return container_mutation.so_far(machine, key, name, value)
 
 
 def _whole(value: Value, key: int, name: str) -> Value:
     """An object that only some ranks have stored, where it is not known what the others have."""
-    if value.thing is None or left_alone(key, name) not in value.atoms:
+    if value.object is None or left_alone(key, name) not in value.atoms:
         return value
-    return of_object(value.thing, key, name).with_tags(value.tags | {"maybe"})
+    return of_object(value.object, key, name).with_tags(value.tags | {"maybe"})
 
 
 def _stored(
-    machine: Machine, owner: Value, thing: Instance, name: str, *, elsewhere: bool = False
+    machine: Machine, owner: Value, obj: Instance, name: str, *, elsewhere: bool = False
 ) -> Value | None:  # fmt: skip
     """What the methods store; `elsewhere`: those that do not run just now."""
     values: list[Value] = []
     running = False
-    init = find_method(machine, thing.info, "__init__")
-    for info in mro(machine, thing.info):
+    init = find_method(machine, obj.info, "__init__")
+    for info in mro(machine, obj.info):
         for method in info.stores.get(name, ()):
             if method.name == "__init__" and init is not None:
                 method = init  # that of a base runs with what it is given by this one
-            value = _stores_of(machine, owner, thing, method).get(name)
+            value = _stores_of(machine, owner, obj, method).get(name)
             if value is not None:
                 values.append(value)
             running = running or (value is None and method.name != "__init__" and method in machine.stack)
@@ -87,49 +87,49 @@ def _stored(
     me = symbol_key(owner)
     first = values[0]
     if running and not elsewhere and all(v.known for v in values):
-        return unknown("attribute", id(thing.info), name)
+        return unknown("attribute", id(obj.info), name)
     if all(v == first for v in values[1:]):
         return first if me is None else _whole(first, me, name)
-    by_rank = _by_rank(owner, thing, name, values)
+    by_rank = _by_rank(owner, obj, name, values)
     if by_rank is not None:
         return by_rank
-    informative = [v for v in values if v.thing is not None or len(v.atoms) > 1]
+    informative = [v for v in values if v.object is not None or len(v.atoms) > 1]
     stand_ins = [v for v in values if v.known and len(v.atoms) == 1 and v.constant in (None, 0, -1)]
     if len(informative) == 1 and len(stand_ins) == len(values) - 1:
         return informative[0].tagged("maybe")
-    return unknown("attribute", id(thing.info), name)
+    return unknown("attribute", id(obj.info), name)
 
 
-def _by_rank(owner: Value, thing: Instance, name: str, values: list[Value]) -> Value | None:
+def _by_rank(owner: Value, obj: Instance, name: str, values: list[Value]) -> Value | None:
     """An attribute that only some ranks change: one constant on the others."""
     key = symbol_key(owner)
-    things = [v for v in values if v.thing is not None]
-    if key is None or all(len(v.atoms) == 1 for v in values) or len(things) > 1:
+    objects = [v for v in values if v.object is not None]
+    if key is None or all(len(v.atoms) == 1 for v in values) or len(objects) > 1:
         return None
-    if things and len(things[0].atoms) == 1:
+    if objects and len(objects[0].atoms) == 1:
         return None
     untouched = left_alone(key, name)
     atoms: list[Atom] = []
     for rank in range(WORLD):
         stored = {v.at(rank) for v in values} - {untouched}
-        symbol = Symbol(hash(("attribute", id(thing.info), name)), Taint.UNKNOWN)
+        symbol = Symbol(hash(("attribute", id(obj.info), name)), Taint.UNKNOWN)
         atoms.append(stored.pop() if len(stored) == 1 else symbol)
     if all(isinstance(a, Symbol) for a in atoms):
         return None
     tags = NO_TAGS.union(*(v.tags for v in values))
-    return Value(tuple(atoms), Taint.RANK, things[0].thing, tags | {"maybe"}) if things else per_rank(atoms, tags)
+    return Value(tuple(atoms), Taint.RANK, objects[0].object, tags | {"maybe"}) if objects else per_rank(atoms, tags)
 
 
-def _stores_of(machine: Machine, owner: Value, thing: Instance, method: FunctionInfo) -> dict[str, Value]:
+def _stores_of(machine: Machine, owner: Value, obj: Instance, method: FunctionInfo) -> dict[str, Value]:
     """What one method leaves in `self`, by a silent run of it."""
-    cache_key = ("stores", thing.info, thing.site, method)
+    cache_key = ("stores", obj.info, obj.site, method)
     cached = machine.outcomes.get(cache_key)
     if cached is None:
         if method in machine.stack:
             return {}
         frame = Frame(method.module, None, calls=("",))
         site = SourceSite(method.module.path, method.node.lineno, 1, method.node.lineno, 1)
-        args, keywords = (thing.args, thing.keywords) if method.name == "__init__" else ((), ())
+        args, keywords = (obj.args, obj.keywords) if method.name == "__init__" else ((), ())
         machine.silent += 1
         heap = dict(machine.heap)
         try:

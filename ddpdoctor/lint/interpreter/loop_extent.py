@@ -12,16 +12,16 @@ from ddpdoctor.lint.values.data_partition import ENDLESS, by_rank
 
 def endless(frame: Frame) -> bool:
     """A `yield` in a loop without end of the generator's own."""
-    own = (turn for turn in frame.loops if frame.function is not None and _inside(turn.node, frame.function.node))
-    return any(_endless(turn) for turn in own)
+    own = (loop for loop in frame.loops if frame.function is not None and _inside(loop.node, frame.function.node))
+    return any(_endless(loop) for loop in own)
 
 
 def yields_share(frame: Frame) -> bool:
     """A `yield` of a share, or under a condition that shares out by rank, in a generator that comes to an end."""
-    own = [turn for turn in frame.loops if frame.function is not None and _inside(turn.node, frame.function.node)]
+    own = [loop for loop in frame.loops if frame.function is not None and _inside(loop.node, frame.function.node)]
     chosen = any(by_rank(guard.value) for guard in frame.guards[frame.entered :])
-    shared = any(turn.over is not None and "shard" in turn.over.tags for turn in own)
-    return (chosen or shared) and not any(_endless(turn) for turn in own)
+    shared = any(loop.over is not None and "shard" in loop.over.tags for loop in own)
+    return (chosen or shared) and not any(_endless(loop) for loop in own)
 
 
 def _inside(node: ast.AST, function: ast.AST) -> bool:
@@ -30,18 +30,18 @@ def _inside(node: ast.AST, function: ast.AST) -> bool:
     return first <= getattr(node, "lineno", 0) <= last
 
 
-def _endless(turn: EnclosingLoop) -> bool:
-    node, thing = turn.node, turn.over.thing if turn.over is not None else None
+def _endless(loop: EnclosingLoop) -> bool:
+    node, obj = loop.node, loop.over.object if loop.over is not None else None
     if isinstance(node, ast.While):
         return isinstance(node.test, ast.Constant) and bool(node.test.value)
-    return isinstance(thing, Made) and thing.path in ENDLESS
+    return isinstance(obj, Made) and obj.path in ENDLESS
 
 
-def limited(turn: EnclosingLoop) -> bool:
+def limited(loop: EnclosingLoop) -> bool:
     """The loop ends after a number of turns: `islice`, `zip(..., range(n))`, or a `break` of its own."""
-    if turn.over is not None and "cut" in turn.over.tags:
+    if loop.over is not None and "cut" in loop.over.tags:
         return True
-    return isinstance(turn.node, (ast.For, ast.While)) and any(_breaks(s) for s in turn.node.body)
+    return isinstance(loop.node, (ast.For, ast.While)) and any(_breaks(s) for s in loop.node.body)
 
 
 def _breaks(statement: ast.stmt) -> bool:

@@ -53,12 +53,12 @@ def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[st
 
 
 def _loop(
-    machine: Machine, frame: Frame, node: Any, turn: EnclosingLoop, count: tuple[Atom, ...], start: Callable[[], None]
+    machine: Machine, frame: Frame, node: Any, loop: EnclosingLoop, count: tuple[Atom, ...], start: Callable[[], None]
 ) -> Trace:
     """Simulate a loop's body once, with names that it carries on widened by a silent run before; gives what it does."""
     before_env, before_mask, before_out = frame.env, frame.mask, frame.out
     before_loops, before_guards = frame.loops, frame.guards
-    frame.loops = (*before_loops, turn)
+    frame.loops = (*before_loops, loop)
     assigned, stores = _assigned(frame, node, node.body)
     carried = dict(before_env)
     depth = len([t for t in before_loops if t.node is not None])
@@ -83,21 +83,21 @@ def _loop(
     frame.env, frame.mask, frame.out = after, before_mask, before_out
     frame.loops, frame.guards = before_loops, before_guards
     if body:
-        frame.out.append(Loop(count, body, turn.site, _endless(node)))
+        frame.out.append(Loop(count, body, loop.site, _endless(node)))
     machine.execute(frame, node.orelse)
     return body
 
 
 def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
     """A variable at the start of any turn: itself where no turn changes it, else a symbol as tainted as both."""
-    if after is not None and (after == before or (after.thing is not None and after.thing == before.thing)):
+    if after is not None and (after == before or (after.object is not None and after.object == before.object)):
         return before
     tags = before.tags if after is None else before.tags | after.tags
     taint = Taint.UNKNOWN
     if after is not None and after.taint is Taint.RANK_LOCAL:
         taint = Taint.RANK_LOCAL
     value = unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | REASONS | {"maybe", "uneven"}))
-    if after is None or len(after.atoms) == 1 or before.thing is not None:
+    if after is None or len(after.atoms) == 1 or before.object is not None:
         return value
     # `if rank == 0: stop = ...` leaves it alone on the other ranks
     start = value.atoms[0]
@@ -111,14 +111,14 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     element = element or _own_elements(machine, frame, node, iterated)
     if frame.no_grad and element is not None and batches.same_everywhere(iterated):
         element = batches.alike(element)
-    turn = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(node.target))
+    loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(node.target))
     begun: list[Iteration] = []
     if not machine.silent:
         index = len(machine.calls)
         context = machine.context(frame)
-        begun = [Iteration(turn, context, index)]
+        begun = [Iteration(loop, context, index)]
         for other in zipped_with(over):
-            more = replace(turn, over=iterated_of(other)[0])
+            more = replace(loop, over=iterated_of(other)[0])
             begun.append(Iteration(more, context, index))
         machine.iterations += begun
     value = element if element is not None else unknown("element", id(node))
@@ -137,7 +137,7 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
             machine.execute(frame, node.body)
         assign(machine, frame, node.target, known[-1] if known else value)
 
-    body = _loop(machine, frame, node, turn, count_of(over), start)
+    body = _loop(machine, frame, node, loop, count_of(over), start)
     for iteration in begun:
         iteration.body = body
 
@@ -148,7 +148,7 @@ _FEW = 6
 
 def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
     """The few objects of the project that a loop goes through (callbacks, stages), where no turn leaves it."""
-    items = iterated.thing.items if isinstance(iterated.thing, Items) else _phases(iterated)
+    items = iterated.object.items if isinstance(iterated.object, Items) else _phases(iterated)
     if not 0 < len(items) <= _FEW or not (all(map(_is_object, items)) or _are_keys(node, items)):
         return ()
     left = (ast.Break, ast.Continue, ast.Return, ast.Raise)
@@ -173,17 +173,17 @@ def _are_keys(node: Any, items: tuple[Value, ...]) -> bool:
 
 def _is_object(value: Value) -> bool:
     """An object that is worth a turn of its own, by itself or beside its key."""
-    thing = value.thing
-    if isinstance(thing, Items) and len(thing.items) == 2 and thing.items[0].known:
-        thing = thing.items[1].thing
-    made = isinstance(thing, Made) and (thing.path in WRAPPERS or thing.path == aliases.LOADER)
-    return made or isinstance(thing, (Instance, Function, External))
+    obj = value.object
+    if isinstance(obj, Items) and len(obj.items) == 2 and obj.items[0].known:
+        obj = obj.items[1].object
+    made = isinstance(obj, Made) and (obj.path in WRAPPERS or obj.path == aliases.LOADER)
+    return made or isinstance(obj, (Instance, Function, External))
 
 
 def _own_elements(machine: Machine, frame: Frame, node: Any, iterated: Value) -> Value | None:
     """What the `__iter__` of an object of the project yields; it is simulated here, before the loop."""
-    thing = iterated.thing
-    method = find_method(machine, thing.info, "__iter__") if isinstance(thing, Instance) else None
+    obj = iterated.object
+    method = find_method(machine, obj.info, "__iter__") if isinstance(obj, Instance) else None
     if method is None:
         return None
     made = machine.follow(frame, Function(method, iterated), (), (), machine.site(frame, node.iter), None)
@@ -200,7 +200,7 @@ def _leave_early(
 
 
 def while_loop(machine: Machine, frame: Frame, node: Any) -> None:
-    turn = EnclosingLoop(node, machine.site(frame, node), None, "")
+    loop = EnclosingLoop(node, machine.site(frame, node), None, "")
 
     def start() -> None:
         test = machine.evaluate(frame, node.test)
@@ -208,7 +208,7 @@ def while_loop(machine: Machine, frame: Frame, node: Any) -> None:
         if rank_decided(truths) or rank_local(truths):
             _leave_early(machine, frame, node.test, truths, test.tags)
 
-    _loop(machine, frame, node, turn, (Symbol(hash(("while", id(node))), Taint.UNKNOWN),), start)
+    _loop(machine, frame, node, loop, (Symbol(hash(("while", id(node))), Taint.UNKNOWN),), start)
     if _endless(node) and not any(isinstance(n, ast.Break) for n in walk(node)):
         frame.mask = 0
 

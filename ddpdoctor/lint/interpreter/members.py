@@ -10,26 +10,26 @@ from ddpdoctor.lint.values.values import Value, const, of_object, unknown
 from ddpdoctor.program.modules import ClassInfo
 
 
-def class_attribute(machine: Machine, thing: Class, name: str) -> Value:
+def class_attribute(machine: Machine, obj: Class, name: str) -> Value:
     """`Class.name`."""
-    method = find_method(machine, thing.info, name)
+    method = find_method(machine, obj.info, name)
     if method is not None:
-        receiver = of_object(thing, id(thing.info)) if method.of_class else None
-        return of_object(Function(method, receiver), id(method), id(thing.info))
-    if name in thing.info.constants and is_enumeration(machine, thing.info):
-        return of_object(Member(thing.info, name), "member", id(thing.info), name)
-    return _constant(machine, thing.info, name) or unknown("class", id(thing.info), name)
+        receiver = of_object(obj, id(obj.info)) if method.of_class else None
+        return of_object(Function(method, receiver), id(method), id(obj.info))
+    if name in obj.info.constants and is_enumeration(machine, obj.info):
+        return of_object(Member(obj.info, name), "member", id(obj.info), name)
+    return _constant(machine, obj.info, name) or unknown("class", id(obj.info), name)
 
 
 def is_enumeration(machine: Machine, info: ClassInfo) -> bool:
     return any(base.startswith("enum.") and base.endswith("Enum") for base in external_bases(machine, info))
 
 
-def member_attribute(machine: Machine, thing: Member, name: str) -> Value | None:
+def member_attribute(machine: Machine, obj: Member, name: str) -> Value | None:
     """`Mode.TRAIN.value` and `.name`; None for anything else."""
     if name == "name":
-        return const(thing.name)
-    return _constant(machine, thing.info, thing.name) if name == "value" else None
+        return const(obj.name)
+    return _constant(machine, obj.info, obj.name) if name == "value" else None
 
 
 def _constant(machine: Machine, info: ClassInfo, name: str) -> Value | None:

@@ -33,17 +33,17 @@ def method_called(
     machine: Machine, frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords,
     site: SourceSite, node: ast.Call,
 ) -> Value:  # fmt: skip
-    thing = receiver.thing
+    obj = receiver.object
     if method == "__call__" and fsdp.is_sharded(machine, receiver):
         return fsdp.forward(frame, (*args, *(v for _, v in keywords)), site)
-    if isinstance(thing, Made):
-        known = _made_method(machine, frame, method, receiver, thing, args, keywords, site, node)
+    if isinstance(obj, Made):
+        known = _made_method(machine, frame, method, receiver, obj, args, keywords, site, node)
         if known is not None:
             return known
     found = file_effects.method(frame, method, receiver, args, site) or random_state.method(receiver, method, args)
     spec = collectives.DUCK_METHODS.get(method)
-    if isinstance(thing, Instance):
-        spec = framework_objects.inherited(machine, thing.info, method, keywords) or spec
+    if isinstance(obj, Instance):
+        spec = framework_objects.inherited(machine, obj.info, method, keywords) or spec
     if spec is not None:
         return enter_method(frame, spec, site)
     if found is not None or framework_objects.is_first_rank(receiver, method):
@@ -51,12 +51,12 @@ def method_called(
     if method == "backward" and "ddp" in receiver.tags and "no_sync" not in frame.withs:
         frame.out.append(Op(fsdp.BACKWARD if "sharded" in receiver.tags else "backward (DDP)", None, site))
         return NONE
-    if isinstance(thing, Instance) and method in _MOVING and "torch.nn.Module" in external_bases(machine, thing.info):
+    if isinstance(obj, Instance) and method in _MOVING and "torch.nn.Module" in external_bases(machine, obj.info):
         return receiver
     values = (receiver, *args, *(v for _, v in keywords)) if method == "__call__" else (receiver, *args)
     if method == "append" and args and args[0].taint is Taint.RANK_LOCAL and "batch" in args[0].tags:
         _collect(frame, node)
-    called = method == "__call__" and (isinstance(thing, Made) or "prepared" in receiver.tags)
+    called = method == "__call__" and (isinstance(obj, Made) or "prepared" in receiver.tags)
     if called or method in vocabulary.PURE_METHODS:
         return _computed(
             method, receiver, values, (method, receiver.atoms, site if args or method == "__call__" else 0)
@@ -65,7 +65,7 @@ def method_called(
     if method in _DIFFERENTIABLE:
         origin = origin.union(*(v.tags for v in (*args, *(v for _, v in keywords))))
     return unknown("method", site, tags=(origin & ORIGIN) | (receiver.tags & _OWN))._replace(
-        thing=Made(f"?.{method}", site, (receiver, *args), keywords, node)
+        object=Made(f"?.{method}", site, (receiver, *args), keywords, node)
     )
 
 
@@ -84,7 +84,7 @@ def _computed(method: str, receiver: Value, values: tuple[Value, ...], key: tupl
     if method in vocabulary.PICKING:
         tags |= {"uneven"}
     taint = Taint.RANK_LOCAL if local else receiver.taint if receiver.taint is Taint.UNIFORM else Taint.UNKNOWN
-    return unknown(*key, taint=taint, tags=tags).with_thing(Method(receiver, method))
+    return unknown(*key, taint=taint, tags=tags).with_object(Method(receiver, method))
 
 
 def _collect(frame: Frame, node: ast.Call) -> None:
@@ -96,30 +96,30 @@ def _collect(frame: Frame, node: ast.Call) -> None:
 
 
 def _made_method(
-    machine: Machine, frame: Frame, method: str, receiver: Value, thing: Made, args: tuple[Value, ...],
+    machine: Machine, frame: Frame, method: str, receiver: Value, obj: Made, args: tuple[Value, ...],
     keywords: Keywords, site: SourceSite, node: ast.Call,
 ) -> Value | None:  # fmt: skip
-    spec = framework_objects.collective(thing.path, method, keywords, thing)
+    spec = framework_objects.collective(obj.path, method, keywords, obj)
     if spec is not None and not (spec.op == "state_dict (FSDP)" and "LOCAL_STATE_DICT" in frame.module.words):
         return enter_method(frame, spec, site)
-    if thing.path == "os.environ" and method == "get":
+    if obj.path == "os.environ" and method == "get":
         return variable(args)
-    if thing.path.endswith("ArgumentParser") and method in ("parse_args", "parse_known_args"):
+    if obj.path.endswith("ArgumentParser") and method in ("parse_args", "parse_known_args"):
         namespace = of_object(Namespace(site), site)
         return namespace if method == "parse_args" else of_object(Items((namespace, unknown("rest", site))))
-    if method == "__call__" and (thing.path in collectives.WRAPPERS or thing.path in frameworks.FORWARDING):
-        _forward(machine, frame, thing, args, keywords, site)
+    if method == "__call__" and (obj.path in collectives.WRAPPERS or obj.path in frameworks.FORWARDING):
+        _forward(machine, frame, obj, args, keywords, site)
         given = (*args, *(v for _, v in keywords))
         tags = frozenset({"ddp"}).union(*(v.tags & DATA for v in given))
         local = any(v.taint is Taint.RANK_LOCAL for v in given)
         if not local and batches.trained_on(frame, given):
             local, tags = True, tags | {"batch"}
         return unknown("forward", site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)
-    if (frameworks.kind(thing.path), method) in frameworks.PREPARING:
+    if (frameworks.kind(obj.path), method) in frameworks.PREPARING:
         return _prepared(args, site)
-    if thing.path == frameworks.PARALLEL and method == "run" and args:
+    if obj.path == frameworks.PARALLEL and method == "run" and args:
         start(machine, frame, args[0], [SPAWNED, *args[1:]], site)
-    if method in _MOVING and _is_object(thing):
+    if method in _MOVING and _is_object(obj):
         return receiver
     del node
     return None
@@ -130,16 +130,16 @@ def _forward(
 ) -> None:
     """The collectives in the forward pass of a network of the project that is in a wrapper."""
     network = wrapper.argument(0, "module")
-    if network is None or not isinstance(network.thing, Instance):
+    if network is None or not isinstance(network.object, Instance):
         return
-    method = find_method(machine, network.thing.info, "forward")
+    method = find_method(machine, network.object.info, "forward")
     if method is not None and method.module.words & collectives.NAMES:
         machine.follow(frame, Function(method, network), args, keywords, site, None)
 
 
-def _is_object(thing: Made) -> bool:
+def _is_object(obj: Made) -> bool:
     """A module or the like, whose `.to()` and `.eval()` give itself."""
-    return thing.solid
+    return obj.is_truthy
 
 
 def _prepared(args: tuple[Value, ...], site: SourceSite) -> Value:

@@ -64,7 +64,7 @@ def _global(machine: Machine, module: Module, name: str) -> Value | None:
         if name in module.rebound or _filled_in_elsewhere(machine, module, bindings):
             return signals.flag(module, name) or unknown("global", module.path, name)
         values = [_binding(machine, module, b) for b in bindings]
-        functions = [v for v in values if isinstance(v.thing, (Function, Class))]
+        functions = [v for v in values if isinstance(v.object, (Function, Class))]
         if len(values) == 1:
             return values[0]
         if functions:

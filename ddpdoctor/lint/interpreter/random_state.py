@@ -36,8 +36,8 @@ def called(
 
 def method(receiver: Value, name: str, args: tuple[Value, ...]) -> Value | None:
     """What a generator's own method gives; None for everything else."""
-    thing = receiver.thing
-    path = thing.path if isinstance(thing, Made) else ""
+    obj = receiver.object
+    path = obj.path if isinstance(obj, Made) else ""
     if path == "torch.Generator" and name in ("manual_seed", "seed"):
         differs = name == "seed" or bool(args and _differs(args[0]))
         return receiver.tagged(OWN) if differs else receiver.with_tags(receiver.tags - {OWN})

@@ -50,13 +50,13 @@ CASTS: dict[str, Callable[..., object]] = {
 
 def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
     if path == "builtins.len" and not args[0].known:
-        if isinstance(args[0].thing, Items):
-            return const(len(args[0].thing.items))
+        if isinstance(args[0].object, Items):
+            return const(len(args[0].object.items))
         tags = (args[0].tags & DATA) | {"length"}
         # batches of equal samplers are equally long on all ranks, whatever is in them
         taint = Taint.RANK_LOCAL if args[0].tags & UNEQUAL and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
         return unknown("len", args[0].atoms, taint=taint, tags=tags)
-    if any(a.thing is not None for a in args):
+    if any(a.object is not None for a in args):
         args = tuple(map(containers.gathered, args))
         taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
         return unknown(path, site, taint=taint, tags=join_tags(args) & DATA)
@@ -87,7 +87,7 @@ def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Source
         kept |= tags & frozenset({"time", "unique", "rank", "local_rank"})
     if path in ("builtins.range", "numpy.arange", "torch.arange") and _strided(args, node):
         taint, kept = Taint.RANK_LOCAL, kept | {"shard"}
-    if path in _OF_VALUES and any(v.taint is Taint.RANK and v.thing is None for v in args):
+    if path in _OF_VALUES and any(v.taint is Taint.RANK and v.object is None for v in args):
         taint, kept = Taint.RANK_LOCAL, kept | {"own"}
     if path == "argparse.ArgumentParser.parse_args":
         return of_object(Namespace(site), site)
@@ -115,5 +115,5 @@ def _asks_for_sharding(path: str, args: tuple[Value, ...]) -> bool:
     if path != "builtins.isinstance" or len(args) != 2:
         return False
     types = args[1]
-    items = types.thing.items if isinstance(types.thing, Items) else (types,)
-    return any(isinstance(i.thing, External) and i.thing.path.startswith("torch.distributed.") for i in items)
+    items = types.object.items if isinstance(types.object, Items) else (types,)
+    return any(isinstance(i.object, External) and i.object.path.startswith("torch.distributed.") for i in items)

@@ -66,11 +66,11 @@ def _options(
     machine: Machine, info: FunctionInfo, keywords: Keywords, wanted: set[str]
 ) -> dict[str, Value]:  # fmt: skip
     """`main(**vars(args))`: every parameter is the option of its name."""
-    made = next((v.thing for name, v in keywords if name == "**"), None)
+    made = next((v.object for name, v in keywords if name == "**"), None)
     if not isinstance(made, Made) or made.path != "builtins.vars" or not made.args:
         return {}
     owner = made.args[0]
-    if not isinstance(owner.thing, Namespace):
+    if not isinstance(owner.object, Namespace):
         return {}
     return {name: attribute(machine, Frame(info.module), owner, name, info.node) for name in sorted(wanted)}
 

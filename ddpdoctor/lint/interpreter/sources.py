@@ -49,7 +49,7 @@ def source_of(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value |
 def _next(args: tuple[Value, ...]) -> Value | None:
     """`next(batches)`: a batch of this rank where they are; None where that is not known."""
     element = iterated_of(args[0])[1] if args else None
-    if element is None or element.thing is not None or element.taint is not Taint.RANK_LOCAL:
+    if element is None or element.object is not None or element.taint is not Taint.RANK_LOCAL:
         return None
     return unknown("next", element.atoms, args[0].atoms, taint=Taint.RANK_LOCAL, tags=element.tags)
 

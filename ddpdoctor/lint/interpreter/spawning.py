@@ -41,15 +41,15 @@ def _spawn(
 
 def start(machine: Machine, frame: Frame, target: Value, args: list[Value], site: SourceSite) -> None:
     """A function that something outside the project calls: in new processes, or with options as its arguments."""
-    if isinstance(target.thing, Function) and not machine.silent:
-        machine.run_spawned(target.thing.info, args, frame, site)
+    if isinstance(target.object, Function) and not machine.silent:
+        machine.run_spawned(target.object.info, args, frame, site)
 
 
 def _items(given: Value | None) -> list[Value]:
     if given is None:
         return []
-    if isinstance(given.thing, Items):
-        return list(given.thing.items)
+    if isinstance(given.object, Items):
+        return list(given.object.items)
     return [const(c) for c in given.elements or ()]
 
 

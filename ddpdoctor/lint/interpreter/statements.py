@@ -76,7 +76,7 @@ def _with(machine: Machine, frame: Frame, node: Any) -> None:
         value = machine.evaluate(frame, item.context_expr)
         suffixes.append(enter(machine, frame, item, value))
         if item.optional_vars is not None:
-            entered = value.thing.element if isinstance(value.thing, Listed) else value
+            entered = value.object.element if isinstance(value.object, Listed) else value
             assignments.assign(machine, frame, item.optional_vars, entered or unknown("entered", id(item)))
     before_out, start_mask, frame.out = frame.out, frame.mask, []
     machine.execute(frame, node.body)

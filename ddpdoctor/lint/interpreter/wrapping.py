@@ -16,10 +16,10 @@ from ddpdoctor.program.sites import SourceSite
 
 def wrapper_of(value: Value | None) -> Made | None:
     """The DDP object that a value surely is."""
-    thing = value.thing if value is not None else None
-    if value is None or not isinstance(thing, Made) or thing.path not in collectives.WRAPPERS:
+    obj = value.object if value is not None else None
+    if value is None or not isinstance(obj, Made) or obj.path not in collectives.WRAPPERS:
         return None
-    return thing if "maybe" not in value.tags else None
+    return obj if "maybe" not in value.tags else None
 
 
 def is_wrapped(value: Value | None) -> bool:
@@ -37,10 +37,10 @@ def remember(machine: Machine, frame: Frame, args: tuple[Value, ...], node: ast.
 
 
 def _unique(frame: Frame, network: Value) -> bool:
-    thing = network.thing
-    if not isinstance(thing, (Instance, Made)):
-        return thing is None
-    site = thing.site
+    obj = network.object
+    if not isinstance(obj, (Instance, Made)):
+        return obj is None
+    site = obj.site
     if site is None or site.file != frame.module.path or frame.loops:
         return False
     return _function_at(frame.module.tree, site.line) is (frame.function.node if frame.function else None)
@@ -75,11 +75,11 @@ def forwarded(machine: Machine, frame: Frame, target: Value, node: ast.expr, res
     """The result of a call, marked where it is a forward pass of the network behind a wrapper."""
     if frame.no_grad:
         return result
-    thing = target.thing
-    if isinstance(thing, Method):
+    obj = target.object
+    if isinstance(obj, Method):
         owner = node.value if isinstance(node, ast.Attribute) else None
-        by_name = thing.name == "module" and is_wrapped(thing.receiver)
-        if by_name or (thing.name == "forward" and inner(machine, frame, thing.receiver, owner)):
+        by_name = obj.name == "module" and is_wrapped(obj.receiver)
+        if by_name or (obj.name == "forward" and inner(machine, frame, obj.receiver, owner)):
             return result.tagged("bypass")
     return result.tagged("bypass") if inner(machine, frame, target, node) else result
 
@@ -94,7 +94,7 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
     if name != "module":
         return None
     value = unknown("module", owner.atoms, tags=frozenset({"inner"}))
-    return value.with_thing(Method(owner, name))
+    return value.with_object(Method(owner, name))
 
 
 def tested(machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:
@@ -112,9 +112,9 @@ def tested(machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], n
 
 
 def _is_instance(value: Value, types: Value) -> Value | None:
-    items = types.thing.items if isinstance(types.thing, Items) else (types,)
-    paths = [i.thing.path if isinstance(i.thing, External) else None for i in items]
-    if value.thing.path in paths or "torch.nn.Module" in paths:
+    items = types.object.items if isinstance(types.object, Items) else (types,)
+    paths = [i.object.path if isinstance(i.object, External) else None for i in items]
+    if value.object.path in paths or "torch.nn.Module" in paths:
         return TRUE
     known = all(p is not None and p.startswith(("torch.nn.", "torch.distributed.fsdp.")) for p in paths)
     return FALSE if known else None

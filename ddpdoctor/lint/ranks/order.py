@@ -12,6 +12,6 @@ def surely_before(earlier: Context, later: Context) -> bool:
         earlier.calls[:1] == later.calls[:1]
         and not later.mask & ~earlier.mask
         and all((g.site, g.side) in guards for g in earlier.guards)
-        and all(turn in later.loops for turn in earlier.loops)
+        and all(loop in later.loops for loop in earlier.loops)
         and earlier.handler != "except"
     )

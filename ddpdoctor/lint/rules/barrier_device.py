@@ -62,7 +62,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _wrong(facts: ModuleFacts, call: Call, given: Value) -> str:
     if given.known and all(isinstance(atom, int) for atom in given.atoms):
         return "device_ids must be a list: a number is ignored or refused, write device_ids=[...]"
-    items = given.thing.items if isinstance(given.thing, Items) else ()
+    items = given.object.items if isinstance(given.object, Items) else ()
     if len(items) != 1:
         return ""
     device = items[0]

@@ -59,7 +59,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         root = call.argument(position, name)
         if root is None:
             continue
-        if isinstance(root.thing, External) and ".ReduceOp." in root.thing.path:
+        if isinstance(root.object, External) and ".ReduceOp." in root.object.path:
             yield facts.finding(RULE, call.site, f"a ReduceOp stands where the rank `{name}` is expected: write op=...")
             continue
         group = call.argument(group_at, "group")
@@ -69,7 +69,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 shown = ", ".join(f"rank {rank} says {said}" for rank, said in named[:2])
                 yield facts.finding(RULE, call.site, f"ranks name different ranks as `{name}`: {shown}")
                 continue
-        members = group.thing.members if group is not None and isinstance(group.thing, GroupOf) else None
+        members = group.object.members if group is not None and isinstance(group.object, GroupOf) else None
         if members is not None and isinstance(root.constant, int) and root.constant not in members:
             message = f"rank {root.constant} is no member of this group {list(members)}: torch raises ValueError"
             yield facts.finding(RULE, call.site, message)

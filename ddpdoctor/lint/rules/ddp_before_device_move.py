@@ -73,8 +73,8 @@ def _moves(call: Call) -> bool:
     target = call.argument(0, "device")
     if target is None:
         return False
-    if isinstance(target.thing, Made):
-        return target.thing.path == "torch.device" and not _on_cpu(target.thing)
+    if isinstance(target.object, Made):
+        return target.object.path == "torch.device" and not _on_cpu(target.object)
     if target.known and len(target.atoms) > 1:
         return all(isinstance(a, int) or str(a).startswith("cuda") for a in target.atoms)
     return any(text.startswith("cuda") for text in devices.texts_of(call, 0, "device"))
@@ -95,11 +95,11 @@ def _was_elsewhere(facts: ModuleFacts, made: Made) -> bool | None:
         before = call.receiver is not None and key is not None and symbol_key(call.receiver) == key
         if before or call.result.atoms == network.atoms:
             return None
-    thing = network.thing
-    if not isinstance(thing, (Instance, Made)):
+    obj = network.object
+    if not isinstance(obj, (Instance, Made)):
         return False
-    made_here = isinstance(thing, Instance) or thing.path.startswith(("torch.nn.", "torchvision.models."))
-    return None if _told_a_device(thing) else made_here
+    made_here = isinstance(obj, Instance) or obj.path.startswith(("torch.nn.", "torchvision.models."))
+    return None if _told_a_device(obj) else made_here
 
 
 def _made_under_device(facts: ModuleFacts) -> bool:
@@ -109,9 +109,9 @@ def _made_under_device(facts: ModuleFacts) -> bool:
                for e in items)  # fmt: skip
 
 
-def _told_a_device(thing: Instance | Made) -> bool:
+def _told_a_device(obj: Instance | Made) -> bool:
     """The network was made where it is to be: its constructor was given a device."""
-    if any(name in ("device", "**") for name, _ in thing.keywords):
+    if any(name in ("device", "**") for name, _ in obj.keywords):
         return True
-    given = (*thing.args, *(v for _, v in thing.keywords))
-    return any(isinstance(v.thing, Made) and v.thing.path == "torch.device" for v in given)
+    given = (*obj.args, *(v for _, v in obj.keywords))
+    return any(isinstance(v.object, Made) and v.object.path == "torch.device" for v in given)

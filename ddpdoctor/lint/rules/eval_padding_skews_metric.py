@@ -64,8 +64,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.mentions(*_HANDLED):
         return
     for iteration in facts.iterations:
-        sampler = loaders.sampler_of(iteration.turn.over)
-        over = iteration.turn.over
+        sampler = loaders.sampler_of(iteration.loop.over)
+        over = iteration.loop.over
         if sampler is None or over is None or "prepared" in over.tags or not iteration.context.no_grad:
             continue
         if sampler.opaque or loaders.drops_last(sampler, 5) is not False or _cut(iteration):
@@ -76,14 +76,14 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 "this sampler repeats samples until all ranks have equally many, and the sums over ranks count them "
                 "twice"
             )
-            related = ((iteration.turn.site, "evaluated here"), (reduction.op.site, "summed over ranks here"))
-            here = sampler.site if sampler.site.file == facts.module.path else iteration.turn.site
+            related = ((iteration.loop.site, "evaluated here"), (reduction.op.site, "summed over ranks here"))
+            here = sampler.site if sampler.site.file == facts.module.path else iteration.loop.site
             yield facts.finding(RULE, here, message, related=related, context=iteration.context)
 
 
 def _reduction(facts: ModuleFacts, iteration: Iteration) -> Reached | None:
     """A sum over ranks in the function of the loop, in it or after it."""
-    function, site = iteration.context.function, iteration.turn.site
+    function, site = iteration.context.function, iteration.loop.site
     last = getattr(function.node, "end_lineno", 0) if function is not None else len(iteration.context.module.lines)
     for item in facts.reached:
         if item.op.op in _SUMS and item.within(site.file, site.line, last) is not None:

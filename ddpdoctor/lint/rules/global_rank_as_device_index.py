@@ -76,7 +76,7 @@ def _chosen(facts: ModuleFacts) -> Iterator[Call]:
             yield call
     for call in facts.named("torch.nn.parallel.DistributedDataParallel"):
         devices = call.argument(1, "device_ids")
-        items = devices.thing.items if devices is not None and isinstance(devices.thing, Items) else ()
+        items = devices.object.items if devices is not None and isinstance(devices.object, Items) else ()
         if any(_global_rank(item) for item in items):
             yield call
 

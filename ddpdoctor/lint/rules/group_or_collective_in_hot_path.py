@@ -110,22 +110,24 @@ def _under_test(body: list[ast.stmt], line: int) -> bool:
 
 def _training_loop(facts: ModuleFacts, call: Call) -> EnclosingLoop | None:
     """The innermost loop over a loader, or with a DDP backward in it, that surely repeats the call."""
-    for turn in reversed(call.context.loops):
-        if not isinstance(turn.node, (ast.For, ast.While)):
+    for loop in reversed(call.context.loops):
+        if not isinstance(loop.node, (ast.For, ast.While)):
             return None
-        ops = facts.looped.get(turn.site, [])
-        if any(op.op.startswith("backward") for op in ops) and _is_over_batches(turn):
-            return turn
+        ops = facts.looped.get(loop.site, [])
+        if any(op.op.startswith("backward") for op in ops) and _is_over_batches(loop):
+            return loop
     return None
 
 
-def _is_over_batches(turn: EnclosingLoop) -> bool:
+def _is_over_batches(loop: EnclosingLoop) -> bool:
     """Not a loop over epochs: a barrier in each of them is harmless."""
-    if loaders.loader_of(turn.over) is not None or (turn.over is not None and "prepared" in turn.over.tags):
+    if loaders.loader_of(loop.over) is not None or (loop.over is not None and "prepared" in loop.over.tags):
         return True
-    inner = [n for n in walk(turn.node) if isinstance(n, (ast.For, ast.While)) and n is not turn.node]
-    own = any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(turn.node))
-    return own and not any(isinstance(n, ast.Attribute) and n.attr == "backward" for loop in inner for n in walk(loop))
+    inner = [n for n in walk(loop.node) if isinstance(n, (ast.For, ast.While)) and n is not loop.node]
+    own = any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(loop.node))
+    return own and not any(
+        isinstance(n, ast.Attribute) and n.attr == "backward" for nested in inner for n in walk(nested)
+    )
 
 
 def _conditional(call: Call, loop: EnclosingLoop) -> bool:

@@ -86,8 +86,8 @@ def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:
         given, workers = call.keyword("generator"), call.argument(5, "num_workers")
         own = call.keyword("worker_init_fn")
         works = workers is not None and workers.known and workers.constant and (own is None or seeds.hands_on(own))
-        if given is not None and isinstance(given.thing, Made) and given.thing.path == "torch.Generator" and works:
-            uses.append((given.thing, call.site, "this loader seeds its workers from it"))
+        if given is not None and isinstance(given.object, Made) and given.object.path == "torch.Generator" and works:
+            uses.append((given.object, call.site, "this loader seeds its workers from it"))
     for made, site, what in uses:
         given_seeds = seeds.seedings_of(facts, made)
         if all(seeds.constant(facts, call) for call in given_seeds):

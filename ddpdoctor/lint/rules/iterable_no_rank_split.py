@@ -64,28 +64,28 @@ _RANDOM = re.compile(r"rand|seed|shuffle|generator|sample|choice|permut", re.IGN
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders of such data sets in loops with a DDP backward."""
     for iteration in facts.iterations:
-        loader = loaders.loader_of(iteration.turn.over)
-        over = iteration.turn.over
+        loader = loaders.loader_of(iteration.loop.over)
+        over = iteration.loop.over
         if loader is None or over is None or loader.opaque or "prepared" in over.tags or iteration.context.no_grad:
             continue
         dataset = loader.argument(0, "dataset")
-        thing = dataset.thing if dataset is not None else None
-        if not isinstance(thing, Instance) or _given_ranks(thing):
+        obj = dataset.object if dataset is not None else None
+        if not isinstance(obj, Instance) or _given_ranks(obj):
             continue
-        method = find_method(facts.analysis, thing.info, "__iter__")
-        if method is None or not set(_BASES) & external_bases(facts.analysis, thing.info):
+        method = find_method(facts.analysis, obj.info, "__iter__")
+        if method is None or not set(_BASES) & external_bases(facts.analysis, obj.info):
             continue
-        words = _words_of(facts, thing, method)
+        words = _words_of(facts, obj, method)
         if "get_worker_info" not in words or any(_RANKED.search(w) or _RANDOM.search(w) for w in words - _KNOWN):
             continue
         ops = [op for op in facts.repeated(iteration) if op.op.startswith("backward")]
         if ops:
             message = (
-                f"{thing.info.name} shares its data out between workers only, so every rank reads all of it: take "
+                f"{obj.info.name} shares its data out between workers only, so every rank reads all of it: take "
                 "rank and world size into account as well"
             )
             related = ((loader.site, "the loader"), (ops[0].site, "gradients are averaged over ranks here"))
-            here = iteration.turn.site if method.module is not facts.module else None
+            here = iteration.loop.site if method.module is not facts.module else None
             yield facts.finding(RULE, here or method.node, message, related=related, context=iteration.context)
 
 
@@ -93,19 +93,19 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 _KNOWN = frozenset({"get_worker_info", "worker_info", "num_workers", "IterableDataset", "__iter__", "start", "islice"})
 
 
-def _given_ranks(thing: Instance) -> bool:
+def _given_ranks(obj: Instance) -> bool:
     """Its constructor is given a rank, a world size, or something that already depends on them."""
-    given: list[Value] = [*thing.args, *(v for _, v in thing.keywords)]
-    names = [name for name, _ in thing.keywords]
+    given: list[Value] = [*obj.args, *(v for _, v in obj.keywords)]
+    names = [name for name, _ in obj.keywords]
     return any(_RANKED.search(n) for n in names) or any(
         len(v.atoms) > 1 or v.tags & {"rank", "local_rank", "world", "shard", "block"} for v in given
     )
 
 
-def _words_of(facts: ModuleFacts, thing: Instance, method: FunctionInfo) -> set[str]:
+def _words_of(facts: ModuleFacts, obj: Instance, method: FunctionInfo) -> set[str]:
     """Names in the class, its bases in the project, and the functions of its files that it calls."""
     words: set[str] = set()
-    for info in mro(facts.analysis, thing.info):
+    for info in mro(facts.analysis, obj.info):
         words |= _identifiers(info.node)
     return words | _of_functions(method.module, words)
 

@@ -72,13 +72,13 @@ def _frozen(facts: ModuleFacts) -> Iterator[Finding | None]:
         if made is not None and value is not None and value.constant is False and _trains_on(facts, made, call.index):
             yield facts.finding(RULE, call.site, message, related=((made.site, "wrapped here"),), context=call.context)
     for iteration in facts.iterations:
-        over = iteration.turn.over
-        thing = over.thing if over is not None else None
-        named = isinstance(thing, Made) and thing.path in ("?.parameters", "?.named_parameters") and bool(thing.args)
-        made = _behind(thing.args[0]) if isinstance(thing, Made) and named else None
-        place = _freezes(iteration.turn.node) if made is not None else None
+        over = iteration.loop.over
+        obj = over.object if over is not None else None
+        named = isinstance(obj, Made) and obj.path in ("?.parameters", "?.named_parameters") and bool(obj.args)
+        made = _behind(obj.args[0]) if isinstance(obj, Made) and named else None
+        place = _freezes(iteration.loop.node) if made is not None else None
         if made is not None and place is not None and _trains_on(facts, made, iteration.index):
-            here = place if iteration.turn.site.file == facts.module.path else iteration.turn.site
+            here = place if iteration.loop.site.file == facts.module.path else iteration.loop.site
             yield facts.finding(RULE, here, message, related=((made.site, "wrapped here"),), context=iteration.context)
 
 
@@ -86,9 +86,9 @@ def _behind(value: Value | None) -> Made | None:
     """The wrapper that a value is, or that it was reached through: `ddp`, `ddp.module`, `ddp.module.backbone`."""
     for _ in range(6):
         made = wrapping.wrapper_of(value)
-        if made is not None or value is None or not isinstance(value.thing, Method):
+        if made is not None or value is None or not isinstance(value.object, Method):
             return made
-        value = value.thing.receiver
+        value = value.object.receiver
     return None
 
 

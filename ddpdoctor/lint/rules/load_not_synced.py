@@ -72,8 +72,8 @@ def _after_wrap(facts: ModuleFacts, call: Call) -> bool:
 
 
 def _optimizer(call: Call) -> bool:
-    thing = call.receiver.thing if call.receiver is not None else None
-    return isinstance(thing, Made) and thing.path.startswith("torch.optim.") and thing.path.count(".") == 2
+    obj = call.receiver.object if call.receiver is not None else None
+    return isinstance(obj, Made) and obj.path.startswith("torch.optim.") and obj.path.count(".") == 2
 
 
 def _made_equal(facts: ModuleFacts, call: Call) -> bool:

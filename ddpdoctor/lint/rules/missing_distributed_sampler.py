@@ -59,7 +59,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.mentions(*_SPLITTING_WORDS):
         return
     for iteration in facts.iterations:
-        over = iteration.turn.over
+        over = iteration.loop.over
         loader = loaders.loader_of(over)
         if over is None or loader is None or loader.opaque or over.tags & {"prepared", "maybe"}:
             continue
@@ -84,8 +84,8 @@ def _split(facts: ModuleFacts, dataset: Value | None, depth: int = 0) -> bool:
     """The data set, or something that it is made from, depends on the rank."""
     if dataset is None or loaders.shard_tags(facts, dataset) & _SPLITS or len(dataset.atoms) > 1:
         return True
-    thing = dataset.thing
-    if isinstance(thing, (Instance, Made)) and depth < 4:
-        given = (*thing.args, *(v for _, v in thing.keywords))
+    obj = dataset.object
+    if isinstance(obj, (Instance, Made)) and depth < 4:
+        given = (*obj.args, *(v for _, v in obj.keywords))
         return any(_split(facts, v, depth + 1) for v in given)
     return False

@@ -69,7 +69,7 @@ def _handed_out(facts: ModuleFacts) -> Iterator[Finding | None]:
     given = [s for c in made if (s := loaders.sampler_of(c.result)) and s.site.file == facts.module.path]
     if not given or seeds.by_framework(facts) or epoch_calls.mentioned(facts):
         return
-    gone_through = {s.site for i in facts.iterations if (s := loaders.sampler_of(i.turn.over))}
+    gone_through = {s.site for i in facts.iterations if (s := loaders.sampler_of(i.loop.over))}
     for sampler in given:
         if sampler.site not in gone_through and loaders.shuffles(sampler):
             message = (
@@ -90,7 +90,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         place = _place(iteration, sampler)
         local = place.file == facts.module.path
-        here = place if local else iteration.turn.site
+        here = place if local else iteration.loop.site
         loop = f"line {epochs.site.line}"
         if epochs.site.file != facts.module.path:
             loop += f" of {posixpath.basename(epochs.site.file)}"
@@ -99,7 +99,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             f"{' in its loop' if told is Told.OUTSIDE else ''}, so every epoch has the same order: "
             f"call set_epoch in the loop at {loop}"
         )
-        related = ((epochs.site, "the epoch loop"), (iteration.turn.site, "the loader is iterated here"))
+        related = ((epochs.site, "the epoch loop"), (iteration.loop.site, "the loader is iterated here"))
         if not local:
             related = (related[0], (place, "the sampler is made here"))
         fix = _fix(facts, iteration, sampler, epochs)
@@ -107,7 +107,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _sampler(iteration: Iteration) -> Made | None:
-    over = iteration.turn.over
+    over = iteration.loop.over
     if over is None or iteration.context.no_grad or "prepared" in over.tags:
         return None
     sampler, given = loaders.sampler_of(over), loaders.given_sampler(over)
@@ -118,19 +118,19 @@ def _sampler(iteration: Iteration) -> Made | None:
 
 def _place(iteration: Iteration, sampler: Made) -> SourceSite:
     """Where the sampler is made; one of a class of the project, where that class is called."""
-    given = loaders.given_sampler(iteration.turn.over)
-    thing = given.thing if given is not None else None
-    return thing.site if isinstance(thing, Instance) and thing.site is not None else sampler.site
+    given = loaders.given_sampler(iteration.loop.over)
+    obj = given.object if given is not None else None
+    return obj.site if isinstance(obj, Instance) and obj.site is not None else sampler.site
 
 
 def _epochs(iteration: Iteration) -> EnclosingLoop | None:
     """The loop that repeats the loader's; not one that surely runs once, nor one that goes through several loaders."""
-    for turn in reversed(iteration.context.loops):
-        if turn.node is iteration.turn.node:
+    for loop in reversed(iteration.context.loops):
+        if loop.node is iteration.loop.node:
             continue
-        several = turn.over is not None and isinstance(turn.over.thing, (Items, Listed, Table))
-        if isinstance(turn.node, (ast.For, ast.While)) and not several and not loaders.runs_once(turn):
-            return turn
+        several = loop.over is not None and isinstance(loop.over.object, (Items, Listed, Table))
+        if isinstance(loop.node, (ast.For, ast.While)) and not several and not loaders.runs_once(loop):
+            return loop
     return None
 
 
@@ -156,8 +156,8 @@ def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: Enclos
         return None
     if epochs.site.file != facts.module.path or not loaders.same_function(facts, sampler.site.line, epochs.site.line):
         return None
-    counted = epochs.over is not None and isinstance(epochs.over.thing, Made) and (
-        epochs.over.thing.path == "builtins.range")  # fmt: skip
+    counted = epochs.over is not None and isinstance(epochs.over.object, Made) and (
+        epochs.over.object.path == "builtins.range")  # fmt: skip
     first = loop.body[0]
     line = min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", []))])
     if not counted or line == loop.lineno or _rebound(facts.module.tree.body, name, sampler.site.line, line):
@@ -165,7 +165,7 @@ def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: Enclos
     written = facts.module.lines[line - 1]
     pad = written[: len(written) - len(written.lstrip())]
     text = f"{name}.set_epoch({loop.target.id})\n{pad}"
-    given = loaders.given_sampler(iteration.turn.over)
+    given = loaders.given_sampler(iteration.loop.over)
     if given is not None and "maybe" in given.tags and sampler.node is not None:
         # without other ranks it is None, or a sampler that has no epochs
         text = f"if isinstance({name}, {ast.unparse(sampler.node.func)}):\n{pad}    {text}"

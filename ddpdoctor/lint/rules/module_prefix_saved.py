@@ -56,11 +56,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _states(saved: Value | None) -> list[Made]:
-    thing = saved.thing if saved is not None else None
+    obj = saved.object if saved is not None else None
     values = [saved] if saved is not None else []
-    if isinstance(thing, Table):
-        values = [*(v for _, v in thing.entries), *([thing.rest] if thing.rest is not None else [])]
-    return [v.thing for v in values if isinstance(v.thing, Made) and v.thing.path == "?.state_dict"]
+    if isinstance(obj, Table):
+        values = [*(v for _, v in obj.entries), *([obj.rest] if obj.rest is not None else [])]
+    return [v.object for v in values if isinstance(v.object, Made) and v.object.path == "?.state_dict"]
 
 
 def _prefix_known(facts: ModuleFacts) -> bool:

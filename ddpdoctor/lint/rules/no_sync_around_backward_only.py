@@ -67,5 +67,5 @@ def _unshared(call: Call) -> bool:
 
 def _same(one: Call, two: Call) -> bool:
     """Forward passes of one model, as far as it is known where each was wrapped."""
-    models = [c.receiver.thing for c in (one, two) if c.receiver is not None and isinstance(c.receiver.thing, Made)]
+    models = [c.receiver.object for c in (one, two) if c.receiver is not None and isinstance(c.receiver.object, Made)]
     return len(models) < 2 or models[0] == models[1]

@@ -65,11 +65,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         given = call.argument(1, "tensor") or call.argument(1, "input_tensor") or call.argument(1, "input")
         if given is None or not _grows_with_batch(given):
             continue
-        for turn in call.context.loops:
-            loader = loaders.loader_of(turn.over)
+        for loop in call.context.loops:
+            loader = loaders.loader_of(loop.over)
             if loader is None or not _ragged(loader):
                 continue
-            if loaders.sampler_of(turn.over) is not None and not _made_before(facts, call, turn):
+            if loaders.sampler_of(loop.over) is not None and not _made_before(facts, call, loop):
                 continue
             yield _finding(facts, call, loader)
 
@@ -85,21 +85,21 @@ _REDUCING = frozenset({
 
 def _grows_with_batch(value: Value, depth: int = 0) -> bool:
     """The tensor is a batch, or what a network or a mapping function made of one."""
-    thing = value.thing
-    if isinstance(thing, Items):
-        return any(_grows_with_batch(item, depth + 1) for item in thing.items)
-    if depth > 8 or not isinstance(thing, (Made, Method)):
+    obj = value.object
+    if isinstance(obj, Items):
+        return any(_grows_with_batch(item, depth + 1) for item in obj.items)
+    if depth > 8 or not isinstance(obj, (Made, Method)):
         return "batch" in value.tags and "length" not in value.tags
-    name = thing.name if isinstance(thing, Method) else thing.path.rpartition(".")[2]
+    name = obj.name if isinstance(obj, Method) else obj.path.rpartition(".")[2]
     if name in _REDUCING or "loss" in name.lower():
         return False
-    if isinstance(thing, Method) and name == "__call__":
-        called = thing.receiver.thing  # a network, or a criterion
+    if isinstance(obj, Method) and name == "__call__":
+        called = obj.receiver.object  # a network, or a criterion
         return "batch" in value.tags and not (isinstance(called, Made) and "loss" in called.path.lower())
-    if isinstance(thing, Method):
-        return _grows_with_batch(thing.receiver, depth + 1)
-    criterion = name == "__call__" and len(thing.args) > 2
-    return not criterion and any(_grows_with_batch(v, depth + 1) for v in thing.args)
+    if isinstance(obj, Method):
+        return _grows_with_batch(obj.receiver, depth + 1)
+    criterion = name == "__call__" and len(obj.args) > 2
+    return not criterion and any(_grows_with_batch(v, depth + 1) for v in obj.args)
 
 
 def _ragged(loader: Made) -> bool:
@@ -110,16 +110,16 @@ def _ragged(loader: Made) -> bool:
     return loaders.drops_last(loader, 8) is False and not single and batches is None
 
 
-def _made_before(facts: ModuleFacts, call: Call, turn: EnclosingLoop) -> bool:
+def _made_before(facts: ModuleFacts, call: Call, loop: EnclosingLoop) -> bool:
     """The output buffer was made outside the loop, for full batches."""
     output = call.argument(0, "output_tensor") or call.argument(0, "tensor_list")
-    thing = output.thing if output is not None else None
-    if not isinstance(thing, (Made, Listed)):
+    obj = output.object if output is not None else None
+    if not isinstance(obj, (Made, Listed)):
         return False
-    first, last = (thing.site.line, thing.site.column), (thing.site.end_line, thing.site.end_column)
-    making = [c for c in facts.calls if c.site.file == thing.site.file
+    first, last = (obj.site.line, obj.site.column), (obj.site.end_line, obj.site.end_column)
+    making = [c for c in facts.calls if c.site.file == obj.site.file
               and first <= (c.site.line, c.site.column) and (c.site.end_line, c.site.end_column) <= last]  # fmt: skip
-    return bool(making) and not any(t.node is turn.node for c in making for t in c.context.loops)
+    return bool(making) and not any(t.node is loop.node for c in making for t in c.context.loops)
 
 
 def _finding(facts: ModuleFacts, call: Call, loader: Made) -> Finding | None:

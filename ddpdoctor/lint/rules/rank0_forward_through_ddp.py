@@ -99,14 +99,14 @@ def _out_of_step(facts: ModuleFacts, call: Call) -> bool:
 
 def _has_buffers(facts: ModuleFacts, call: Call) -> bool:
     """Batch norm, as far as the source of the model shows; models of torchvision that are known to have it."""
-    thing = call.receiver.thing if call.receiver is not None else None
-    network = thing.argument(0, "module") if isinstance(thing, Made) else None
-    if isinstance(thing, Made) and any(
+    obj = call.receiver.object if call.receiver is not None else None
+    network = obj.argument(0, "module") if isinstance(obj, Made) else None
+    if isinstance(obj, Made) and any(
         v is not None and v.constant is False
-        for v in (thing.keyword("broadcast_buffers"), thing.keyword("forward_sync_buffers"))
+        for v in (obj.keyword("broadcast_buffers"), obj.keyword("forward_sync_buffers"))
     ):
         return False
-    made = network.thing if network is not None else None
+    made = network.object if network is not None else None
     if isinstance(made, Made) and made.path.startswith("torchvision.models."):
         return made.path.rpartition(".")[2].startswith(("resnet", "resnext", "wide_resnet", "mobilenet", "densenet"))
     return facts.mentions("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "register_buffer")

@@ -94,7 +94,7 @@ def _who(value: Value) -> str:
 def _shared(facts: ModuleFacts, call: Call) -> Value | None:
     place = _SAVES.get(call.path)
     if place is None and not call.path:
-        made = call.receiver.thing if call.receiver is not None else None
+        made = call.receiver.object if call.receiver is not None else None
         if isinstance(made, Made):
             place = _METHODS.get((made.path, call.method))
         if place is None and call.method == "save_checkpoint" and "deepspeed" in facts.module.words:
@@ -106,10 +106,10 @@ def _folder_of_parts(call: Call) -> bool:
     """`torch.save(part, os.path.join(<a folder of this moment>, f"rank{rank}.pt"))`."""
     place = _OF_EACH_RANK.get(call.path)
     path = call.argument(*place) if place is not None else None
-    thing = path.thing if path is not None else None
-    if not isinstance(thing, Made) or thing.path != "os.path.join" or len(thing.args) < 2:
+    obj = path.object if path is not None else None
+    if not isinstance(obj, Made) or obj.path != "os.path.join" or len(obj.args) < 2:
         return False
-    folder, *names = thing.args
+    folder, *names = obj.args
     ranked = any("rank" in n.tags for n in names) and "rank" not in folder.tags
     return ranked and bool(folder.tags & _OWN)
 

@@ -107,8 +107,8 @@ def _of_parameter(call: Call) -> bool:
 
 def _copies(call: Call) -> bool:
     strategy = call.argument(2, "sharding_strategy")
-    thing = strategy.thing if strategy is not None else None
-    return isinstance(thing, External) and thing.path.endswith(_COPYING)
+    obj = strategy.object if strategy is not None else None
+    return isinstance(obj, External) and obj.path.endswith(_COPYING)
 
 
 def _is_layer(call: Call) -> bool:

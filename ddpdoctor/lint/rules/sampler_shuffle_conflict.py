@@ -85,8 +85,8 @@ def _beside_batches(call: Call, sampler: Value | None, *, shuffled: bool) -> str
 
 
 def _iterable(facts: ModuleFacts, data: Value | None) -> bool:
-    thing = data.thing if data is not None and surely_true(data) else None
-    return isinstance(thing, Instance) and _ITERABLE in external_bases(facts.analysis, thing.info)
+    obj = data.object if data is not None and surely_true(data) else None
+    return isinstance(obj, Instance) and _ITERABLE in external_bases(facts.analysis, obj.info)
 
 
 def _fix(facts: ModuleFacts, call: Call) -> Fix | None:

@@ -51,17 +51,15 @@ _WITHOUT = frozenset(
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Calls of set_epoch on what has none, or with a constant in a loop."""
     for call in facts.methods("set_epoch"):
-        thing = call.receiver.thing if call.receiver is not None else None
-        if not isinstance(thing, Made) or any(
-            "hasattr" in g.text or "isinstance" in g.text for g in call.context.guards
-        ):
+        obj = call.receiver.object if call.receiver is not None else None
+        if not isinstance(obj, Made) or any("hasattr" in g.text or "isinstance" in g.text for g in call.context.guards):
             continue
         assert call.receiver is not None
-        if thing.path in _WITHOUT and not call.receiver.tags & {"maybe", "prepared"}:
-            kind = thing.path.rpartition(".")[2]
+        if obj.path in _WITHOUT and not call.receiver.tags & {"maybe", "prepared"}:
+            kind = obj.path.rpartition(".")[2]
             message = f"a {kind} has no set_epoch: call it on its DistributedSampler"
             yield facts.finding(RULE, call.site, message, context=call.context)
-        elif thing.path == aliases.SAMPLER and call.context.loops and call.args and call.args[0].known:
+        elif obj.path == aliases.SAMPLER and call.context.loops and call.args and call.args[0].known:
             constant = call.args[0].constant
             message = f"set_epoch({constant!r}) in a loop: every epoch has the same order, pass the epoch's number"
             yield facts.finding(RULE, call.site, message, context=call.context)

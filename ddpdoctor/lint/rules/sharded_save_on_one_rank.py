@@ -87,8 +87,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _made_there(call: Call) -> bool:
     """The model is made behind the branch, in a function that these ranks alone have called: it has all of itself."""
-    thing = call.args[0].thing if call.args else None
-    made = thing.site if isinstance(thing, (Made, Instance)) else None
+    obj = call.args[0].object if call.args else None
+    made = obj.site if isinstance(obj, (Made, Instance)) else None
     choices = [g.site for g in call.context.guards if len(g.truth) > 1]
     if made is None or any(site.file == made.file and made.line < site.line for site in choices):
         return False
@@ -101,10 +101,10 @@ def _replaced(facts: ModuleFacts) -> bool:
 
 
 def _of(facts: ModuleFacts, call: Call, path: str) -> bool:
-    thing = call.receiver.thing if call.receiver is not None else None
-    if isinstance(thing, Instance):
-        return path in framework_objects.bases(facts.analysis, thing.info)
-    return isinstance(thing, Made) and frameworks.kind(thing.path) == path
+    obj = call.receiver.object if call.receiver is not None else None
+    if isinstance(obj, Instance):
+        return path in framework_objects.bases(facts.analysis, obj.info)
+    return isinstance(obj, Made) and frameworks.kind(obj.path) == path
 
 
 def _complement(facts: ModuleFacts, call: Call) -> bool:

@@ -53,9 +53,9 @@ RULE = LintRule("DD105", "uneven-shards", Severity.WARNING, ("DD201",))
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loops over a shard whose body has collectives."""
     for iteration in facts.iterations:
-        over = iteration.turn.over
+        over = iteration.loop.over
         joined = any("join" in name.lower() for name in iteration.context.withs)
-        if over is None or joined or loop_extent.limited(iteration.turn) or not _sharded(facts, over):
+        if over is None or joined or loop_extent.limited(iteration.loop) or not _sharded(facts, over):
             continue
         ops = facts.repeated(iteration)
         if not ops:
@@ -65,7 +65,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             "the longer ones wait at the end for ranks that have left"
         )
         related = ((ops[0].site, f"{ops[0].op} in each turn"),)
-        yield facts.finding(RULE, iteration.turn.site, message, related=related, context=iteration.context)
+        yield facts.finding(RULE, iteration.loop.site, message, related=related, context=iteration.context)
 
 
 def _sharded(facts: ModuleFacts, over: Value) -> bool:

@@ -65,8 +65,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _scheduler(call: Call) -> str:
-    thing = call.receiver.thing if call.receiver is not None else None
-    return thing.path if isinstance(thing, Made) and thing.path.startswith("torch.optim.lr_scheduler.") else ""
+    obj = call.receiver.object if call.receiver is not None else None
+    return obj.path if isinstance(obj, Made) and obj.path.startswith("torch.optim.lr_scheduler.") else ""
 
 
 def _own(value: Value) -> bool:
@@ -75,5 +75,5 @@ def _own(value: Value) -> bool:
 
 def _all_split(facts: ModuleFacts) -> bool:
     """Every loader that is iterated is split by a DistributedSampler."""
-    found = [i.turn.over for i in facts.iterations if loaders.loader_of(i.turn.over) is not None]
+    found = [i.loop.over for i in facts.iterations if loaders.loader_of(i.loop.over) is not None]
     return bool(found) and all(loaders.sampler_of(over) is not None for over in found)

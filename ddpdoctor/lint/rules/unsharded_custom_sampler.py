@@ -60,7 +60,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.mentions(*_SPLITS):
         return
     for iteration in facts.iterations:
-        over = iteration.turn.over
+        over = iteration.loop.over
         loader = loaders.loader_of(over)
         if over is None or loader is None or "prepared" in over.tags or iteration.context.no_grad:
             continue
@@ -72,23 +72,23 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             name = sampler.path.rpartition(".")[2]
             message = f"{name} knows nothing of ranks: each rank draws a whole epoch from all of this data"
             related = ((loader.site, "the loader"), (ops[0].site, "gradients are averaged over ranks here"))
-            here = _here(facts, sampler, loader, iteration.turn.site)
+            here = _here(facts, sampler, loader, iteration.loop.site)
             yield facts.finding(RULE, here, message, related=related, context=iteration.context)
 
 
-def _here(facts: ModuleFacts, sampler: Made, loader: Made, turn: SourceSite) -> SourceSite:
-    return next((s for s in (sampler.site, loader.site) if s.file == facts.module.path), turn)
+def _here(facts: ModuleFacts, sampler: Made, loader: Made, loop: SourceSite) -> SourceSite:
+    return next((s for s in (sampler.site, loader.site) if s.file == facts.module.path), loop)
 
 
 def _sampler(loader: Made) -> Made | None:
     given = loader.argument(3, "sampler")
     batches = loader.argument(4, "batch_sampler")
     if batches is not None:
-        made = batches.thing
+        made = batches.object
         given = made.argument(0, "sampler") if isinstance(made, Made) and made.path.endswith(".BatchSampler") else None
-    thing = given.thing if given is not None else None
-    sure = given is not None and isinstance(thing, Made) and "maybe" not in given.tags
-    return thing if sure and isinstance(thing, Made) and thing.path in _SAMPLERS and not thing.opaque else None
+    obj = given.object if given is not None else None
+    sure = given is not None and isinstance(obj, Made) and "maybe" not in given.tags
+    return obj if sure and isinstance(obj, Made) and obj.path in _SAMPLERS and not obj.opaque else None
 
 
 def _knows_ranks(facts: ModuleFacts, sampler: Made, loader: Made) -> bool:
@@ -108,7 +108,7 @@ def _by_rank(facts: ModuleFacts, value: Value, depth: int = 0) -> bool:
     """The value, or something that it is made from, depends on the rank."""
     if loaders.shard_tags(facts, value) & _RANKS or len(value.atoms) > 1:
         return True
-    thing = value.thing
-    if isinstance(thing, (Instance, Made)) and depth < 4:
-        return any(_by_rank(facts, v, depth + 1) for v in (*thing.args, *(v for _, v in thing.keywords)))
+    obj = value.object
+    if isinstance(obj, (Instance, Made)) and depth < 4:
+        return any(_by_rank(facts, v, depth + 1) for v in (*obj.args, *(v for _, v in obj.keywords)))
     return False

@@ -79,10 +79,10 @@ def _has_workers(call: Call) -> bool:
 
 def _class_of(value: Value | None) -> ClassInfo | None:
     """The class of a data set, also inside `Subset` and the like."""
-    thing = value.thing if value is not None else None
-    if isinstance(thing, Made) and thing.args and thing.path.endswith((".Subset", ".ConcatDataset")):
-        return _class_of(thing.args[0])
-    return thing.info if isinstance(thing, Instance) else None
+    obj = value.object if value is not None else None
+    if isinstance(obj, Made) and obj.args and obj.path.endswith((".Subset", ".ConcatDataset")):
+        return _class_of(obj.args[0])
+    return obj.info if isinstance(obj, Instance) else None
 
 
 def _draw(facts: ModuleFacts, data: ClassInfo) -> str:

@@ -49,14 +49,14 @@ RULE = LintRule("DD109", "wrong-sampler-shuffle", Severity.HINT)
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Samplers by the loop that their loader is iterated in."""
-    trained = {id(s) for i in facts.iterations if (s := loaders.sampler_of(i.turn.over)) and not i.context.no_grad}
+    trained = {id(s) for i in facts.iterations if (s := loaders.sampler_of(i.loop.over)) and not i.context.no_grad}
     for iteration in facts.iterations:
-        over = iteration.turn.over
+        over = iteration.loop.over
         sampler = loaders.sampler_of(over)
         if sampler is None or over is None or "prepared" in over.tags:
             continue
-        here = sampler.site if sampler.site.file == facts.module.path else iteration.turn.site
-        related = ((iteration.turn.site, "iterated here"),)
+        here = sampler.site if sampler.site.file == facts.module.path else iteration.loop.site
+        related = ((iteration.loop.site, "iterated here"),)
         if iteration.context.no_grad:
             left = sampler.argument(3, "shuffle") is None and not sampler.opaque
             if left and id(sampler) not in trained:
@@ -72,7 +72,7 @@ def _unshuffled_training(facts: ModuleFacts, iteration: Iteration, sampler: Made
     shuffle = sampler.argument(3, "shuffle")
     if shuffle is None or not shuffle.known or shuffle.constant is not False:
         return False
-    outer = [t for t in iteration.context.loops if t.node is not iteration.turn.node and not loaders.runs_once(t)]
+    outer = [t for t in iteration.context.loops if t.node is not iteration.loop.node and not loaders.runs_once(t)]
     return bool(outer) and any(op.op.startswith("backward") for op in facts.repeated(iteration))
 
 

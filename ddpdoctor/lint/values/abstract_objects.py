@@ -1,4 +1,4 @@
-"""Objects that a value can be known to be. A `solid` thing is surely an object: neither None nor false."""
+"""Objects that a value can be known to be. One that `is_truthy` is surely an object: neither None nor false."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class External(NamedTuple):
     path: str
 
     @property
-    def solid(self) -> bool:
+    def is_truthy(self) -> bool:
         """Of a known library, a module, or a class by its name; anything else that is imported may be a flag."""
         last = self.path.rpartition(".")[2]
         camel = last[:1].isupper() and not last.isupper()
@@ -32,7 +32,7 @@ class LocalModule:
     module: Module
 
     @property
-    def solid(self) -> bool:
+    def is_truthy(self) -> bool:
         return True
 
 
@@ -48,7 +48,7 @@ class Function:
     bare: bool = False
 
     @property
-    def solid(self) -> bool:
+    def is_truthy(self) -> bool:
         return True
 
 
@@ -57,7 +57,7 @@ class Class:
     info: ClassInfo
 
     @property
-    def solid(self) -> bool:
+    def is_truthy(self) -> bool:
         return True
 
 
@@ -73,7 +73,7 @@ class Instance:
     base: Made | None = field(default=None, compare=False)
 
     @property
-    def solid(self) -> bool:
+    def is_truthy(self) -> bool:
         return True
 
 
@@ -88,7 +88,7 @@ class Made:
     node: ast.Call | None = field(default=None, compare=False)
 
     @property
-    def solid(self) -> bool:
+    def is_truthy(self) -> bool:
         """A constructor gives an object; a function may give anything."""
         return self.path.rpartition(".")[2][:1].isupper()
 

@@ -10,29 +10,29 @@ from ddpdoctor.program.sites import SourceSite
 
 def parts_of(value: Value) -> tuple[Value, ...] | None:
     """Every part, None where they are not known: of a display, of a constant, of a NamedTuple as it was made."""
-    thing = value.thing
-    if isinstance(thing, Items):
-        return thing.items
-    if isinstance(thing, Instance):
-        return thing.args if classes.is_tuple(thing.info) and not thing.keywords else None
+    obj = value.object
+    if isinstance(obj, Items):
+        return obj.items
+    if isinstance(obj, Instance):
+        return obj.args if classes.is_tuple(obj.info) and not obj.keywords else None
     constants = value.elements
     return None if constants is None else tuple(Value((c,), Taint.UNIFORM) for c in constants)
 
 
 def put(owner: Value, index: Value, value: Value) -> Value | None:
     """The container after `owner[index] = value`; None where it is not one that is followed."""
-    thing, key = owner.thing, index.constant
-    if isinstance(thing, Table):
+    obj, key = owner.object, index.constant
+    if isinstance(obj, Table):
         if isinstance(key, str):
-            kept = tuple((k, v) for k, v in thing.entries if k != key)
-            return owner.with_thing(Table((*kept, (key, value)), thing.complete, thing.rest))
+            kept = tuple((k, v) for k, v in obj.entries if k != key)
+            return owner.with_object(Table((*kept, (key, value)), obj.complete, obj.rest))
         # any of the entries may be the one
-        return owner.with_thing(Table((), False, value if thing.rest is None else either(thing.rest, value)))
-    if isinstance(thing, Items):
-        items = list(thing.items)
+        return owner.with_object(Table((), False, value if obj.rest is None else either(obj.rest, value)))
+    if isinstance(obj, Items):
+        items = list(obj.items)
         if isinstance(key, int) and -len(items) <= key < len(items):
             items[key] = value
-            return owner.with_thing(Items(tuple(items)))
+            return owner.with_object(Items(tuple(items)))
         return unknown("filled", owner.atoms, index.atoms, tags=owner.tags)
     return None
 
@@ -51,13 +51,13 @@ def table(args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Valu
 def of_unknown_length(receiver: Value, element: Value | None, site: SourceSite) -> Value:
     """How long it is, is no longer known; nor is whether it is empty."""
     atom = Symbol(hash(("listed", receiver.atoms, site)), receiver.taint)
-    return receiver._replace(atoms=(atom,), thing=Listed(site, element))
+    return receiver._replace(atoms=(atom,), object=Listed(site, element))
 
 
-def changed_table(receiver: Value, thing: Table, method: str, args: tuple[Value, ...], keywords: Keywords) -> Value:
-    entries, complete, rest = dict(thing.entries), thing.complete, thing.rest
+def changed_table(receiver: Value, obj: Table, method: str, args: tuple[Value, ...], keywords: Keywords) -> Value:
+    entries, complete, rest = dict(obj.entries), obj.complete, obj.rest
     if method == "update":
-        given = args[0].thing if args else None
+        given = args[0].object if args else None
         if isinstance(given, Table):
             entries.update(given.entries)
             complete, rest = complete and given.complete, rest or given.rest
@@ -69,7 +69,7 @@ def changed_table(receiver: Value, thing: Table, method: str, args: tuple[Value,
             else:
                 entries[name] = value
     elif method == "setdefault" and len(args) == 2 and isinstance(args[0].constant, str):
-        if thing.complete:
+        if obj.complete:
             entries.setdefault(args[0].constant, args[1])
         elif args[0].constant not in entries:
             entries[args[0].constant] = unknown("setdefault", receiver.atoms, args[0].constant)
@@ -77,21 +77,21 @@ def changed_table(receiver: Value, thing: Table, method: str, args: tuple[Value,
         entries.pop(args[0].constant, None)
     else:
         entries, complete = {}, False
-    return receiver.with_thing(Table(tuple(entries.items()), complete, rest))
+    return receiver.with_object(Table(tuple(entries.items()), complete, rest))
 
 
 def either(one: Value, two: Value) -> Value:
     """An element that is one or the other: known where both are the same object."""
     if one == two:
         return one
-    if one.thing is not None and one.thing == two.thing:
+    if one.object is not None and one.object == two.object:
         return two.with_tags(one.tags | two.tags)
     return unknown("either", one.atoms, two.atoms)
 
 
 def gathered(value: Value) -> Value:
     """A list as what is computed of its elements: data of this rank where they are."""
-    element = value.thing.element if isinstance(value.thing, Listed) else None
+    element = value.object.element if isinstance(value.object, Listed) else None
     if element is None or element.taint is not Taint.RANK_LOCAL:
         return value
     return unknown("gathered", value.atoms, taint=Taint.RANK_LOCAL, tags=value.tags | element.tags)
@@ -99,18 +99,18 @@ def gathered(value: Value) -> Value:
 
 def element_of(owner: Value, *key: object) -> Value | None:
     """An element of a list or dict whose elements are all of one kind, under a name of its own."""
-    thing = owner.thing
-    element = thing.element if isinstance(thing, Listed) else thing.rest if isinstance(thing, Table) else None
-    if isinstance(thing, Items):
-        own = [v for v in thing.items if v.taint is Taint.RANK_LOCAL]
-        if own and len(own) == len(thing.items):
+    obj = owner.object
+    element = obj.element if isinstance(obj, Listed) else obj.rest if isinstance(obj, Table) else None
+    if isinstance(obj, Items):
+        own = [v for v in obj.items if v.taint is Taint.RANK_LOCAL]
+        if own and len(own) == len(obj.items):
             tags = NO_TAGS.union(*(v.tags for v in own))
             return unknown("element", owner.atoms, taint=Taint.RANK_LOCAL, tags=tags)
     if element is None:
         return None
-    if element.thing is None:
+    if element.object is None:
         return element if len(element.atoms) == 1 and not element.known else None
-    return of_object(element.thing, "element", owner.atoms, *key)._replace(tags=element.tags, taint=element.taint)
+    return of_object(element.object, "element", owner.atoms, *key)._replace(tags=element.tags, taint=element.taint)
 
 
 def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | None]:
@@ -121,7 +121,7 @@ def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | N
         values = [v for _, v in table.entries]
         if name == "items":
             values = [of_object(Items((const(k), v)), "item", over.atoms, k) for k, v in table.entries]
-        return over.with_thing(Items(tuple(values))), _common(over, table, name)
+        return over.with_object(Items(tuple(values))), _common(over, table, name)
     return over, _common(over, table, name)
 
 
@@ -129,19 +129,19 @@ def _common(over: Value, table: Table, name: str) -> Value | None:
     """What each value of the table is, where all are the same object as far as it is known."""
     values = [v for _, v in table.entries] + ([table.rest] if table.rest is not None else [])
     first = values[0] if values else None
-    same = first is not None and first.thing is not None and all(v.thing == first.thing for v in values)
-    if first is None or not same or isinstance(first.thing, Instance):
+    same = first is not None and first.object is not None and all(v.object == first.object for v in values)
+    if first is None or not same or isinstance(first.object, Instance):
         return None
-    element = of_object(first.thing, "element", over.atoms)._replace(tags=first.tags, taint=first.taint)
+    element = of_object(first.object, "element", over.atoms)._replace(tags=first.tags, taint=first.taint)
     key = unknown("key", over.atoms)
     return of_object(Items((key, element)), "item", over.atoms) if name == "items" else element
 
 
 def joined(one: Value, two: Value) -> Value | None:
     """A container that was filled on one way through the program, or on both in different ways."""
-    a, b = one.thing, two.thing
+    a, b = one.object, two.object
     if isinstance(a, Table) and isinstance(b, Table):
-        return one.with_thing(_joined_tables(a, b))
+        return one.with_object(_joined_tables(a, b))
     for first, second, value in ((a, b, two), (b, a, one)):
         if isinstance(first, Items) and not first.items and isinstance(second, Listed):
             return value
@@ -150,7 +150,7 @@ def joined(one: Value, two: Value) -> Value | None:
 
 def pairs(one: Value, two: Value) -> list[tuple[Value, Value]] | None:
     """The elements of two tuples or lists of one length, such as what a factory returns on either of two ways."""
-    a, b = one.thing, two.thing
+    a, b = one.object, two.object
     if not isinstance(a, Items) or not isinstance(b, Items) or a == b or len(a.items) != len(b.items) or not a.items:
         return None
     return list(zip(a.items, b.items, strict=True))
@@ -166,7 +166,7 @@ def _joined_tables(a: Table, b: Table) -> Table:
             continue
         present = x if x is not None else y
         assert present is not None
-        there = present.tagged("maybe") if present.thing is not None else unknown("maybe", name, present.atoms)
+        there = present.tagged("maybe") if present.object is not None else unknown("maybe", name, present.atoms)
         entries.append((name, there))
     rest = a.rest if b.rest is None else b.rest if a.rest is None else either(a.rest, b.rest)
     return Table(tuple(entries), a.complete and b.complete, rest)

@@ -19,17 +19,17 @@ def by_rank(condition: Value) -> bool:
 
 def part_of(parts: Value, index: Value) -> bool:
     """`numpy.array_split(rows, world_size)[rank]`."""
-    thing = parts.thing
-    if not isinstance(thing, Made) or thing.path not in _CUTTING or "rank" not in index.tags:
+    obj = parts.object
+    if not isinstance(obj, Made) or obj.path not in _CUTTING or "rank" not in index.tags:
         return False
-    return any("world" in v.tags for v in (*thing.args, *(v for _, v in thing.keywords)))
+    return any("world" in v.tags for v in (*obj.args, *(v for _, v in obj.keywords)))
 
 
 def strided(over: Value, bounds: tuple[Value, ...]) -> bool:
     """`islice(lines, rank, None, world_size)` of something that comes to an end."""
     if len(bounds) != 3 or not bounds[1].known or bounds[1].constant is not None:
         return False
-    endless = "endless" in over.tags or (isinstance(over.thing, Made) and over.thing.path in ENDLESS)
+    endless = "endless" in over.tags or (isinstance(over.object, Made) and over.object.path in ENDLESS)
     return "rank" in bounds[0].tags and "world" in bounds[2].tags and not endless
 
 

@@ -16,7 +16,7 @@ _GOING_THROUGH = frozenset({
 
 
 def _is_range(value: Value) -> bool:
-    return isinstance(value.thing, Made) and value.thing.path == "builtins.range"
+    return isinstance(value.object, Made) and value.object.path == "builtins.range"
 
 
 def _starred(made: Made) -> Value | None:
@@ -27,61 +27,61 @@ def _starred(made: Made) -> Value | None:
 
 def zipped_with(over: Value) -> tuple[Value, ...]:
     """What is gone through beside the first in `zip(first, ...)`, also inside `enumerate` and the like."""
-    thing = over.thing
-    if isinstance(thing, Made) and thing.args:
-        if thing.path == "builtins.zip":
-            counted = any(_is_range(a) for a in thing.args)
-            return tuple(a.tagged("cut") if counted else a for a in thing.args[1:])
-        if thing.path in _GOING_THROUGH:
-            return zipped_with(thing.args[0])
+    obj = over.object
+    if isinstance(obj, Made) and obj.args:
+        if obj.path == "builtins.zip":
+            counted = any(_is_range(a) for a in obj.args)
+            return tuple(a.tagged("cut") if counted else a for a in obj.args[1:])
+        if obj.path in _GOING_THROUGH:
+            return zipped_with(obj.args[0])
     return ()
 
 
 def iterated_of(over: Value) -> tuple[Value, Value | None]:
     """(what a `for` really goes through, its elements where known)."""
-    thing = over.thing
-    if isinstance(thing, Made):
-        if thing.path in _GOING_THROUGH and thing.args:
-            inner, element = iterated_of(thing.args[0])
-            if thing.path == "builtins.enumerate":
-                element = of_object(Items((unknown("index", thing.site), element or unknown("item", thing.site))))
-            if thing.path == "itertools.islice" and len(thing.args) > 1:
-                inner = inner.tagged("shard" if data_partition.strided(inner, thing.args[1:]) else "cut")
+    obj = over.object
+    if isinstance(obj, Made):
+        if obj.path in _GOING_THROUGH and obj.args:
+            inner, element = iterated_of(obj.args[0])
+            if obj.path == "builtins.enumerate":
+                element = of_object(Items((unknown("index", obj.site), element or unknown("item", obj.site))))
+            if obj.path == "itertools.islice" and len(obj.args) > 1:
+                inner = inner.tagged("shard" if data_partition.strided(inner, obj.args[1:]) else "cut")
             return inner, element
-        if thing.path == "builtins.zip" and thing.args:
-            inner, element = iterated_of(thing.args[0])
-            if any(_is_range(a) for a in thing.args[1:]):
+        if obj.path == "builtins.zip" and obj.args:
+            inner, element = iterated_of(obj.args[0])
+            if any(_is_range(a) for a in obj.args[1:]):
                 inner = inner.tagged("cut")
             return inner, element if element is None or "batch" in element.tags else None
-        if thing.path == "builtins.zip":
-            any_of = _starred(thing)
+        if obj.path == "builtins.zip":
+            any_of = _starred(obj)
             return iterated_of(any_of) if any_of is not None else (over, None)
-        if thing.path == aliases.LOADER:
-            return over, unknown("batch", thing.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
-        if thing.path == "builtins.range":
-            return over, unknown("index", thing.site, tags=frozenset({"index"}))
-    if isinstance(thing, Instance) and thing.base is not None and thing.base.path == aliases.LOADER:
-        return over, unknown("batch", thing.base.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
-    if isinstance(thing, Method) and isinstance(thing.receiver.thing, Table):
-        return containers.gone_through(over, thing.receiver.thing, thing.name)
+        if obj.path == aliases.LOADER:
+            return over, unknown("batch", obj.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+        if obj.path == "builtins.range":
+            return over, unknown("index", obj.site, tags=frozenset({"index"}))
+    if isinstance(obj, Instance) and obj.base is not None and obj.base.path == aliases.LOADER:
+        return over, unknown("batch", obj.base.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+    if isinstance(obj, Method) and isinstance(obj.receiver.object, Table):
+        return containers.gone_through(over, obj.receiver.object, obj.name)
     return over, containers.element_of(over, "any") or _share_of(over)
 
 
 def _share_of(over: Value) -> Value | None:
     """A batch of what a framework has made ready: it gives each rank a share."""
-    if over.thing is not None or over.known or "prepared" not in over.tags:
+    if over.object is not None or over.known or "prepared" not in over.tags:
         return None
     return unknown("batch", over.atoms, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
 
 
 def count_of(over: Value) -> tuple[Atom, ...]:
     """How often a loop runs, as far as it can differ by rank."""
-    thing = over.thing
-    if isinstance(thing, Made) and thing.path == "builtins.range" and thing.args:
-        bounds = thing.args
+    obj = over.object
+    if isinstance(obj, Made) and obj.path == "builtins.range" and obj.args:
+        bounds = obj.args
         if all(b.known for b in bounds) and any(len(b.atoms) > 1 for b in bounds):
             try:
                 return tuple(len(range(*(b.at(r) for b in bounds))) for r in range(4))
             except (TypeError, ValueError, OverflowError):
-                return (Symbol(hash(thing.site), Taint.UNKNOWN),)
+                return (Symbol(hash(obj.site), Taint.UNKNOWN),)
     return (Symbol(hash(("count", over.atoms[0] if len(over.atoms) == 1 else 0)), Taint.UNKNOWN),)

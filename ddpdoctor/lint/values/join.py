@@ -64,7 +64,7 @@ def merge_stores(
             continue
         if a is None or b is None:
             present = a if a is not None else b
-            if present is None or present.thing is not None or present.taint > Taint.UNKNOWN:
+            if present is None or present.object is not None or present.taint > Taint.UNKNOWN:
                 continue
             untouched = Value((left_alone(*key),), Taint.UNKNOWN)
             a, b = (present, untouched) if a is not None else (untouched, present)
@@ -98,11 +98,11 @@ def _chosen(
     truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object,
     reasons: frozenset[str], *, local: bool,
 ) -> Value:  # fmt: skip
-    if a.thing is not None or b.thing is not None:
+    if a.object is not None or b.object is not None:
         pairs = containers.pairs(a, b)
         if pairs is not None:
             items = (choose(truths, x, a_mask, y, b_mask, (key, i), reasons) for i, (x, y) in enumerate(pairs))
-            return unknown(key, "items", tags=a.tags | b.tags).with_thing(Items(tuple(items)))
+            return unknown(key, "items", tags=a.tags | b.tags).with_object(Items(tuple(items)))
         chosen = _on_some_ranks(a, a_mask, b, b_mask) or _choose_object(a, b, key)
         tags = a.tags | b.tags
         uneven = "uneven" in tags and "filled up" not in tags
@@ -142,14 +142,14 @@ def left_alone(key: int, name: str) -> Symbol:
 def filled_up(value: Value, key: int, name: str, before: Value | None) -> Value:
     """A stored attribute with what it was before on the ranks that did not store it."""
     untouched = left_alone(key, name)
-    if before is None or untouched not in value.atoms or (before.thing is not None and value.thing is not None):
+    if before is None or untouched not in value.atoms or (before.object is not None and value.object is not None):
         return value
-    if before.thing is not None:
+    if before.object is not None:
         return unknown("stored", key, name, tags=value.tags)
     atoms = [before.at(r) if value.at(r) == untouched else value.at(r) for r in range(WORLD)]
-    if value.thing is None:
+    if value.object is None:
         return per_rank(atoms, value.tags)
-    return Value(tuple(atoms), Taint.RANK, value.thing, value.tags | {"maybe"})
+    return Value(tuple(atoms), Taint.RANK, value.object, value.tags | {"maybe"})
 
 
 def _agreed(one: Value, two: Value) -> bool:
@@ -179,18 +179,18 @@ def _on_some_ranks(a: Value, a_mask: int, b: Value, b_mask: int) -> Value | None
     if a_mask & b_mask:
         return None
     for one, mask, two in ((a, a_mask, b), (b, b_mask, a)):
-        solid = bool(getattr(one.thing, "solid", False))
-        if one.thing is not None and two.thing is None and (two.known or not solid):
+        is_truthy = bool(getattr(one.object, "is_truthy", False))
+        if one.object is not None and two.object is None and (two.known or not is_truthy):
             atoms = tuple((one if mask & 1 << rank else two).at(rank) for rank in range(WORLD))
-            return Value(atoms, Taint.RANK, one.thing if two.known else None, one.tags | {"maybe"})
+            return Value(atoms, Taint.RANK, one.object if two.known else None, one.tags | {"maybe"})
     return None
 
 
 def _choose_object(a: Value, b: Value, key: object) -> Value:
-    if a.thing == b.thing:
+    if a.object == b.object:
         return a if a.tags >= b.tags else a.with_tags(a.tags | b.tags)
     for one, two in ((a, b), (b, a)):
-        if one.thing is not None and two.thing is None and two.known:
+        if one.object is not None and two.object is None and two.known:
             return one.tagged("maybe")
     one_of = containers.joined(a, b) or loader_join.shared(a, b)
     if one_of is not None:
@@ -204,7 +204,9 @@ def _choose_object(a: Value, b: Value, key: object) -> Value:
 def _own_data(value: Value, a: Value, b: Value) -> Value:
     """Data of this rank on both ways, or a tensor made up in its place on one."""
     for side in (a, b):
-        made_up = isinstance(side.thing, Made) and side.thing.path.startswith("torch.") and side.taint is Taint.UNKNOWN
+        made_up = (
+            isinstance(side.object, Made) and side.object.path.startswith("torch.") and side.taint is Taint.UNKNOWN
+        )
         if side.taint is not Taint.RANK_LOCAL and not made_up:
             return value
     atoms = tuple(atom._replace(taint=Taint.RANK_LOCAL) for atom in value.atoms)

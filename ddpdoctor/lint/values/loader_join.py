@@ -11,23 +11,23 @@ _PLAIN = frozenset(f"torch.utils.data.{name}" for name in ("RandomSampler", "Seq
 
 def made_of(value: Value | None) -> Made | None:
     """The call that made an object, of torch's class that its own class extends."""
-    thing = value.thing if value is not None else None
-    made = thing.base if isinstance(thing, Instance) else thing
+    obj = value.object if value is not None else None
+    made = obj.base if isinstance(obj, Instance) else obj
     return made if isinstance(made, Made) else None
 
 
 def given_sampler(loader: Made) -> Value | None:
     """What a loader was given as its sampler, also inside a BatchSampler."""
     batches = loader.argument(4, "batch_sampler")
-    if batches is not None and isinstance(batches.thing, Made) and batches.thing.path.endswith(".BatchSampler"):
-        return batches.thing.argument(0, "sampler")
+    if batches is not None and isinstance(batches.object, Made) and batches.object.path.endswith(".BatchSampler"):
+        return batches.object.argument(0, "sampler")
     return loader.argument(3, "sampler")
 
 
 def shared(one: Value, two: Value) -> Value | None:
     """Of a sampler or loader for several processes and one for a single process, the former; "maybe" it is there."""
     a, b = made_of(one), made_of(two)
-    classes = {v.thing.path: v for v in (one, two) if isinstance(v.thing, External)}
+    classes = {v.object.path: v for v in (one, two) if isinstance(v.object, External)}
     if aliases.SAMPLER in classes and classes.keys() & _PLAIN:
         return classes[aliases.SAMPLER].tagged("maybe")
     if a is None or b is None:

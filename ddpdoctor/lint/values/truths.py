@@ -7,19 +7,19 @@ from ddpdoctor.lint.values.values import STICKY, WORLD, Atom, Symbol, Taint, Val
 
 def surely_true(value: Value) -> bool:
     """Surely an object, so neither None nor false."""
-    return value.thing is not None and "maybe" not in value.tags and bool(getattr(value.thing, "solid", False))
+    return value.object is not None and "maybe" not in value.tags and bool(getattr(value.object, "is_truthy", False))
 
 
 def truth(value: Value) -> tuple[Atom, ...]:
     """True, False or a Symbol, for each rank."""
     if surely_true(value):
         return (True,)
-    if value.thing is not None:
+    if value.object is not None:
         if len(value.atoms) == 1:
             return value.atoms
         # the object on some ranks, a constant on the others
-        solid = bool(getattr(value.thing, "solid", False))
-        return tuple((solid or a) if isinstance(a, Symbol) else bool(a) for a in value.atoms)
+        is_truthy = bool(getattr(value.object, "is_truthy", False))
+        return tuple((is_truthy or a) if isinstance(a, Symbol) else bool(a) for a in value.atoms)
     return tuple(a if isinstance(a, Symbol) else bool(a) for a in value.atoms)
 
 

@@ -52,8 +52,8 @@ class Value(NamedTuple):
 
     atoms: tuple[Atom, ...]
     taint: Taint
-    #: what object it is: see `things.py`; None where not known
-    thing: Any = None
+    #: what object it is: see `abstract_objects`; None where not known
+    object: Any = None
     #: facts that travel with data: "ddp" (computed by a wrapped model), "maybe" (on some paths only), ...
     tags: frozenset[str] = frozenset()
 
@@ -63,7 +63,7 @@ class Value(NamedTuple):
     @property
     def known(self) -> bool:
         """Every rank's value is a constant."""
-        if self.thing is not None:
+        if self.object is not None:
             return False
         for atom in self.atoms:  # noqa: SIM110 - asked hundreds of thousands of times
             if atom.__class__ is Symbol:
@@ -82,13 +82,13 @@ class Value(NamedTuple):
         return constant if isinstance(constant, tuple) and not isinstance(constant, Symbol) else None
 
     def tagged(self, *tags: str) -> Value:
-        return Value(self.atoms, self.taint, self.thing, self.tags.union(tags))
+        return Value(self.atoms, self.taint, self.object, self.tags.union(tags))
 
     def with_tags(self, tags: frozenset[str]) -> Value:
-        return Value(self.atoms, self.taint, self.thing, tags)
+        return Value(self.atoms, self.taint, self.object, tags)
 
-    def with_thing(self, thing: Any) -> Value:
-        return Value(self.atoms, self.taint, thing, self.tags)
+    def with_object(self, obj: Any) -> Value:
+        return Value(self.atoms, self.taint, obj, self.tags)
 
 
 #: arguments that are given by name
@@ -128,9 +128,9 @@ def unknown(*key: object, taint: Taint = _UNKNOWN, tags: frozenset[str] = NO_TAG
     return Value((Symbol(hash(key), taint),), taint, None, tags)
 
 
-def of_object(thing: Any, *key: object) -> Value:
+def of_object(obj: Any, *key: object) -> Value:
     """A value known to be an object; as an atom it is an opaque, true symbol."""
-    return Value((Symbol(hash(key or (thing,)), _UNKNOWN),), _UNKNOWN, thing)
+    return Value((Symbol(hash(key or (obj,)), _UNKNOWN),), _UNKNOWN, obj)
 
 
 RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"rank"}))
@@ -176,7 +176,7 @@ def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
     for rank in range(width):
         arguments = [v.at(rank) for v in values]
         for argument, value in zip(arguments, values, strict=True):
-            if argument.__class__ is Symbol or (value.thing is not None and len(value.atoms) == 1):
+            if argument.__class__ is Symbol or (value.object is not None and len(value.atoms) == 1):
                 atoms.append(_symbol(name, values, arguments))
                 break
         else:
@@ -235,5 +235,5 @@ def asserted(value: Value, taint: Taint) -> Value:
     if taint is Taint.UNIFORM:
         same = len(value.atoms) == 1 and not isinstance(value.atoms[0], Symbol)
         atoms = value.atoms if same else (Symbol(key, taint),)
-        return Value(atoms, taint, value.thing, value.tags - _BY_RANK)
-    return Value((Symbol(key, taint),), taint, value.thing, value.tags)
+        return Value(atoms, taint, value.object, value.tags - _BY_RANK)
+    return Value((Symbol(key, taint),), taint, value.object, value.tags)
