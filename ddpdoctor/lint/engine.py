@@ -6,7 +6,8 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Mapping
 
-from ddpdoctor.lint import deferred_findings, files, registry, worker_pool
+from ddpdoctor import workers
+from ddpdoctor.lint import deferred_findings, files, registry
 from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import Linter, Result, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
@@ -40,7 +41,7 @@ def lint(
 ) -> Report:
     """Lint files and folders. Raises InputError for a path that is not there."""
     candidates = list(files.discover(paths, settings))
-    jobs = jobs if worker_pool.possible() else 1
+    jobs = jobs if workers.can_fork() else 1
     mattering = files.mattering(candidates, jobs)
     if jobs > 1 and sum(size for _, _, size in mattering) > FEW:
         results = _parallel(mattering, settings, jobs, root, told)
@@ -103,15 +104,15 @@ def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str, 
 
     found: dict[str, Result] = {}
     alone: list[list[Candidate]] = []
-    for candidate, result in worker_pool.each(begin, _by_folder(mattering, jobs), jobs):
-        if isinstance(result, worker_pool.Lost):
+    for candidate, result, _ in workers.each(begin, _by_folder(mattering, jobs), jobs):
+        if isinstance(result, workers.Lost):
             alone.append([candidate])  # once more, by itself: what was parsed before may have been too much
         else:
             found[result.path] = result
         if told is not None:
             told(len(found), len(mattering))
-    for (path, _), result in worker_pool.each(begin, alone, jobs):
-        if not isinstance(result, worker_pool.Lost):
+    for (path, _), result, _ in workers.each(begin, alone, jobs):
+        if not isinstance(result, workers.Lost):
             found[path] = result
         elif result.signal:
             killed = source.Unreadable(f"the process that analysed it was killed by signal {result.signal}")

@@ -8,8 +8,9 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from ddpdoctor import workers
 from ddpdoctor.errors import InputError
-from ddpdoctor.lint import screening, worker_pool
+from ddpdoctor.lint import screening
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.settings import Settings, matches
 from ddpdoctor.program import source
@@ -140,9 +141,9 @@ def mattering(candidates: list[Candidate], jobs: int) -> list[Sized]:
         step = -(-len(candidates) // jobs)
         looks = [candidates[i : i + step] for i in range(0, len(candidates), step)]
         found: dict[Candidate, list[_Look]] = {}
-        for look, part in worker_pool.each(lambda: _look, [[look] for look in looks], jobs):
+        for look, part, _ in workers.each(lambda: _look, [[look] for look in looks], jobs):
             # a look that was killed is taken here
-            found[look[0]] = _look(look) if isinstance(part, worker_pool.Lost) else part
+            found[look[0]] = _look(look) if isinstance(part, workers.Lost) else part
         seen = [found[look[0]] for look in looks]
     return _with_scripts([look for part in seen for look in part])
 

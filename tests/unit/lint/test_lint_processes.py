@@ -1,78 +1,22 @@
-"""Work shared out over processes: what comes back, and what is left when one of them dies."""
+"""Lint by several processes: the same findings as by one, and what is left when one of them dies."""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
-from ddpdoctor.lint import engine, files, registry, worker_pool
+from ddpdoctor import workers
+from ddpdoctor.lint import engine, files, registry
 from ddpdoctor.lint.linter import Linter, Result
 from ddpdoctor.lint.settings import Settings
 
 SETTINGS = Settings(registry.defaults())
 HANGS = "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    dist.barrier()\n"
 
-pytestmark = pytest.mark.skipif(not worker_pool.possible(), reason="this system does not fork")
-
-
-def test_every_item_comes_back_with_its_result() -> None:
-    lengths = [[3, 200_000], [], [0], [7, 8, 9, 10, 11]]
-    found = list(worker_pool.each(lambda: lambda n: "x" * n, lengths, 2))
-    assert sorted(found) == sorted((n, "x" * n) for share in lengths for n in share)
-
-
-def test_each_process_begins_anew_and_keeps_its_share() -> None:
-    def begin() -> Callable[[int], tuple[int, int]]:
-        seen: list[int] = []
-
-        def task(item: int) -> tuple[int, int]:
-            seen.append(item)
-            return os.getpid(), len(seen)
-
-        return task
-
-    found = dict(worker_pool.each(begin, [[1, 2, 3], [4, 5]], 1))
-    told = {item: made for item, made in found.items() if not isinstance(made, worker_pool.Lost)}
-    processes = {item: pid for item, (pid, _) in told.items()}
-    assert processes[1] == processes[2] == processes[3] != processes[4] == processes[5]
-    assert {item: nth for item, (_, nth) in told.items()} == {1: 1, 2: 2, 3: 3, 4: 1, 5: 2}
-
-
-def test_who_has_nothing_left_takes_half_of_the_longest_share() -> None:
-    def task(item: int) -> int:
-        time.sleep(0.05)
-        return os.getpid()
-
-    found = dict(worker_pool.each(lambda: task, [list(range(12)), [12]], 2))
-    assert sorted(found) == list(range(13))
-    assert len(set(found.values())) > 2
-
-
-def test_an_item_whose_process_fails_or_is_killed_is_lost_alone() -> None:
-    def task(what: str) -> str:
-        if what == "killed":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if what == "raises":
-            raise ValueError
-        return what
-
-    found = dict(worker_pool.each(lambda: task, [["a", "killed", "b", "raises", "c"], ["d"]], 2))
-    lost = {"killed": worker_pool.Lost(signal.SIGKILL), "raises": worker_pool.Lost(0)}
-    assert found == {"a": "a", "b": "b", "c": "c", "d": "d", **lost}
-
-
-def test_an_end_before_the_last_result_leaves_no_process() -> None:
-    before = set(psutil.Process().children())
-    results = worker_pool.each(lambda: lambda n: time.sleep(60 * n), [[0], [1], [1]], 2)
-    assert next(iter(results)) == (0, None)
-    results.close()
-    assert set(psutil.Process().children()) <= before
+pytestmark = pytest.mark.skipif(not workers.can_fork(), reason="this system does not fork")
 
 
 def _tree(folder: Path) -> list[str]:
