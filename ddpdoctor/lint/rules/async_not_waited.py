@@ -73,7 +73,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         lost = _lost(facts, call)
         if lost:
             op = call.path.removeprefix(_C10D)
-            yield facts.finding(RULE, call.site, f"{lost}: {op} may still run when its data is used, wait for it")
+            yield facts.finding(RULE, call.site, f"{lost}: {op} may still run when its data is used; wait for it")
 
 
 def _is_async(call: Call) -> bool:
@@ -90,7 +90,7 @@ def _lost(facts: ModuleFacts, call: Call) -> str:
     scope = _scope(facts, call.node)
     statement = facts.parents.get(call.node)
     if isinstance(statement, ast.Expr):
-        return "" if _something_waits(scope) else "nothing holds this operation's handle"
+        return "" if _something_waits(scope) else "the handle of this operation is dropped"
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return ""
     target = statement.targets[0]
@@ -131,7 +131,7 @@ def _overwritten(facts: ModuleFacts, statement: ast.Assign, name: str, reads: li
     first, last = loop.lineno, loop.end_lineno or loop.lineno
     if any(first <= r.lineno <= last for r in reads) or _something_waits(loop):
         return ""
-    return f"each turn of the loop overwrites `{name}`, and only the last operation is waited for"
+    return f"each iteration of the loop overwrites `{name}`, so only the last operation is waited for"
 
 
 def _leaves(loop: ast.AST) -> bool:

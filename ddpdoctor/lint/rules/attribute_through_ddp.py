@@ -83,7 +83,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if made is None and not _whenever_wrapped(facts, access):
             continue
         message = (
-            f"DistributedDataParallel has no attribute {access.name!r}, that is the network's: "
+            f"DistributedDataParallel has no attribute {access.name!r}; the network has it: "
             f"write `.module.{access.name}`"
         )
         yield facts.finding(

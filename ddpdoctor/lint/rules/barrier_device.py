@@ -61,15 +61,15 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _wrong(facts: ModuleFacts, call: Call, given: Value) -> str:
     if given.known and all(isinstance(atom, int) for atom in given.atoms):
-        return "device_ids must be a list: a number is ignored or refused, write device_ids=[...]"
+        return "device_ids must be a list (a number is ignored or rejected): write device_ids=[...]"
     items = given.object.items if isinstance(given.object, Items) else ()
     if len(items) != 1:
         return ""
     device = items[0]
     if device.atoms == RANK_NUMBERS.atoms and "rank" in device.tags and not device.tags & {"local_rank", "spawned"}:
-        return "this is the rank in the whole job: on a second node there is no such device, use LOCAL_RANK"
+        return "this is the global rank, and a second node has no such device: use LOCAL_RANK"
     if isinstance(device.constant, int) and not call.context.some_ranks_only and not devices.one_visible(facts):
-        return f"every rank runs this barrier on GPU {device.constant}: give each its own, by LOCAL_RANK"
+        return f"every rank runs this barrier on GPU {device.constant}: select the GPU by LOCAL_RANK"
     return ""
 
 

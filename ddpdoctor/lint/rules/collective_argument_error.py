@@ -60,18 +60,18 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if root is None:
             continue
         if isinstance(root.object, External) and ".ReduceOp." in root.object.path:
-            yield facts.finding(RULE, call.site, f"a ReduceOp stands where the rank `{name}` is expected: write op=...")
+            yield facts.finding(RULE, call.site, f"a ReduceOp is passed as the rank `{name}`: write op=...")
             continue
         group = call.argument(group_at, "group")
         if group is None or (group.known and group.constant is None):
             named = _named(root, call.context.mask)
             if len({said for _, said in named}) > 1 and not call.opaque and not _chosen(facts, call):
-                shown = ", ".join(f"rank {rank} says {said}" for rank, said in named[:2])
-                yield facts.finding(RULE, call.site, f"ranks name different ranks as `{name}`: {shown}")
+                shown = ", ".join(f"rank {rank} passes {said}" for rank, said in named[:2])
+                yield facts.finding(RULE, call.site, f"the ranks pass different values for `{name}`: {shown}")
                 continue
         members = group.object.members if group is not None and isinstance(group.object, GroupOf) else None
         if members is not None and isinstance(root.constant, int) and root.constant not in members:
-            message = f"rank {root.constant} is no member of this group {list(members)}: torch raises ValueError"
+            message = f"rank {root.constant} is not a member of this group {list(members)}: torch raises ValueError"
             yield facts.finding(RULE, call.site, message)
 
 

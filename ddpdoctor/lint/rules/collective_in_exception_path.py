@@ -101,8 +101,8 @@ def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
         here = item.way[index]
         if _on_all_ranks(item) and not _tells_outcome(node.finalbody, here, outcome):
             message = (
-                f"{item.op.op} in `finally` runs after an exception too: the rank that failed waits here for ranks "
-                "that are elsewhere, and its traceback waits with it"
+                f"{item.op.op} in `finally` also runs after an exception: the failed rank waits here for ranks "
+                "that are in other calls, and its traceback is not printed until then"
             )
             yield facts.finding(RULE, here, message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
     for here in _destroyed(facts, node.finalbody):
@@ -149,8 +149,8 @@ def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -
         if item.op.op in regular or not _on_all_ranks(item):
             continue
         message = (
-            f"only a rank that met the exception runs this {item.op.op}: it waits for ranks that did not, unless all "
-            "fail together"
+            f"only a rank on which the exception occurred runs this {item.op.op}: it waits for the others, unless all "
+            "ranks fail together"
         )
         yield facts.finding(RULE, item.way[index], message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
 
@@ -168,7 +168,7 @@ def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
             continue
         if exception_handlers.goes_on(handler.body, after_return=outside):
             message = (
-                f"an exception on one rank is swallowed here, around {item.op.op}: that rank goes on with its next "
+                f"an exception around {item.op.op} on one rank is swallowed here: that rank continues with its next "
                 "step while the others wait for it in this one"
             )
             related = ((item.op.site, f"{item.op.op} needs all ranks"),)
@@ -185,8 +185,8 @@ def _ends_loop(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
         within = [p.site for p, depth in item.loops if depth > index or _stands_in(facts, p.site, first, last)]
         if within and _repeating(facts, item, index, first, last) is None:
             message = (
-                f"one rank raises this by its own data and leaves the loop at line {within[0].line}, while "
-                f"{item.op.op} there needs all ranks"
+                f"one rank raises this because of its own data and leaves the loop at line {within[0].line}, while "
+                f"{item.op.op} in the loop needs all ranks"
             )
             yield facts.finding(RULE, handler, message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
             return

@@ -67,7 +67,7 @@ def _temporary(facts: ModuleFacts, call: Call) -> Iterator[Finding | None]:
     if name not in _COPIES | _MAYBE_COPIES | {"tensor"} or _module_function(tensor, "tensor", name) or _empty(tensor):
         return
     op = call.path.rpartition(".")[2]
-    message = f"{op} changes a temporary that nobody can read: bind it to a name first"
+    message = f"{op} changes a temporary value that cannot be read: assign it to a name first"
     severity = Severity.WARNING if name in _MAYBE_COPIES else Severity.ERROR
     yield facts.finding(RULE, call.site, message, severity=severity)
 

@@ -54,9 +54,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if not item.local or item.exit is not None or item.op.op == "new_group":
             continue
-        message = f"each rank decides by itself whether it runs {item.op.op}: {proof(item)}"
+        message = f"each rank decides on its own whether it runs {item.op.op}: {proof(item)}"
         severity = proofs.severity(facts, item)
         if severity is None:
             continue
-        related = ((item.branch.site, f"the condition: {item.branch.text}"), (item.op.site, f"{item.op.op} is here"))
+        related = ((item.branch.site, f"the condition: {item.branch.text}"), (item.op.site, f"{item.op.op} runs here"))
         yield facts.parting(RULE, item, place(item), message, related=related, severity=severity)

@@ -77,10 +77,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         op = call.path.rpartition(".")[2]
         made = conditions[0]
         message = (
-            f"{op} runs on one process too, where the condition at line {made.line if made else 0} makes no process "
-            "group, and raises: ask is_initialized() first"
+            f"{op} also runs in a single process, where the condition at line {made.line if made else 0} creates no "
+            "process group, and raises there: check is_initialized() first"
         )
-        related = ((groups[0].site, "the process group is made here, under a condition"),)
+        related = ((groups[0].site, "the process group is created here, under a condition"),)
         yield facts.finding(RULE, place, message, related=related)
         return
 

@@ -66,7 +66,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     groups = facts.named(devices.GROUP)
     for call in facts.named("torch.nn.DataParallel", "torch.nn.parallel.DataParallel") if groups else ():
         if not any(_instead(call, group) for group in groups):
-            message = "DataParallel is one process with threads: in a process group use DistributedDataParallel"
+            message = "DataParallel runs threads in one process: use DistributedDataParallel in a process group"
             yield facts.finding(RULE, call.site, message, context=call.context)
 
 

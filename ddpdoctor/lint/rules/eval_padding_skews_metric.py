@@ -73,8 +73,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         reduction = _reduction(facts, iteration)
         if reduction is not None:
             message = (
-                "this sampler repeats samples until all ranks have equally many, and the sums over ranks count them "
-                "twice"
+                "this sampler repeats samples until all ranks have equally many, and the sums over the ranks count "
+                "them twice"
             )
             related = ((iteration.loop.site, "evaluated here"), (reduction.op.site, "summed over ranks here"))
             here = sampler.site if sampler.site.file == facts.module.path else iteration.loop.site

@@ -59,7 +59,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         wraps = sorted(w.site for w in facts.analysis.wrapped.values())
         message = (
-            "gradients stay on their own rank: this loss was computed by the network behind DistributedDataParallel, "
+            "gradients stay on their own rank: this loss was computed by the network inside DistributedDataParallel; "
             "call the wrapped model instead"
         )
         yield facts.finding(

@@ -49,7 +49,7 @@ _DEVICE = {
     "torch.cuda.set_device": (0, "device"), "torch.device": (1, "index"), "torch.cuda.device": (0, "device"),
     aliases.FSDP: (-1, "device_id"),
 }  # fmt: skip
-_MESSAGE = "this is the rank in the whole job: on a second node there is no such device, use LOCAL_RANK"
+_MESSAGE = "this is the global rank, and a second node has no such device: use LOCAL_RANK"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -70,13 +70,13 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if step or (loop is not None and not _conditional(call, loop)):
             where = f"in every {step}()" if step else "in every step"
             name = call.path.rpartition(".")[2]
-            message = f"{name} {where}: groups are never given back, and making one needs all ranks: make it once"
+            message = f"{name} {where}: groups are never released, and creating one needs all ranks; create it once"
             yield facts.finding(RULE, facts.place(call), message)
     for call in facts.named(*_BARRIERS):
         loop = _training_loop(facts, call)
         if loop is not None and not _conditional(call, loop) and call.context.loops[-1] is loop:
             related = ((loop.site, "the training loop"),)
-            message = "a barrier in every step: the gradients' reduction synchronises already"
+            message = "a barrier in every step: the gradient reduction already synchronises the ranks"
             yield facts.finding(RULE, facts.place(call), message, related=related, severity=Severity.HINT)
 
 

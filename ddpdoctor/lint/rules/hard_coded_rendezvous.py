@@ -53,7 +53,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         texts = devices.texts_of(group, 1, "init_method")
         fixed = next((m for text in sorted(texts) if (m := _TCP.match(text)) and m[1] != "0"), None)
         if fixed is not None:
-            message = f"port {fixed[1]} is written into the program: a second job on this machine cannot start"
+            message = f"port {fixed[1]} is hard-coded: a second job on this machine cannot start"
             yield facts.finding(RULE, group.site, message)
 
 
@@ -64,7 +64,7 @@ def _assignments(facts: ModuleFacts) -> Iterator[Finding | None]:
         if isinstance(node, (ast.If, ast.IfExp)):
             asked = asked or _asks_environment(node.test)
         if isinstance(node, ast.Assign) and not asked and _fixes_port(node):
-            message = "MASTER_PORT is overwritten with a fixed port: what the launcher chose is lost, use setdefault"
+            message = "MASTER_PORT is overwritten with a fixed port, and the launcher's choice is lost: use setdefault"
             yield facts.finding(RULE, node, message, fix=_fix(facts, node))
         stack.extend((child, asked) for child in ast.iter_child_nodes(node))
 

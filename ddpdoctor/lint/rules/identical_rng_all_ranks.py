@@ -70,8 +70,8 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     draw = seeds.first_draw(facts)
     if given and draw is not None:
         message = (
-            "every rank starts from this seed, so all ranks draw the same augmentation or noise: "
-            "seed again with `+ rank` after the model is made"
+            "every rank uses this seed, so all ranks draw the same augmentation or noise: "
+            "seed again with `+ rank` after creating the model"
         )
         place = min(facts.place(call) for call in given)
         yield facts.finding(RULE, place, message, related=((draw, "random numbers are drawn here"),))
@@ -87,10 +87,10 @@ def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:
         own = call.keyword("worker_init_fn")
         works = workers is not None and workers.known and workers.constant and (own is None or seeds.hands_on(own))
         if given is not None and isinstance(given.object, Made) and given.object.path == "torch.Generator" and works:
-            uses.append((given.object, call.site, "this loader seeds its workers from it"))
+            uses.append((given.object, call.site, "this loader seeds its workers with it"))
     for made, site, what in uses:
         given_seeds = seeds.seedings_of(facts, made)
         if all(seeds.constant(facts, call) for call in given_seeds):
             place = facts.place(given_seeds[0]) if given_seeds else made.site
-            message = "every rank draws the same from this generator: seed it with `+ rank`"
+            message = "every rank draws the same numbers from this generator: seed it with `+ rank`"
             yield facts.finding(RULE, place, message, related=((site, what),))

@@ -81,7 +81,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         ops = [op for op in facts.repeated(iteration) if op.op.startswith("backward")]
         if ops:
             message = (
-                f"{obj.info.name} shares its data out between workers only, so every rank reads all of it: take "
+                f"{obj.info.name} splits its data between workers only, so every rank reads all of it: take "
                 "rank and world size into account as well"
             )
             related = ((loader.site, "the loader"), (ops[0].site, "gradients are averaged over ranks here"))

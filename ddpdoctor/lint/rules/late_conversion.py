@@ -65,7 +65,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _frozen(facts: ModuleFacts) -> Iterator[Finding | None]:
-    message = "DistributedDataParallel waits for these gradients: freeze parameters before the model is wrapped"
+    message = "DistributedDataParallel waits for these gradients: freeze parameters before wrapping the model"
     for call in facts.methods("requires_grad_"):
         value = call.argument(0, "requires_grad")
         made = _behind(call.receiver)
@@ -172,7 +172,7 @@ def _replaced(facts: ModuleFacts) -> Iterator[Finding | None]:
             value = value.func.value
         layer = layers.get(id(value))
         if layer is not None and _trains_on_new(facts, layer.index):
-            message = "DistributedDataParallel does not know this new layer: put it in before the model is wrapped"
+            message = "DistributedDataParallel does not know this new layer: insert it before wrapping the model"
             yield facts.finding(RULE, access.site, message, related=((made.site, "wrapped here"),))
 
 

@@ -53,7 +53,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not call.context.some_ranks_only or _made_equal(facts, call):
             continue
         if _after_wrap(facts, call):
-            message = "only some ranks load this state, and DDP made the ranks equal before: load it on every rank"
+            message = "only some ranks load this state, after DDP has made the ranks equal: load it on every rank"
             yield facts.finding(RULE, call.site, message, context=call.context)
         elif _optimizer(call) and facts.distributed:
             message = "only some ranks load the optimizer's state, and nothing sends it to the others"

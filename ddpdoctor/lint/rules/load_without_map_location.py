@@ -50,7 +50,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
         if not placed and not call.context.some_ranks_only and _in_the_job(facts, call, groups):
-            message = "every rank loads onto the device that the file was saved from, mostly GPU 0: set map_location"
+            message = "every rank loads onto the device from which the file was saved, usually GPU 0: set map_location"
             yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
 
 

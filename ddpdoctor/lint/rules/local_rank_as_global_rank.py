@@ -51,13 +51,13 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Ranks of a group or a sampler that are the launcher's LOCAL_RANK."""
     for call in facts.named(devices.GROUP):
         if _local(call.argument(4, "rank")) and not _on_one_node(facts, call):
-            message = "LOCAL_RANK starts at 0 on every node: on a second node this rank is taken, pass the global rank"
+            message = "LOCAL_RANK starts at 0 on every node, so a second node repeats this rank: pass the global rank"
             yield facts.finding(RULE, call.site, message, context=call.context)
     for call in facts.named(aliases.SAMPLER):
         replicas = call.argument(1, "num_replicas")
         whole = replicas is not None and "world" in replicas.tags
         if whole and _local(call.argument(2, "rank")) and not _on_one_node(facts, call):
-            message = "LOCAL_RANK starts at 0 on every node: nodes get the same part of the data, pass the global rank"
+            message = "LOCAL_RANK starts at 0 on every node, so all nodes get the same data: pass the global rank"
             yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
 
 

@@ -51,14 +51,14 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call, path, node in written_files.files(facts):
         guard = _guard(call)
         if guard is not None and written_files.one_path(call, path, node):
-            message = "one rank on every node writes this file: test the rank, not the local rank"
+            message = "one rank on every node writes this file: test the global rank, not the local rank"
             yield facts.finding(
                 RULE, call.site, message, related=((guard.site, "the condition"),), context=call.context
             )
     for call in written_files.runs(facts):
         guard = _guard(call)
         if guard is not None and call.path != "torch.utils.tensorboard.SummaryWriter":
-            message = "one rank on every node starts a run: test the rank, not the local rank"
+            message = "one rank on every node starts a run: test the global rank, not the local rank"
             yield facts.finding(
                 RULE, call.site, message, related=((guard.site, "the condition"),), context=call.context
             )

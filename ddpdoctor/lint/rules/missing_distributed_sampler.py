@@ -71,7 +71,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         ops = [op for op in facts.repeated(iteration) if _backward(op)]
         if ops:
-            message = "every rank goes through all of this data: give the loader a DistributedSampler"
+            message = "every rank iterates over all of this data: give the loader a DistributedSampler"
             related = ((ops[0].site, "gradients are averaged over ranks here"),)
             yield facts.finding(RULE, loader.site, message, related=related, context=iteration.context)
 

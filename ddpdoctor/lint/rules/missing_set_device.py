@@ -55,17 +55,17 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     use = next((c for c in facts.calls if _uses_current(facts, c)), None)
     if use is None:
         return
-    message = "no process chooses its GPU: the current device is GPU 0 on every rank, call torch.cuda.set_device first"
+    message = "no process selects its GPU, and the current device is GPU 0 on every rank: call torch.cuda.set_device"
     related = ((use.site, _note(use)),)
     yield facts.finding(RULE, groups[0].site, message, related=related, context=groups[0].context)
 
 
 def _note(use: Call) -> str:
     if use.path in devices.OBJECTS:
-        return "objects travel on the current device"
+        return "objects are sent through the current device"
     if use.path.endswith(".barrier"):
         return "the barrier runs on the current device"
-    return '"cuda" without an index is the current device, "cuda:0" GPU 0 on every rank'
+    return '"cuda" without an index is the current device; "cuda:0" is GPU 0 on every rank'
 
 
 def _uses_current(facts: ModuleFacts, call: Call) -> bool:

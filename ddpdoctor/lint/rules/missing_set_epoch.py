@@ -73,7 +73,7 @@ def _handed_out(facts: ModuleFacts) -> Iterator[Finding | None]:
     for sampler in given:
         if sampler.site not in gone_through and loaders.shuffles(sampler):
             message = (
-                "this sampler is never told the epoch, so every epoch has the same order: call set_epoch in the loop"
+                "set_epoch is never called on this sampler, so every epoch has the same order: call it in the loop"
             )
             yield facts.finding(RULE, sampler.site, message, unconfirmed=sampler.site, severity=Severity.HINT)
 
@@ -95,13 +95,13 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         if epochs.site.file != facts.module.path:
             loop += f" of {posixpath.basename(epochs.site.file)}"
         message = (
-            f"{'this sampler' if local else 'the sampler of this loader'} is never told the epoch"
+            f"set_epoch is never called on {'this sampler' if local else 'the sampler of this loader'}"
             f"{' in its loop' if told is Told.OUTSIDE else ''}, so every epoch has the same order: "
-            f"call set_epoch in the loop at {loop}"
+            f"call it in the loop at {loop}"
         )
         related = ((epochs.site, "the epoch loop"), (iteration.loop.site, "the loader is iterated here"))
         if not local:
-            related = (related[0], (place, "the sampler is made here"))
+            related = (related[0], (place, "the sampler is created here"))
         fix = _fix(facts, iteration, sampler, epochs)
         yield facts.finding(RULE, here, message, related=related, fix=fix, context=iteration.context)
 

@@ -47,7 +47,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences whose operation makes a group."""
     for item in facts.divergences:
         if item.op.op == "new_group" and item.exit is None and _by_rank(item) and not _there_already(facts, item):
-            message = f"every rank must make every group, members or not: {proof(item)}"
+            message = f"every rank must create every group, members or not: {proof(item)}"
             related = ((item.branch.site, f"the branch: {item.branch.text}"),)
             yield facts.parting(RULE, item, place(item), message, related=related)
 

@@ -55,7 +55,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         depth = len(context.calls)
         here = [c for c in forwards if c.context.calls[:depth] == context.calls and c.index < call.index]
         if here and not any(_unshared(c) and _same(c, here[-1]) for c in forwards):
-            message = "gradients are averaged all the same: the forward pass must be under no_sync too"
+            message = "gradients are averaged anyway: the forward pass must be under no_sync as well"
             yield facts.finding(
                 RULE, call.site, message, related=((here[-1].site, "the forward pass"),), context=call.context
             )

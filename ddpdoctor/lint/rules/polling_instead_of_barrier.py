@@ -72,7 +72,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, node.test, message, related=related)
         elif not _behind_barrier(facts, node):
             message = (
-                "this waits for a file, which is there before it is whole and may be an old one: use a barrier after "
+                "this waits for a file, which may be incomplete or left over from an earlier run: use a barrier after "
                 "the rank that writes it"
             )
             yield facts.finding(RULE, node.test, message, severity=Severity.HINT)

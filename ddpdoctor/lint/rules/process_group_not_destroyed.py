@@ -56,7 +56,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     if any(_may_end(c.path) for c in facts.calls):
         return
-    message = "nobody destroys this process group: call dist.destroy_process_group() when the work is done"
+    message = "this process group is never destroyed: call dist.destroy_process_group() at the end of the work"
     yield facts.finding(RULE, groups[0].site, message, context=groups[0].context)
 
 

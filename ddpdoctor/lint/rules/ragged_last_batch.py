@@ -124,8 +124,8 @@ def _made_before(facts: ModuleFacts, call: Call, loop: EnclosingLoop) -> bool:
 
 def _finding(facts: ModuleFacts, call: Call, loader: Made) -> Finding | None:
     op = call.path.rpartition(".")[2]
-    message = f"this loader's last batch can be smaller, and {op} needs equal sizes: set drop_last=True, or pad"
-    related = ((call.site, f"{op} of data of each batch"), (loader.site, "the loader"))
+    message = f"the last batch of this loader can be smaller, and {op} needs equal sizes: set drop_last=True or pad"
+    related = ((call.site, f"{op} of data from each batch"), (loader.site, "the loader"))
     here = loader.site if loader.site.file == facts.module.path else call.site
     return facts.finding(RULE, here, message, related=related, fix=_fix(facts, loader), context=call.context)
 

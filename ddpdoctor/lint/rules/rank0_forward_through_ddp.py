@@ -59,7 +59,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         if call.receiver is not None and fsdp.is_sharded(facts.analysis, call.receiver):
             message = (
-                "an FSDP model gathers its parameters in every forward pass, and only some ranks come here: "
+                "an FSDP model gathers its parameters in every forward pass, and only some ranks get here: "
                 "run it on all ranks"
             )
             yield facts.finding(RULE, call.site, message, severity=Severity.ERROR, context=call.context)

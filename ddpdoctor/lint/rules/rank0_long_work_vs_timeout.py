@@ -81,7 +81,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 what = what or call.method
                 op = collectives.COLLECTIVES[wait.path].op
                 message = (
-                    f"only some ranks run {what} while the rest wait in {op}: the default timeout of the group ends "
+                    f"only some ranks run {what} while the rest wait in {op}: the group's default timeout ends "
                     "the job, set timeout="
                 )
                 yield facts.finding(

@@ -71,10 +71,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             if places is not None:
                 done, used = places
                 message = (
-                    f"only some ranks make this path, at line {done.line}, and the others use it here with nothing "
-                    "that makes them wait: put a barrier between"
+                    f"only some ranks create this path, at line {done.line}, and the others use it here although "
+                    "nothing makes them wait: put a barrier in between"
                 )
-                yield facts.finding(RULE, used, message, related=((writer.call.site, "made here, by some ranks"),))
+                yield facts.finding(RULE, used, message, related=((writer.call.site, "created here, by some ranks"),))
                 break
 
 

@@ -46,7 +46,7 @@ from ddpdoctor.program.nodes import walk
 RULE = LintRule("DD132", "rank-dependent-split", Severity.ERROR)
 
 
-_OTHERS = "every rank draws another split and trains on what others validate on"
+_OTHERS = "every rank draws a different split and trains on samples that others validate on"
 _TORCH = ("torch.manual_seed", "torch.random.manual_seed")
 _SPLITS = {"torch.utils.data.random_split": (_TORCH, "generator"),
            "sklearn.model_selection.train_test_split": (("numpy.random.seed",), "random_state")}  # fmt: skip

@@ -80,7 +80,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             )
         elif _folder_of_parts(call):
             message = (
-                "the folder's name is made up by each rank for itself, so the parts that the ranks save end up in "
+                "each rank generates its own folder name, so the parts that the ranks save end up in "
                 "different folders: broadcast the name from rank 0"
             )
             yield facts.finding(RULE, call.site, message)
@@ -88,7 +88,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _who(value: Value) -> str:
-    return "every rank reads its own clock for this name" if "time" in value.tags else "every rank gets another name"
+    return "each rank reads its own clock for this name" if "time" in value.tags else "each rank gets a different name"
 
 
 def _shared(facts: ModuleFacts, call: Call) -> Value | None:
@@ -123,7 +123,7 @@ def _meeting_points(facts: ModuleFacts) -> Iterator[Finding | None]:
         where = call.argument(1, name) if name == "init_method" else call.argument(0, name)
         if where is None or not where.tags & _OWN or call.context.mask.bit_count() < 2 or _alone(call):
             continue
-        message = "every rank makes up its own file to meet in, so no rank finds another one: all must use one path"
+        message = "every rank generates its own rendezvous file, so no rank finds the others: all must use one path"
         yield facts.finding(RULE, call.site, message)
 
 

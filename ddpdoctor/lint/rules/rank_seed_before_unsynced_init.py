@@ -80,7 +80,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         last = max(before, key=lambda c: c.index, default=None)
         if last is not None and _by_rank(last) and surely_before(last.context, layer.context):
             message = (
-                "weights made from here on differ by rank, and nothing makes them equal: seed with one value first"
+                "weights created from here on differ by rank, and nothing makes them equal: first seed with one value"
             )
             note = (
                 "gradients are averaged by hand here" if reason is averaged else "copies of the weights are kept here"

@@ -63,7 +63,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             op = call.argument(position, "op")
             asked = isinstance(op.object, External) and op.object.path.endswith("ReduceOp.AVG") if op else False
             if asked and devices.default_group(call) and not _on_nccl_only(call):
-                message = f"{backend} has no ReduceOp.AVG: sum, and divide by the world size"
+                message = f"{backend} does not support ReduceOp.AVG: use SUM and divide by the world size"
                 yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
 
 

@@ -65,8 +65,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         early = [c for c in before if c.index > groups[0].index and _on_current(facts, c, before)]
         if early:
             op = early[0].path.rpartition(".")[2]
-            message = f"{op} has already run on the current device, GPU 0 on every rank: choose the device before it"
-            related = ((early[0].site, f"{op} here"), (groups[0].site, "the NCCL group is made here"))
+            message = f"{op} has already run on the current device, GPU 0 on every rank: select the device before it"
+            related = ((early[0].site, f"{op} here"), (groups[0].site, "the NCCL group is created here"))
             fix = _fix(facts, early[0], setter)
             yield facts.finding(RULE, setter.site, message, related=related, fix=fix, context=setter.context)
 

@@ -61,5 +61,5 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message, context=call.context)
         elif obj.path == aliases.SAMPLER and call.context.loops and call.args and call.args[0].known:
             constant = call.args[0].constant
-            message = f"set_epoch({constant!r}) in a loop: every epoch has the same order, pass the epoch's number"
+            message = f"set_epoch({constant!r}) in a loop: every epoch has the same order; pass the number of the epoch"
             yield facts.finding(RULE, call.site, message, context=call.context)

@@ -54,6 +54,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         else:
             continue
         message = (
-            f"the sampler's seed {reason}: ranks shuffle differently, so their shares overlap and samples are lost"
+            f"the sampler's seed {reason}: the ranks shuffle differently, so their shares overlap and samples are lost"
         )
         yield facts.finding(RULE, call.site, message, context=call.context)

@@ -65,7 +65,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if item.local or item.exit is not None or item.mismatched or item.op.op not in collectives.SAVING:
             continue
-        message = f"every rank holds a part of this state, and only some come to {item.op.op}: {proof(item)}"
+        message = f"every rank holds a part of this state, and only some reach {item.op.op}: {proof(item)}"
         related = [(item.branch.site, f"the branch: {item.branch.text}")]
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))

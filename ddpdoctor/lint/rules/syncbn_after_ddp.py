@@ -53,5 +53,5 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.named(*_CONVERT):
         made = wrapping.wrapper_of(call.argument(0, "module"))
         if made is not None:
-            message = "convert batch norm before the model is wrapped in DistributedDataParallel"
+            message = "convert batch norm before wrapping the model in DistributedDataParallel"
             yield facts.finding(RULE, call.site, message, related=((made.site, "wrapped here"),), context=call.context)

@@ -61,10 +61,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not ops:
             continue
         message = (
-            f"ranks get shards of different length here, and each turn needs all of them in {ops[0].op}: "
-            "the longer ones wait at the end for ranks that have left"
+            f"ranks get shards of different lengths here, and each iteration needs all of them in {ops[0].op}: "
+            "ranks with longer shards wait at the end for ranks that have left"
         )
-        related = ((ops[0].site, f"{ops[0].op} in each turn"),)
+        related = ((ops[0].site, f"{ops[0].op} in each iteration"),)
         yield facts.finding(RULE, iteration.loop.site, message, related=related, context=iteration.context)
 
 

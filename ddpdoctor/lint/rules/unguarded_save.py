@@ -51,11 +51,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Writes to one path, and runs of a tracker, that all ranks reach."""
     for call, path, node in written_files.files(facts):
         if written_files.on_every_rank(facts, call) and written_files.one_path(call, path, node):
-            message = "every rank writes this file at the same time: let rank 0 alone do it"
+            message = "every rank writes this file at the same time: let only rank 0 write it"
             yield facts.finding(RULE, call.site, message, context=call.context)
     for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init" and written_files.on_every_rank(facts, call):
             yield facts.finding(
-                RULE, call.site, "every rank starts a run of its own: let rank 0 alone do it", context=call.context
+                RULE, call.site, "every rank starts its own run: let only rank 0 start one", context=call.context
             )

@@ -134,7 +134,7 @@ def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Ite
             yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name} any more")
     elif known and version < torch_api.SINCE.get(name, (0, 0)):
         since = ".".join(map(str, torch_api.SINCE[name]))
-        yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name}: it came with {since} or later")
+        yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name}: added in {since} or later")
     elif not known and (version >= torch_api.NEWEST or name in torch_api.TYPOS):
         meant = torch_api.TYPOS.get(name) or _close(name, torch_api.FUNCTIONS)
         fix = _fix(facts, node) if fixable and name in torch_api.TYPOS else None
@@ -175,7 +175,7 @@ def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator
             came = ".".join(map(str, since))
             message = f"{name} takes no keyword {keyword.arg} before torch {came}: TypeError"
         elif version >= torch_api.NEWEST:
-            message = f"{name} takes no keyword {keyword.arg}{_hint(_close(keyword.arg, taken))}: TypeError"
+            message = f"{name} takes no keyword {keyword.arg} (TypeError){_hint(_close(keyword.arg, taken))}"
         else:
             continue
         if not _guarded(facts, call):
@@ -190,7 +190,7 @@ def _close(name: str, known: object) -> str:
 
 
 def _hint(meant: str) -> str:
-    return f", {meant} is meant" if meant else ""
+    return f"; did you mean {meant}?" if meant else ""
 
 
 def _asked_for(facts: ModuleFacts) -> set[str]:

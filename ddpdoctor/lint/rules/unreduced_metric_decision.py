@@ -57,10 +57,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         metric = call.argument(0, "metrics")
         if path.endswith("ReduceLROnPlateau") and metric is not None and _own(metric):
-            message = "each rank follows a metric of its own data: average it over ranks before the scheduler sees it"
+            message = "each rank follows a metric of its own data: average it over ranks before the scheduler's step"
             yield facts.finding(RULE, facts.place(call), message)
         elif any(_own(guard.value) for guard in call.context.guards):
-            message = "each rank decides by a metric of its own data whether the learning rate changes"
+            message = "each rank changes the learning rate by a metric of its own data"
             yield facts.finding(RULE, facts.place(call), message)
 
 

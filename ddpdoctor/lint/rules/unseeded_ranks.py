@@ -53,5 +53,5 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     groups = [c for c in facts.named(_GROUP) if c.context.from_script]
     if not groups or seeds.mentioned(facts) or seeds.by_framework(facts) or not seeds.trains(facts):
         return
-    message = "this script trains on several ranks and never seeds: no run can be repeated"
+    message = "this script trains on several ranks and sets no seed: no run can be repeated"
     yield facts.finding(RULE, facts.place(groups[0]), message)

@@ -70,7 +70,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         ops = [op for op in facts.repeated(iteration) if op.op == "backward (DDP)"]
         if ops:
             name = sampler.path.rpartition(".")[2]
-            message = f"{name} knows nothing of ranks: each rank draws a whole epoch from all of this data"
+            message = f"{name} does not split by rank: each rank draws a whole epoch from all of this data"
             related = ((loader.site, "the loader"), (ops[0].site, "gradients are averaged over ranks here"))
             here = _here(facts, sampler, loader, iteration.loop.site)
             yield facts.finding(RULE, here, message, related=related, context=iteration.context)

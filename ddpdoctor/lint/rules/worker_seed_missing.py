@@ -68,7 +68,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         data = _class_of(made.argument(0, "dataset"))
         drawn = _draw(facts, data) if data is not None else ""
         if drawn and data is not None:
-            message = f"{data.name}.__getitem__ calls {drawn}, with the same state in every worker: seed each"
+            message = f"{data.name}.__getitem__ calls {drawn}, with the same state in every worker: seed each worker"
             yield facts.finding(RULE, call.site, message, context=call.context)
 
 
