@@ -133,8 +133,8 @@ class Module:
     words: set[str] = field(default_factory=set)
     #: loop -> (names that its body assigns, whether it stores attributes); filled in as it is asked for
     assigned: dict[ast.AST, tuple[set[str], bool]] = field(default_factory=dict)
-    #: names of functions that handle signals; None until somebody asks
-    handlers: set[str] | None = None
+    #: what its signal handlers set, as `signal_handlers.of_module` reads it; None until somebody asks
+    flags: Any = None
 
     def imported(self, node: ast.AST) -> str:
         """`dist.all_reduce` by what `dist` was imported as; "" where it is no imported name."""

@@ -1,31 +1,241 @@
-"""Functions that handle signals, as their file registers them."""
+"""Flags that signal handlers set, as their file registers the handlers."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
-from ddpdoctor.program.modules import FunctionInfo, Module
+from ddpdoctor.model.record import field, record
+from ddpdoctor.program.modules import FunctionNode, Module
+from ddpdoctor.program.nodes import walk
 
+#: methods that change the object: of an Event, a list, a set, a queue
+_CHANGING = frozenset({"set", "append", "add", "extend", "put", "put_nowait", "appendleft"})
+#: how far functions are followed that a handler calls
+_DEPTH = 2
 
-def handles(method: FunctionInfo) -> bool:
-    """Whether the function is given to `signal.signal` in its file."""
-    module = method.module
-    return "signal" in module.words and method.name in _handlers(module)
-
-
-def _handlers(module: Module) -> set[str]:
-    if module.handlers is not None:
-        return module.handlers
-    found = module.handlers = set()
-    for node in module.of(ast.Call):
-        if len(node.args) == 2 and _is_signal(module, node.func):
-            handler = node.args[1]
-            if isinstance(handler, (ast.Name, ast.Attribute)):
-                found.add(handler.id if isinstance(handler, ast.Name) else handler.attr)
-    return found
+#: (`stop`,), (`state`, `stop`) of `state["stop"]` and `state.stop`; what is `self`'s begins with its class's name
+FlagPath = tuple[str, ...]
 
 
-def _is_signal(module: Module, func: ast.expr) -> bool:
-    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
-        return module.imports.get(func.value.id) == "signal" and func.attr == "signal"
-    return isinstance(func, ast.Name) and module.imports.get(func.id) == "signal.signal"
+@record(frozen=True, slots=True)
+class Flag:
+    """Something that a handler sets or changes."""
+
+    file: str
+    #: as the program writes it
+    text: str
+    #: the function that handles the signal, `lambda` where it has no name
+    handler: str
+    #: nothing but handlers sets it to anything but a first value of False, None, 0 or nothing in it
+    alone: bool
+    #: lines in which a variable of an enclosing function is seen; None for one of the module
+    scope: range | None = None
+
+
+@record(eq=False, slots=True)
+class Flags:
+    """The flags of one file."""
+
+    by_path: dict[FlagPath, Flag] = field(default_factory=dict)
+    #: attributes of objects that the handler has from elsewhere, as of `self.trainer.should_stop`
+    elsewhere: dict[str, Flag] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.by_path or self.elsewhere)
+
+
+_NONE = Flags()
+
+
+def of_module(module: Module) -> Flags:
+    """The flags that handlers of the file's own signals set, read once."""
+    known: Flags | None = module.flags
+    if known is None:
+        asks = "add_signal_handler" in module.words or "signal" in module.words
+        known = module.flags = _read(module) if asks else _NONE
+    return known
+
+
+def path_of(node: ast.expr, me: str = "", owner: str = "") -> FlagPath:
+    """`state["stop"]` and `state.stop` as their parts; nothing for what has no such path. `me` stands for `owner`."""
+    parts: list[str] = []
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            parts.append(str(node.slice.value))
+        else:
+            return ()
+        node = node.value
+    return (owner if node.id == me and me else node.id, *reversed(parts))
+
+
+@record(frozen=True, slots=True)
+class _Handler:
+    """A function that runs when a signal comes."""
+
+    node: FunctionNode | ast.Lambda
+    name: str
+    #: the class that it is a method of, "" for others
+    owner: str
+
+    @property
+    def me(self) -> str:
+        first = self.node.args.args[:1]
+        return first[0].arg if self.owner and first else ""
+
+
+def _read(module: Module) -> Flags:
+    functions = list(_functions(module.tree, "", ()))
+    handlers: list[_Handler] = []
+    flags = Flags()
+    set_: dict[FlagPath, tuple[str, str, range | None]] = {}
+    for call in module.of(ast.Call):
+        if _installs(module, call):
+            _install(call.args[1], module, functions, handlers, set_)
+    inside = {id(node) for handler in handlers for node in walk(handler.node)}
+    for handler in handlers:
+        for path, text in _sets(handler):
+            set_.setdefault(path, (text, handler.name, _scope(_outer(functions, handler), path)))
+    others = {path for node in module.nodes if id(node) not in inside for path in _sets_otherwise(functions, node)}
+    for path, (text, name, scope) in set_.items():
+        flag = Flag(module.path, text, name, path not in others, scope)
+        if len(path) > 2:
+            flags.elsewhere[path[-1]] = flag
+        else:
+            flags.by_path[path] = flag
+    return flags
+
+
+_Function = tuple[FunctionNode, str, tuple[FunctionNode, ...]]
+
+
+def _functions(node: ast.AST, owner: str, outer: tuple[FunctionNode, ...]) -> Iterator[_Function]:
+    """Every function of the file, the class that it is a method of, and the functions that it stands in."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield child, owner, outer
+            yield from _functions(child, "", (*outer, child))
+        elif isinstance(child, ast.ClassDef):
+            yield from _functions(child, child.name, outer)
+        elif not isinstance(child, ast.expr):
+            yield from _functions(child, owner, outer)
+
+
+def _installs(module: Module, node: ast.Call) -> bool:
+    if len(node.args) < 2:
+        return False
+    asynchronous = isinstance(node.func, ast.Attribute) and node.func.attr == "add_signal_handler"
+    return asynchronous or module.imported(node.func) == "signal.signal"
+
+
+def _install(
+    given: ast.expr, module: Module, functions: list[_Function], handlers: list[_Handler],
+    set_: dict[FlagPath, tuple[str, str, range | None]],
+) -> None:  # fmt: skip
+    """Take note of what is given as a handler: functions, or an Event that is set by its own method."""
+    if isinstance(given, ast.Call) and given.args and module.imported(given.func) == "functools.partial":
+        given = given.args[0]
+    if isinstance(given, ast.Lambda):
+        _follow(_Handler(given, "lambda", ""), functions, handlers, _DEPTH)
+        return
+    around = next((o for f, o, _ in functions if o and f.lineno <= given.lineno <= (f.end_lineno or 0)), "")
+    name, owner = _last(given), ""
+    if isinstance(given, ast.Name) and given.id in ("self", "cls"):
+        name, owner = "__call__", around
+    elif isinstance(given, ast.Call):
+        name, owner = "__call__", _last(given.func)
+    found = [_Handler(f, name, o) for f, o, _ in functions if f.name == name and owner in ("", o)]
+    for handler in found:
+        _follow(handler, functions, handlers, _DEPTH)
+    if not found and isinstance(given, ast.Attribute) and given.attr in _CHANGING:
+        path = path_of(given.value, "self", around)
+        if path:
+            inside = tuple(f for f, _, _ in functions if f.lineno <= given.lineno <= (f.end_lineno or 0))
+            set_[path] = (ast.unparse(given.value), ast.unparse(given), _scope(inside, path))
+
+
+def _follow(handler: _Handler, functions: list[_Function], handlers: list[_Handler], depth: int) -> None:
+    """The handler and the functions of the file that it calls."""
+    if depth == 0 or any(known.node is handler.node for known in handlers):
+        return
+    handlers.append(handler)
+    called = {_last(node.func) for node in walk(handler.node) if isinstance(node, ast.Call)}
+    for function, owner, _ in functions:
+        if function.name in called:
+            _follow(_Handler(function, handler.name, owner), functions, handlers, depth - 1)
+
+
+def _sets(handler: _Handler) -> Iterator[tuple[FlagPath, str]]:
+    """What a handler sets or changes that outlives it."""
+    nodes = walk(handler.node)
+    outer = {name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+    local = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} - outer
+    local.update(a.arg for a in handler.node.args.args if a.arg != handler.me)
+    for node in nodes:
+        target = _changed(node)
+        if target is None:
+            continue
+        path = path_of(target, handler.me, handler.owner)
+        if path and (path[0] in outer or path[0] not in local):
+            yield path, ast.unparse(target)
+
+
+def _changed(node: ast.AST) -> ast.expr | None:
+    """The variable, attribute or element that a node sets, or the object that it changes."""
+    if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+        return node if isinstance(node.ctx, ast.Store) else None
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+        return node.func.value
+    if _last(node.func) == "setattr" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
+        return ast.copy_location(ast.Attribute(node.args[0], str(node.args[1].value), ast.Store()), node)
+    return None
+
+
+def _outer(functions: list[_Function], handler: _Handler) -> tuple[FunctionNode, ...]:
+    """The functions around a handler, outermost first."""
+    if isinstance(handler.node, ast.Lambda):
+        return tuple(f for f, _, _ in functions if f.lineno <= handler.node.lineno <= (f.end_lineno or 0))
+    return next(outer for function, _, outer in functions if function is handler.node)
+
+
+def _scope(outer: tuple[FunctionNode, ...], path: FlagPath) -> range | None:
+    """The lines of the function whose variable it is; None where it is the module's, or a class's."""
+    for function in reversed(outer):
+        names = {n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        if path[0] in names:
+            return range(function.lineno, (function.end_lineno or function.lineno) + 1)
+    return None
+
+
+def _sets_otherwise(functions: list[_Function], node: ast.AST) -> Iterator[FlagPath]:
+    """What a statement outside of handlers sets to something that is no first value."""
+    if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) or node.value is None or _is_off(node.value):
+        return
+    owner = next((o for f, o, _ in functions if o and f.lineno <= node.lineno <= (f.end_lineno or 0)), "")
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        path = path_of(target, "self", owner)
+        if path:
+            yield path
+
+
+def _is_off(value: ast.expr) -> bool:
+    if isinstance(value, ast.Constant):
+        return not value.value
+    if isinstance(value, (ast.List, ast.Tuple, ast.Set)):
+        return not value.elts
+    return isinstance(value, ast.Call) and _last(value.func) in (
+        "Event",
+        "Queue",
+        "SimpleQueue",
+        "deque",
+        "list",
+        "set",
+    )
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

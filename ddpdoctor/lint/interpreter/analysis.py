@@ -32,9 +32,7 @@ class Analysis(Machine):
 
     def run(self) -> None:
         """Simulate the module's top level, then every function that nothing in it has called."""
-        self.reached[self.module.path] = self.module
-        frame = Frame(self.module, calls=("<module>",))
-        self._root("<module>", None, frame, self.module.tree.body)
+        self.run_top_level()
         functions = [*self.module.functions]
         for cls in self.module.classes:
             functions.extend(cls.methods.values())
@@ -42,6 +40,12 @@ class Analysis(Machine):
         for info in sorted(functions, key=lambda f: (f.name in called, f.node.lineno)):
             if info not in self.ran:
                 self.run_alone(info)
+
+    def run_top_level(self) -> None:
+        """Simulate the module as a script."""
+        self.reached[self.module.path] = self.module
+        frame = Frame(self.module, calls=("<module>",))
+        self._root("<module>", None, frame, self.module.tree.body)
 
     def _mentioned(self) -> set[str]:
         """Names called or passed on somewhere in the module."""
@@ -94,6 +98,8 @@ class Analysis(Machine):
             if not frame.alive:
                 return
             self.steps += 1
+            if self.observed is not None:
+                self.observe(frame, statement)
             simulate = STATEMENTS.get(type(statement))
             if simulate is not None:
                 simulate(self, frame, statement)
@@ -137,7 +143,7 @@ class Analysis(Machine):
         if info in self.stack or too_much or info.abstract:
             return None
         env = bind(self, info, function.receiver, args, keywords)
-        key = (info, tuple(sorted((k, v) for k, v in env.items() if _specialises(v))), frame.mask,
+        key = (info, tuple(sorted((k, v) for k, v in env.items() if self._specialises(v))), frame.mask,
                min(len(frame.loops), 2), frame.no_grad, bool(frame.guards), frame.handler, self.silent > 0,
                tuple(self.generators.values()), id(function.closure), self.held)  # fmt: skip
         try:
@@ -185,6 +191,11 @@ class Analysis(Machine):
             value = value.tagged("endless")
         return value.tagged("shard") if frame.yields_share else value
 
+    def _specialises(self, value: Value) -> bool:
+        """Whether a callee must be looked at anew for this argument."""
+        silent = value.taint is Taint.UNKNOWN or (value.taint is Taint.GIVEN and self.observed is None)
+        return value.object is not None or not silent or bool(value.tags)
+
     def returned(self, frame: Frame) -> Value:
         """The value of a call, rank by rank from the returns that each rank can reach."""
         returns = list(frame.returns)
@@ -208,8 +219,3 @@ class Analysis(Machine):
         node: ast.Call | None,
     ) -> Value:  # fmt: skip
         return calls.follow(self, frame, function, args, keywords, site, node)
-
-
-def _specialises(value: Value) -> bool:
-    """Whether a callee must be looked at anew for this argument."""
-    return value.object is not None or value.taint is not value.taint.UNKNOWN or bool(value.tags)

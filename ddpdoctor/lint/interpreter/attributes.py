@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.interpreter import framework_objects, wrapping
+from ddpdoctor.lint.interpreter import framework_objects, signals, wrapping
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.instances import instance_value
@@ -37,6 +37,7 @@ from ddpdoctor.lint.values.values import (
 )
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.signal_handlers import path_of
 from ddpdoctor.program.sites import SourceSite
 
 #: attributes of tensors and loaders that keep what is known of the data
@@ -68,7 +69,17 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
         found = wrapping.attribute(machine, frame, owner, name, node)
         if found is not None:
             return found
-    return _unknown_attribute(machine, frame, owner, name)
+    return _flag(machine, frame, name, node) or _unknown_attribute(machine, frame, owner, name)
+
+
+def _flag(machine: Machine, frame: Frame, name: str, node: ast.AST) -> Value | None:
+    """`state.stop` where a signal's handler sets it, or `trainer.should_stop`, which one of another file may set."""
+    path = path_of(node) if frame.module.flags and isinstance(node, ast.Attribute) else ()
+    found = signals.part(frame.module, path) if path else None
+    if found is not None:
+        return found
+    files = (frame.module,) if machine.observed is None else tuple(machine.reached.values())
+    return next((flag for module in files if (flag := signals.elsewhere(module, name)) is not None), None)
 
 
 def _external_attribute(machine: Machine, frame: Frame, path: str, name: str, node: ast.AST) -> Value:
@@ -111,6 +122,8 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
     taint = Taint.UNKNOWN
     if name in _DATA_ATTRIBUTES and owner.taint is Taint.RANK_LOCAL:
         taint = Taint.RANK_LOCAL
+    elif owner.taint is Taint.GIVEN or (isinstance(owner.object, Namespace) and name not in vocabulary.RANK_NAMES):
+        taint = Taint.GIVEN
     result = unknown(
         "attribute", owner.atoms, name, taint=taint, tags=owner.tags & (ORIGIN | {"batch", "time", "unique"})
     )

@@ -24,16 +24,16 @@ def same_everywhere(over: Value) -> bool:
         return False
     plain = shuffle is None or (shuffle.known and shuffle.constant is False)
     dataset = made.argument(0, "dataset")
-    return plain and dataset is not None and not _differs(dataset)
+    return plain and dataset is not None and not differs(dataset)
 
 
-def _differs(value: Value, depth: int = 0) -> bool:
+def differs(value: Value, depth: int = 0) -> bool:
     """The data, or something that it is made from, depends on the rank."""
     if value.tags & _BY_RANK or len(value.atoms) > 1:
         return True
     obj = value.object
     if isinstance(obj, (Instance, Made)) and depth < 3:
-        return any(_differs(v, depth + 1) for v in (*obj.args, *(v for _, v in obj.keywords)))
+        return any(differs(v, depth + 1) for v in (*obj.args, *(v for _, v in obj.keywords)))
     return False
 
 

@@ -59,6 +59,7 @@ def _branch(
 def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
     before = frame.guards
     test = machine.evaluate(frame, node.test)
+    machine.observe(frame, node, test)
     _branch(
         machine, frame, test, node, text_of(node.test),
         lambda: machine.execute(frame, node.body), lambda: machine.execute(frame, node.orelse),
@@ -69,6 +70,7 @@ def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
 
 def match_statement(machine: Machine, frame: Frame, node: Any) -> None:
     subject = machine.evaluate(frame, node.subject)
+    machine.observe(frame, node, subject)
     _cases(machine, frame, subject, node.cases, 0)
 
 
@@ -81,6 +83,7 @@ def _cases(machine: Machine, frame: Frame, subject: Value, cases: list[Any], ind
         test = binary("Eq", subject, machine.evaluate(frame, case.pattern.value))
     elif isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None:
         test = Value((True,), Taint.UNIFORM)
+    machine.observe(frame, case.pattern, test)
     _branch(
         machine, frame, test, case.body[0], "case",
         lambda: machine.execute(frame, case.body), lambda: _cases(machine, frame, subject, cases, index + 1),

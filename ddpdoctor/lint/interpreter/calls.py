@@ -46,6 +46,7 @@ from ddpdoctor.program.sites import SourceSite
 def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     """The value of a call; its collectives go into the frame's trace, the call itself into the events."""
     dropped = frame.dropped is node
+    machine.observe(frame, node)
     target = _target(machine, frame, node)
     args, keywords = _arguments(machine, frame, node)
     site = machine.site(frame, node)

@@ -113,6 +113,7 @@ def boolean(machine: Machine, frame: Frame, node: Any) -> Value:
     result = machine.evaluate(frame, node.values[0])
     before_mask, before_guards = frame.mask, frame.guards
     for operand in node.values[1:]:
+        machine.observe(frame, node, result)
         truths = truth(result)
         yes, no = mask_where(truths, frame.mask)
         frame.mask = yes if conjunction else no
@@ -144,6 +145,7 @@ def _short_circuit(left: Value, right: Value, *, conjunction: bool) -> Value:
 
 def conditional(machine: Machine, frame: Frame, node: Any) -> Value:
     test = machine.evaluate(frame, node.test)
+    machine.observe(frame, node, test)
     truths = truth(test)
     yes, no = mask_where(truths, frame.mask)
     if not no:

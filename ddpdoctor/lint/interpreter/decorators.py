@@ -6,10 +6,11 @@ import ast
 
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.sources import FIRST
 from ddpdoctor.lint.interpreter.trace import Branch, Exit, Node, Scope, Trace
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function
-from ddpdoctor.lint.values.values import NO_TAGS, Value, of_object
+from ddpdoctor.lint.values.values import NO_TAGS, Atom, Symbol, Taint, Value, of_object
 from ddpdoctor.program import modules
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import site_of
@@ -82,18 +83,35 @@ def run(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> Trace | 
 def apply_decorators(machine: Machine, frame: Frame, info: modules.FunctionInfo) -> None:
     """What decorators say of the body: only rank 0 runs it, or no gradients are kept in it."""
     for decorator in info.decorators:
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+        name = _name(decorator)
         if name in ("no_grad", "inference_mode"):
             frame.no_grad = True
-        elif isinstance(decorator, ast.Call) and (decorator.args or any(k.arg == "rank" for k in decorator.keywords)):
-            continue  # another rank, perhaps
-        elif name in vocabulary.FIRST_RANK_DECORATORS and not _is_local(machine, frame, target):
+            continue
+        let_in = ranks_let_in(machine, frame, decorator)
+        if let_in == FIRST.atoms:
             site = machine.site(frame, decorator)
-            truths = (True, False, False, False)
             leave: tuple[Node, ...] = (Exit("return", site),)
-            frame.out.append(Branch(truths, (), leave, site, f"@{name}", NO_TAGS))
+            frame.out.append(Branch(let_in, (), leave, site, f"@{name}", NO_TAGS))
             frame.mask &= 1
+
+
+def ranks_let_in(machine: Machine, frame: Frame, decorator: ast.expr) -> tuple[Atom, ...]:
+    """On which ranks a framework's decorator lets a function run; nothing where it does not ask for the rank."""
+    name = _name(decorator)
+    if name not in vocabulary.FIRST_RANK_DECORATORS and name not in vocabulary.SOME_RANK_DECORATORS:
+        return ()
+    call = decorator if isinstance(decorator, ast.Call) else None
+    if _is_local(machine, frame, call.func if call is not None else decorator):
+        return ()
+    told = call is not None and (call.args or any("rank" in str(k.arg) for k in call.keywords))
+    if told or name in vocabulary.SOME_RANK_DECORATORS:
+        return (Symbol(id(decorator), Taint.RANK),)  # another rank, perhaps
+    return FIRST.atoms
+
+
+def _name(decorator: ast.expr) -> str:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return modules.last_name(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
 
 
 def _is_local(machine: Machine, frame: Frame, target: ast.expr) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ddpdoctor.lint.interpreter import signals
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.conditions import MOST_ELEMENTS, as_constant
 from ddpdoctor.lint.interpreter.events import EnclosingLoop
@@ -30,6 +31,7 @@ from ddpdoctor.lint.values.values import (
     of_object,
     unknown,
 )
+from ddpdoctor.program.signal_handlers import path_of
 from ddpdoctor.program.text import text_of
 
 #: parts of a table beyond which it is not known by them: configurations are large, and nested
@@ -100,6 +102,11 @@ def dictionary(machine: Machine, frame: Frame, node: Any) -> Value:
 
 
 def subscript(machine: Machine, frame: Frame, node: Any) -> Value:
+    path = path_of(node) if frame.module.flags else ()
+    return (signals.part(frame.module, path) if path else None) or _subscript(machine, frame, node)
+
+
+def _subscript(machine: Machine, frame: Frame, node: Any) -> Value:
     owner = machine.evaluate(frame, node.value)
     if isinstance(node.slice, ast.Slice):
         return _slice(machine, frame, owner, node.slice)
@@ -126,6 +133,8 @@ def subscript(machine: Machine, frame: Frame, node: Any) -> Value:
         picked = tags | {"uneven"} | (index.tags & REASONS)
         return unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    if owner.taint is Taint.GIVEN and index.taint <= Taint.GIVEN:
+        taint = Taint.GIVEN
     tags |= PART if taint is Taint.RANK_LOCAL else NO_TAGS
     return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=tags)
 

@@ -20,15 +20,17 @@ from ddpdoctor.lint.values.values import (
     symbol_key,
     unknown,
 )
-from ddpdoctor.program import classes, signal_handlers
+from ddpdoctor.program import classes
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import SourceSite
 
 
 def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
     """`self.name`, from what the object's own methods (its `__init__` first) store."""
-    if any(signal_handlers.handles(method) for method in obj.info.stores.get(name, ())):
-        return signals.raised("signal", id(obj.info), name)
+    for info in mro(machine, obj.info):
+        flag = signals.part(info.module, (info.name, name))
+        if flag is not None:
+            return flag
     key = symbol_key(owner)
     if key is not None and (key, name) in frame.stores:
         here = frame.stores[(key, name)]

@@ -96,6 +96,8 @@ def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
     taint = Taint.UNKNOWN
     if after is not None and after.taint is Taint.RANK_LOCAL:
         taint = Taint.RANK_LOCAL
+    elif after is not None and max(before.taint, after.taint) <= Taint.GIVEN:
+        taint = Taint.GIVEN
     value = unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | REASONS | {"maybe", "uneven"}))
     if after is None or len(after.atoms) == 1 or before.object is not None:
         return value
@@ -107,6 +109,7 @@ def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
 
 def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     over = machine.evaluate(frame, node.iter)
+    machine.observe(frame, node, over)
     iterated, element = iterated_of(over)
     element = element or _own_elements(machine, frame, node, iterated)
     if frame.no_grad and element is not None and batches.same_everywhere(iterated):
@@ -204,6 +207,7 @@ def while_loop(machine: Machine, frame: Frame, node: Any) -> None:
 
     def start() -> None:
         test = machine.evaluate(frame, node.test)
+        machine.observe(frame, node, test)
         truths = truth(test)
         if rank_decided(truths) or rank_local(truths):
             _leave_early(machine, frame, node.test, truths, test.tags)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from ddpdoctor.lint.interpreter.events import Access, BranchEvent, Call, Context, Iteration, Wrap
 from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.observations import Observations
 from ddpdoctor.lint.interpreter.trace import Trace
 from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.lint.values.values import Keywords, Taint, Value
@@ -91,6 +92,8 @@ class Machine(ABC):
     wrappers: dict[FunctionInfo, Function | None] = field(default_factory=dict)
     #: what loops go through, by the key of its symbol
     elements: set[int] = field(default_factory=set)
+    #: what is kept for questions about single conditions; None in a lint run
+    observed: Observations | None = None
 
     @abstractmethod
     def evaluate(self, frame: Frame, node: ast.expr) -> Value:
@@ -116,6 +119,11 @@ class Machine(ABC):
     @abstractmethod
     def run_spawned(self, info: FunctionInfo, args: Sequence[Value], parent: Frame, site: SourceSite) -> None:
         """Simulate a function that a new process runs: a root of its own."""
+
+    def observe(self, frame: Frame, node: ast.AST, value: Value | None = None) -> None:
+        """Keep what a condition is here, or under which conditions a statement or call runs, if somebody asks."""
+        if self.observed is not None:
+            self.observed.add(frame, node, value, silent=self.silent > 0)
 
     def context(self, frame: Frame) -> Context:
         """Where in the program `frame` is now."""

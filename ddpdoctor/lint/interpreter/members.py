@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ddpdoctor.lint.interpreter import signals
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -12,6 +13,9 @@ from ddpdoctor.program.modules import ClassInfo
 
 def class_attribute(machine: Machine, obj: Class, name: str) -> Value:
     """`Class.name`."""
+    flag = signals.part(obj.info.module, (obj.info.name, name))
+    if flag is not None:
+        return flag
     method = find_method(machine, obj.info, name)
     if method is not None:
         receiver = of_object(obj, id(obj.info)) if method.of_class else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.interpreter import batches, file_effects, framework_objects, fsdp, random_state
+from ddpdoctor.lint.interpreter import batches, file_effects, framework_objects, fsdp, random_state, signals
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method
 from ddpdoctor.lint.interpreter.collective_calls import enter_method
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -40,7 +40,8 @@ def method_called(
         known = _made_method(machine, frame, method, receiver, obj, args, keywords, site, node)
         if known is not None:
             return known
-    found = file_effects.method(frame, method, receiver, args, site) or random_state.method(receiver, method, args)
+    found = signals.asked(receiver, method) or file_effects.method(frame, method, receiver, args, site)
+    found = found or random_state.method(receiver, method, args)
     spec = collectives.DUCK_METHODS.get(method)
     if isinstance(obj, Instance):
         spec = framework_objects.inherited(machine, obj.info, method, keywords) or spec
@@ -83,7 +84,10 @@ def _computed(method: str, receiver: Value, values: tuple[Value, ...], key: tupl
         tags -= {"bypass"}
     if method in vocabulary.PICKING:
         tags |= {"uneven"}
-    taint = Taint.RANK_LOCAL if local else receiver.taint if receiver.taint is Taint.UNIFORM else Taint.UNKNOWN
+    taint = Taint.RANK_LOCAL if local else Taint.UNKNOWN
+    alike = receiver.taint is Taint.GIVEN and all(v.taint <= Taint.GIVEN for v in values)
+    if not local and (alike or receiver.taint is Taint.UNIFORM):
+        taint = receiver.taint
     return unknown(*key, taint=taint, tags=tags).with_object(Method(receiver, method))
 
 

@@ -21,6 +21,11 @@ _BUILTINS = frozenset(dir(builtins))
 def lookup(machine: Machine, frame: Frame, name: str) -> Value:
     """A name as the code in `frame` sees it."""
     value = frame.env.get(name)
+    if frame.module.flags is None or frame.module.flags:
+        line = frame.function.node.lineno if frame.function is not None else 0
+        flag = signals.variable(frame.module, name, line, local=frame.function is not None and value is not None)
+        if flag is not None:
+            return flag
     if value is not None:
         return value
     if frame.closure is not None:
@@ -55,22 +60,7 @@ def _global(machine: Machine, module: Module, name: str) -> Value | None:
     bindings = module.bindings.get(name)
     target = module.imports.get(name)
     if bindings:
-        stored = machine.rebound.get((module.path, name))
-        if stored is not None and _stand_ins(bindings):
-            return stored
-        held = [constant for file, which, constant in machine.held if which == name and file == module.path]
-        if held:
-            return const(held[-1])
-        if name in module.rebound or _filled_in_elsewhere(machine, module, bindings):
-            return signals.flag(module, name) or unknown("global", module.path, name)
-        values = [_binding(machine, module, b) for b in bindings]
-        functions = [v for v in values if isinstance(v.object, (Function, Class))]
-        if len(values) == 1:
-            return values[0]
-        if functions:
-            return functions[0]
-        ranked = [v for v in values if len(v.atoms) > 1]
-        return ranked[0] if ranked else unknown("global", module.path, name)
+        return signals.variable(module, name, 0, local=False) or _bound(machine, module, name, bindings)
     if target is not None:
         return imported(machine, module, target)
     for star in module.stars:
@@ -83,6 +73,26 @@ def _global(machine: Machine, module: Module, name: str) -> Value | None:
         if path in collectives.COLLECTIVES:
             return of_object(External(path))
     return None
+
+
+def _bound(machine: Machine, module: Module, name: str, bindings: list[Binding]) -> Value:
+    """What stands under a name that the module itself binds."""
+    stored = machine.rebound.get((module.path, name))
+    if stored is not None and _stand_ins(bindings):
+        return stored
+    held = [constant for file, which, constant in machine.held if which == name and file == module.path]
+    if held:
+        return const(held[-1])
+    if name in module.rebound or _filled_in_elsewhere(machine, module, bindings):
+        return unknown("global", module.path, name)
+    values = [_binding(machine, module, b) for b in bindings]
+    functions = [v for v in values if isinstance(v.object, (Function, Class))]
+    if len(values) == 1:
+        return values[0]
+    if functions:
+        return functions[0]
+    ranked = [v for v in values if len(v.atoms) > 1]
+    return ranked[0] if ranked else unknown("global", module.path, name)
 
 
 def _stand_ins(bindings: list[Binding]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
@@ -55,10 +56,13 @@ def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
         tags = (args[0].tags & DATA) | {"length"}
         # batches of equal samplers are equally long on all ranks, whatever is in them
         taint = Taint.RANK_LOCAL if args[0].tags & UNEQUAL and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+        taint = Taint.GIVEN if args[0].taint is Taint.GIVEN else taint
         return unknown("len", args[0].atoms, taint=taint, tags=tags)
     if any(a.object is not None for a in args):
         args = tuple(map(containers.gathered, args))
         taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
+        if all(a.taint <= Taint.GIVEN for a in args):
+            taint = max(a.taint for a in args)
         return unknown(path, site, taint=taint, tags=join_tags(args) & DATA)
     return lift(path, CASTS[path], args)
 
@@ -71,7 +75,8 @@ def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Source
     pure = path.startswith(vocabulary.PURE_PREFIXES)
     # what kind of thing data is, is the same on all ranks
     pure = pure and path not in _KINDS
-    taint = Taint.RANK_LOCAL if pure and any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
+    local = pure and any(v.taint is Taint.RANK_LOCAL for v in values)
+    taint = Taint.RANK_LOCAL if local else Taint.GIVEN if _given_alike(path, values) else Taint.UNKNOWN
     kept = tags & DATA if pure else tags & ORIGIN
     if path in _SUMMARIES and "collected" in tags:
         taint, kept = Taint.RANK_LOCAL, kept | {"batch"}
@@ -94,6 +99,13 @@ def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Source
     if path == "torch.tensor" and values:
         taint = max((v.taint for v in values[:1] if v.taint is Taint.RANK_LOCAL), default=taint)
     return Value((Symbol(hash((path, site)), taint),), taint, Made(path, site, args, keywords, node), kept)
+
+
+def _given_alike(path: str, values: tuple[Value, ...]) -> bool:
+    """Reckoned from what every rank is given alike, or read from the file that all of them read."""
+    if path in vocabulary.CONFIGURATIONS:
+        return not any(map(batches.differs, values))
+    return path in vocabulary.RECKONING and bool(values) and all(v.taint <= Taint.GIVEN for v in values)
 
 
 def _given(path: str, args: tuple[Value, ...], keywords: Keywords) -> tuple[Value, ...]:

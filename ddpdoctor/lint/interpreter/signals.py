@@ -4,20 +4,41 @@ from __future__ import annotations
 
 from ddpdoctor.lint.values.values import Taint, Value, unknown
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.signal_handlers import handles
+from ddpdoctor.program.signal_handlers import Flag, FlagPath, of_module
 
 _TAG = frozenset({"signal"})
+#: methods that tell what a handler did to the object: an Event, a queue
+_ASKING = frozenset({"is_set", "wait", "empty", "full", "qsize", "get"})
 
 
-def flag(module: Module, name: str) -> Value | None:
-    """A global name that a handler sets; None for any other."""
-    if "signal" not in module.words:
+def variable(module: Module, name: str, line: int, *, local: bool) -> Value | None:
+    """A variable that a handler sets, read in the function that begins on a line (0: outside of functions).
+
+    None for any other; so where the function has a variable of its own by that name (`local`).
+    """
+    flag = of_module(module).by_path.get((name,))
+    if flag is None or (local if flag.scope is None else line not in flag.scope):
         return None
-    if any(name in f.outer and handles(f) for f in module.functions):
-        return raised("signal", module.path, name)
-    return None
+    return raised(flag)
 
 
-def raised(*key: object) -> Value:
+def part(module: Module, path: FlagPath) -> Value | None:
+    """`state["stop"]`, `Flags.stop`, `self.requested` (as of its class); None where no handler sets it."""
+    flag = of_module(module).by_path.get(path)
+    return raised(flag) if flag is not None else None
+
+
+def elsewhere(module: Module, name: str) -> Value | None:
+    """An attribute of an object that is not the file's own, where a handler in it sets one of this name."""
+    flag = of_module(module).elsewhere.get(name)
+    return raised(flag) if flag is not None else None
+
+
+def asked(receiver: Value, method: str) -> Value | None:
+    """`stop.is_set()` of what a handler sets; None for other calls."""
+    return receiver if "signal" in receiver.tags and method in _ASKING else None
+
+
+def raised(flag: Flag) -> Value:
     """A flag that a handler sets."""
-    return unknown(*key, taint=Taint.RANK_LOCAL, tags=_TAG)
+    return unknown("signal", flag.file, flag.text, taint=Taint.RANK_LOCAL, tags=_TAG)

@@ -104,7 +104,7 @@ def _import(_machine: Machine, frame: Frame, node: Any) -> None:
 
 
 def _assert(machine: Machine, frame: Frame, node: Any) -> None:
-    machine.evaluate(frame, node.test)
+    machine.observe(frame, node, machine.evaluate(frame, node.test))
 
 
 #: how each kind of statement is simulated; the others do nothing

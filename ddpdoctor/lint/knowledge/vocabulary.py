@@ -63,8 +63,34 @@ FIRST_RANK_DECORATORS = frozenset({
     "one_rank_only",
 })  # fmt: skip
 
+#: decorators that let only the ranks run the body that they are told, or the last
+SOME_RANK_DECORATORS = frozenset({"on_process", "on_local_process", "on_last_process"})
+
 #: modules whose functions compute from their arguments and talk to nobody
 PURE_PREFIXES = ("torch.", "math.", "numpy.", "builtins.", "operator.", "itertools.", "functools.")
+
+#: functions of numbers and lists that give the same for the same
+RECKONING = frozenset({
+    "math.ceil", "math.floor", "math.sqrt", "math.log", "math.log2", "math.exp", "math.prod", "math.gcd",
+    "builtins.sorted", "builtins.sum", "builtins.list", "builtins.tuple", "builtins.set", "builtins.round",
+    "builtins.divmod", "builtins.pow", "builtins.any", "builtins.all", "builtins.reversed", "builtins.range",
+    "builtins.enumerate", "builtins.zip",
+})  # fmt: skip
+#: read a configuration, the same on every rank where its path is
+CONFIGURATIONS = frozenset({
+    "yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "tomllib.load", "tomllib.loads",
+    "toml.load", "omegaconf.OmegaConf.load", "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.from_cli",
+})  # fmt: skip
+#: decorators that give a function the options of the command line, or a configuration, as its arguments
+CONFIGURING = frozenset({"hydra.main", "click.command", "click.group", "draccus.wrap", "pyrallis.wrap"})
+#: Names of parameters, attributes and variables that hold a rank where nothing in sight says what they hold: a trainer
+#: whose callers are in another package, an options object that a launcher fills in.
+RANK_NAMES = frozenset({
+    "rank", "local_rank", "global_rank", "world_rank", "node_rank", "process_index", "is_main", "is_master",
+    "is_main_process", "is_rank_zero", "is_rank_0", "is_chief", "is_primary", "main_process", "rank_zero",
+})  # fmt: skip
+#: the same of functions whose source is not there
+RANK_FUNCTIONS = RANK_NAMES | {"get_rank", "get_local_rank", "get_global_rank"}
 
 #: methods of tensors and numbers that compute from the receiver alone
 PURE_METHODS = frozenset({

@@ -44,7 +44,8 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
         if obj.path in _GOING_THROUGH and obj.args:
             inner, element = iterated_of(obj.args[0])
             if obj.path == "builtins.enumerate":
-                element = of_object(Items((unknown("index", obj.site), element or unknown("item", obj.site))))
+                index = unknown("index", obj.site, taint=Taint.GIVEN)
+                element = of_object(Items((index, element or unknown("item", obj.site))))
             if obj.path == "itertools.islice" and len(obj.args) > 1:
                 inner = inner.tagged("shard" if data_partition.strided(inner, obj.args[1:]) else "cut")
             return inner, element
@@ -59,7 +60,9 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
         if obj.path == aliases.LOADER:
             return over, unknown("batch", obj.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
         if obj.path == "builtins.range":
-            return over, unknown("index", obj.site, tags=frozenset({"index"}))
+            alike = all(bound.taint <= Taint.GIVEN for bound in obj.args)
+            taint = Taint.GIVEN if alike else Taint.UNKNOWN
+            return over, unknown("index", obj.site, taint=taint, tags=frozenset({"index"}))
     if isinstance(obj, Instance) and obj.base is not None and obj.base.path == aliases.LOADER:
         return over, unknown("batch", obj.base.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
     if isinstance(obj, Method) and isinstance(obj.receiver.object, Table):

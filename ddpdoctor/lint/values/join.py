@@ -118,7 +118,7 @@ def _chosen(
             return stronger
         if _agreed(a, b) or _agreed(b, a):
             return unknown(key, "agreed", tags=(a.tags | b.tags) & ORIGIN)
-    least = Taint.FILES if _asks(truths, Taint.FILES) else Taint.UNKNOWN
+    least = Taint.FILES if _asks(truths, Taint.FILES) else _of_condition(truths)
     joined = Symbol(hash((key, "join")), Taint.RANK_LOCAL if local else max(a.taint, b.taint, least))
     atoms: list[Atom] = []
     for rank in range(1 if plain and a_mask == b_mask == EVERY_RANK else WORLD):
@@ -132,6 +132,12 @@ def _chosen(
     # what decided says how the ranks differ
     why = reasons & REASONS | {"local-choice"} if local else reasons & _FILES
     return value.with_tags(value.tags | why) if why else value
+
+
+def _of_condition(truths: tuple[Atom, ...]) -> Taint:
+    """How little may be known of what a condition chooses: where all ranks are given it alike, they choose alike."""
+    unsure = any(isinstance(t, Symbol) and t.taint > Taint.GIVEN for t in truths)
+    return Taint.UNKNOWN if unsure or not truths else Taint.GIVEN
 
 
 def left_alone(key: int, name: str) -> Symbol:
@@ -204,9 +210,8 @@ def _choose_object(a: Value, b: Value, key: object) -> Value:
 def _own_data(value: Value, a: Value, b: Value) -> Value:
     """Data of this rank on both ways, or a tensor made up in its place on one."""
     for side in (a, b):
-        made_up = (
-            isinstance(side.object, Made) and side.object.path.startswith("torch.") and side.taint is Taint.UNKNOWN
-        )
+        made_up = isinstance(side.object, Made) and side.object.path.startswith("torch.")
+        made_up = made_up and side.taint in (Taint.GIVEN, Taint.UNKNOWN)
         if side.taint is not Taint.RANK_LOCAL and not made_up:
             return value
     atoms = tuple(atom._replace(taint=Taint.RANK_LOCAL) for atom in value.atoms)

@@ -23,14 +23,16 @@ class Taint(IntEnum):
 
     #: equal on all ranks: constants, results of collectives
     UNIFORM = 0
+    #: options of the command line, numbers of rounds: not known, but what every rank is given alike
+    GIVEN = 1
     #: configuration, arguments, attributes: stays silent
-    UNKNOWN = 1
+    UNKNOWN = 2
     #: what this rank finds on its disks: the same elsewhere, unless somebody is writing it
-    FILES = 2
+    FILES = 3
     #: data of this rank: batches, losses, clocks, dice
-    RANK_LOCAL = 3
+    RANK_LOCAL = 4
     #: a function of the rank
-    RANK = 4
+    RANK = 5
 
 
 class Symbol(NamedTuple):
@@ -157,7 +159,7 @@ DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file", "uneve
 #: tags that outlive arithmetic
 STICKY = ORIGIN | REASONS | {
     "rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file", "in group", "sharded?",
-    "mask",
+    "mask", "rank?",
 }  # fmt: skip
 
 

@@ -1,0 +1,300 @@
+"""What a condition in a program depends on, by value: the rank, this rank's data, the clock, dice, files, a signal.
+
+The program is simulated as lint simulates it: several ranks at once, through functions, properties, attributes,
+decorators and what is known of frameworks. Nothing is read but the files that are given. How much is simulated is
+counted in statements and characters, never in seconds, so that the same question always has the same answer.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ddpdoctor.lint import taint_comments
+from ddpdoctor.lint.interpreter.analysis import Analysis
+from ddpdoctor.lint.interpreter.decorators import ranks_let_in
+from ddpdoctor.lint.interpreter.events import Guard
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.observations import Observations, Seen
+from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
+from ddpdoctor.lint.values.iteration import count_of, iterated_of
+from ddpdoctor.lint.values.truths import truth
+from ddpdoctor.lint.values.values import UNEQUAL, WORLD, Atom, Symbol, Taint, Value
+from ddpdoctor.program.modules import FunctionInfo, Module
+from ddpdoctor.program.project import Project
+from ddpdoctor.program.sites import SourceSite, site_of
+from ddpdoctor.program.text import text_of
+
+#: statements simulated for all questions about one program together
+BUDGET = 40_000
+
+#: file and line
+Place = tuple[str, int]
+
+
+class Origin(Enum):
+    """Where a value comes from, as far as it can differ between ranks; the first ones say more than the last."""
+
+    RANK = "the rank"
+    SIGNAL = "a signal"
+    CLOCK = "the clock"
+    RANDOM = "random numbers"
+    FILES = "the file system"
+    #: batches, losses, shards
+    RANK_DATA = "this rank's data"
+    UNKNOWN = "unknown"
+    #: constants, what every rank is given alike, what a collective gave
+    UNIFORM = "equal on all ranks"
+
+
+_ORDER = tuple(Origin)
+_BY_TAG = (("signal", Origin.SIGNAL), ("time", Origin.CLOCK), ("random", Origin.RANDOM), ("file", Origin.FILES))
+_BY_TAINT = {
+    Taint.UNIFORM: Origin.UNIFORM,
+    Taint.GIVEN: Origin.UNIFORM,
+    Taint.UNKNOWN: Origin.UNKNOWN,
+    Taint.FILES: Origin.FILES,
+    Taint.RANK: Origin.RANK,
+}
+#: methods of modules that give the parts of a model, which ranks that train together have alike
+_PARTS_OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules",
+                              "children", "named_children"})  # fmt: skip
+#: tags of data of which a rank can have more or less than another
+_SHARED_OUT = UNEQUAL | {"prepared"}
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """What a condition depends on."""
+
+    #: the one that says most
+    origin: Origin
+    #: in every way in which the program comes to the condition
+    origins: frozenset[Origin]
+    #: where it depends on the rank: whether it holds on each rank of a simulated job, None where that is not known
+    ranks: tuple[bool | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition under which a line runs."""
+
+    file: str
+    #: its statement's lines, both included
+    line: int
+    end_line: int
+    #: as it is written; a decorator with its `@`
+    text: str
+    #: whether the line runs where it holds, or where it does not
+    side: bool
+    dependence: Dependence
+
+
+_Wanted = Callable[[Seen], bool]
+
+
+@dataclass(slots=True)
+class Conditions:
+    """Answers about one program, given as its files' text. Each script is simulated once, as far as is asked for."""
+
+    files: Mapping[str, str]
+    #: statements that may be simulated for all answers together; what is begun is ended
+    budget: int = BUDGET
+    #: some question was not looked into any more
+    exhausted: bool = field(init=False, default=False)
+    _project: Project = field(init=False, repr=False)
+    _analyses: dict[str, Analysis | None] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._project = Project(self._read, self.files.__contains__)
+
+    def of(self, file: str, line: int, callers: Sequence[Place] = ()) -> Dependence | None:
+        """What the condition that begins on the line depends on; None where the program was not seen to come there.
+
+        It is that of an `if`, `while`, `match`, `assert`, conditional expression, `and` or `or`; of a `for`, how many
+        rounds it makes. `callers`: lines of the functions that led there, innermost first, as a stack shows them; the
+        outermost is where the program starts. Of several ways to the line those count that agree with them.
+        """
+        seen = self._look(file, line, callers, lambda one: one.value is not None and _head(one) == line)
+        statements = [one for one in seen if isinstance(one.node, ast.stmt)] or seen
+        return _combined([_dependence(one) for one in _agreeing(statements, callers)])
+
+    def around(self, file: str, line: int, callers: Sequence[Place] = ()) -> tuple[Condition, ...]:
+        """The conditions in its function under which the line runs, innermost first, the decorators' last.
+
+        They stand around it, or before it and send the other ranks away. None where it was not seen to run.
+        """
+        seen = self._look(file, line, callers, lambda one: line in _lines(one))
+        if not seen:
+            return ()
+        deepest = max(map(_head, seen))
+        here = _agreeing([one for one in seen if _head(one) == deepest], callers)
+        by_place: dict[SourceSite, list[Guard]] = {}
+        for guard in max((one.guards for one in here), key=len):
+            by_place[guard.site] = [g for one in here for g in one.guards if g.site == guard.site]
+        return (*map(_condition, reversed(by_place.values())), *self._decorators(here[0].module, here[0].function))
+
+    def _look(self, file: str, line: int, callers: Sequence[Place], wanted: _Wanted) -> list[Seen]:
+        """What was seen of the line: from where the program starts, else from one of the callers on, else alone."""
+        start = callers[-1][0] if callers else file
+        for entry in dict.fromkeys((start, file)):
+            analysis = self._started(entry)
+            for place in (None, *reversed(callers), (file, line)):
+                if analysis is None or (place is not None and not self._run_alone(analysis, place)):
+                    continue
+                observed = analysis.observed.by_file.get(file, ()) if analysis.observed is not None else ()
+                seen = [one for one in observed if wanted(one)]
+                if seen:
+                    return [one for one in seen if not one.silent] or seen
+        return []
+
+    def _started(self, entry: str) -> Analysis | None:
+        """The simulation of a file as a script; None where there is no such file or nothing left to spend on it."""
+        if entry not in self._analyses and self._may_spend():
+            module = self._module(entry)
+            said = taint_comments.Taints()
+            analysis = Analysis(module, self._project, said, observed=Observations()) if module is not None else None
+            self._analyses[entry] = analysis
+            if analysis is not None:
+                analysis.run_top_level()
+        return self._analyses.get(entry)
+
+    def _run_alone(self, analysis: Analysis, place: Place) -> bool:
+        """Simulate the function around a place with unknown arguments, unless it was simulated before."""
+        module = self._module(place[0])
+        function = _function_at(module, place[1]) if module is not None else None
+        if function is None or function in analysis.ran or not self._may_spend():
+            return False
+        analysis.run_alone(function)
+        return True
+
+    def _may_spend(self) -> bool:
+        spent = sum(analysis.steps for analysis in self._analyses.values() if analysis is not None)
+        self.exhausted = self.exhausted or spent >= self.budget
+        return spent < self.budget
+
+    def _module(self, path: str) -> Module | None:
+        return self._project.file(path, self._project.package(path)[1]) if path in self.files else None
+
+    def _read(self, path: str) -> bytes | None:
+        text = self.files.get(path)
+        return None if text is None else text.encode("utf-8", "surrogatepass")
+
+    def _decorators(self, module: Module, function: FunctionInfo | None) -> Iterator[Condition]:
+        """Decorators of frameworks that let some ranks alone run the function."""
+        analysis = next((a for a in self._analyses.values() if a is not None), None)
+        if function is None or analysis is None:
+            return
+        for decorator in function.decorators:
+            let_in = ranks_let_in(analysis, Frame(module, function), decorator)
+            if let_in:
+                site = site_of(module, decorator)
+                dependence = _of_value(Value(let_in, Taint.RANK))
+                yield Condition(module.path, site.line, site.end_line, f"@{text_of(decorator)}", True, dependence)
+
+
+def _head(seen: Seen) -> int:
+    return int(getattr(seen.node, "lineno", 0))
+
+
+def _lines(seen: Seen) -> range:
+    """Lines that run where the node does: its head alone where it has a body."""
+    if isinstance(seen.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return range(0)
+    first, body = _head(seen), getattr(seen.node, "body", None)
+    if isinstance(body, list):
+        return range(first, max(body[0].lineno, first + 1))
+    return range(first, (getattr(seen.node, "end_lineno", None) or first) + 1)
+
+
+def _function_at(module: Module, line: int) -> FunctionInfo | None:
+    """The function of the module's top level, or method of its classes, around a line."""
+    functions = [*module.functions, *(method for cls in module.classes for method in cls.methods.values())]
+    return next((f for f in functions if f.node.lineno <= line <= (f.node.end_lineno or f.node.lineno)), None)
+
+
+def _agreeing(seen: Sequence[Seen], callers: Sequence[Place]) -> list[Seen]:
+    """Those that were come to the way that the callers tell, as far as any was."""
+    scores = [_agreement(one.chain, callers) for one in seen]
+    return [one for one, score in zip(seen, scores, strict=True) if score == max(scores)]
+
+
+def _agreement(chain: Sequence[SourceSite], callers: Sequence[Place]) -> int:
+    """How many callers are the same, from the innermost on."""
+    count = 0
+    for site, (file, line) in zip(reversed(chain), callers, strict=False):
+        if site.file != file or not site.line <= line <= site.end_line:
+            break
+        count += 1
+    return count
+
+
+def _condition(guards: Sequence[Guard]) -> Condition:
+    first = guards[0]
+    dependence = _combined([_of_value(guard.value) for guard in guards])
+    assert dependence is not None
+    return Condition(first.site.file, first.site.line, first.site.end_line, first.text, first.side, dependence)
+
+
+def _combined(found: Sequence[Dependence]) -> Dependence | None:
+    if not found:
+        return None
+    origins = frozenset().union(*(one.origins for one in found))
+    origin = min(origins, key=_ORDER.index)
+    ranks = {one.ranks for one in found if one.origin is Origin.RANK}
+    return Dependence(origin, origins, ranks.pop() if len(ranks) == 1 else ())
+
+
+def _dependence(seen: Seen) -> Dependence:
+    assert seen.value is not None
+    if isinstance(seen.node, (ast.For, ast.AsyncFor)):
+        origin = _rounds(seen.value)
+        return Dependence(origin, frozenset({origin}))
+    return _of_value(seen.value)
+
+
+def _of_value(value: Value) -> Dependence:
+    atoms = truth(value)
+    origin = _origin(atoms, value.tags)
+    ranks = tuple(map(_known, atoms)) if origin is Origin.RANK and len(atoms) == WORLD else ()
+    return Dependence(origin, frozenset({origin}), ranks)
+
+
+def _known(atom: Atom) -> bool | None:
+    return None if isinstance(atom, Symbol) else bool(atom)
+
+
+def _origin(atoms: Sequence[Atom], tags: frozenset[str]) -> Origin:
+    """Of a condition that is this on each rank."""
+    if len(atoms) > 1 and len(set(atoms)) > 1:
+        return Origin.RANK
+    taint = atoms[0].taint if isinstance(atoms[0], Symbol) else Taint.UNIFORM
+    if taint is Taint.RANK_LOCAL:
+        return next((origin for tag, origin in _BY_TAG if tag in tags), Origin.RANK_DATA)
+    return _BY_TAINT[taint]
+
+
+def _rounds(over: Value) -> Origin:
+    """Of the number of rounds that a `for` makes."""
+    if len(set(count_of(over))) > 1:
+        return Origin.RANK
+    iterated, _ = iterated_of(over)
+    obj = iterated.object
+    if isinstance(obj, Made) and obj.path == "builtins.range":
+        return min((_origin(a.atoms, a.tags) for a in obj.args), key=_ORDER.index)
+    if isinstance(obj, Made) and obj.path.startswith("?.") and obj.path[2:] in _PARTS_OF_MODELS:
+        return Origin.UNIFORM
+    if isinstance(obj, Items) or (iterated.known and len(iterated.atoms) == 1):
+        return Origin.UNIFORM
+    if iterated.taint is Taint.RANK_LOCAL or iterated.tags & _SHARED_OUT or _loads(obj):
+        return Origin.RANK_DATA
+    return _origin(iterated.atoms, iterated.tags) if obj is None or iterated.taint is Taint.GIVEN else Origin.UNKNOWN
+
+
+def _loads(obj: object) -> bool:
+    """A loader: one rank's may have fewer batches than another's."""
+    made = obj.base if isinstance(obj, Instance) else obj
+    return isinstance(made, Made) and made.path == aliases.LOADER
