@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from ddpdoctor.collect import source_files
-from ddpdoctor.diagnose.digest.frames import is_library
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import libraries
 
 #: files whose source is looked for, folders in which, and folders above a given one
 MOST_FILES = 256
@@ -40,9 +40,8 @@ def read(places: Iterable[Site], *, written: float, roots: Sequence[Path] = ()) 
 
 def roots_of(given: Iterable[Path], places: Iterable[Site]) -> tuple[Path, ...]:
     """Where a script's own files may lie: here, where its absolute paths lead, in and above the folders given."""
-    own = [
-        Path(place.file).parent for place in places if PurePath(place.file).is_absolute() and not is_library(place.file)
-    ]
+    files = dict.fromkeys(place.file for place in places if PurePath(place.file).is_absolute())
+    own = [Path(file).parent for file in files if libraries.origin(file).kind is libraries.Kind.PROJECT]
     folders = [path if path.is_dir() else path.parent for path in (one.absolute() for one in given)]
     above = [parent for folder in folders for parent in (folder, *list(folder.parents)[:MOST_ABOVE])]
     return tuple(dict.fromkeys([Path.cwd(), *own, *above]))[:MOST_ROOTS]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
+from ddpdoctor.program import libraries
 
 MOST_THREADS = 4096
 MOST_FRAMES = 512
@@ -19,14 +19,11 @@ _THREAD = re.compile(
 #: `    all_reduce (torch/distributed/distributed_c10d.py:2935)`
 _FRAME = re.compile(r"^\s+(\S.*?) \(([^()]*?):(\d{1,9})\)\s*$")
 _RANK_OPTION = re.compile(r"(?:^|\s)--(?:node[_-]|local[_-])?rank[= ](\d{1,7})(?=\s|$)")
-_LOCALS = re.compile(r"^\s+(?:Arguments|Locals):")
 #: single files of the standard library that people also name their own files after
 _COMMON_NAMES = frozenset({"code", "test", "this", "token", "types", "trace", "profile", "platform", "statistics"})
-#: packages that are installed rather than written by the user; py-spy shortens their paths to what follows sys.path
-_INSTALLED = frozenset(
-    {"accelerate", "transformers", "lightning", "lightning_fabric", "pytorch_lightning", "deepspeed", "datasets"}
-    | {"torchvision", "torchaudio", "numpy", "triton", "peft", "trl", "colossalai", "fairscale", "apex", "tqdm"}
-    | {"torchmetrics", "wandb", "mmengine", "mmcv", "timm", "composer", "torchrun", "ray", "urllib3", "requests"}
+#: packages that people also run out of a checkout, from whose folder on py-spy names their files
+_CHECKED_OUT = frozenset(
+    {"megatron", "detectron2", "fabric", "sky", "past", "future", "streaming", "tables", "evaluate", "av"}
 )
 
 
@@ -107,9 +104,9 @@ def whole_path(file: str) -> str:
         return file
     first, slash, _ = file.partition("/")
     top = first if slash else first.rpartition(".")[0]
-    if top in sys.stdlib_module_names and top not in _COMMON_NAMES:
+    if top in libraries.STANDARD_LIBRARY and top not in _COMMON_NAMES:
         return f"/lib/python3/{file}"
-    if slash and (top == "torch" or top in _INSTALLED):
+    if slash and top in libraries.KNOWN and top not in _CHECKED_OUT:
         return f"/site-packages/{file}"
     return file
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ddpdoctor.collect.redact import plain
+from ddpdoctor.program import libraries
 
 #: beyond what any counter or clock of torch reaches
 HUGE = 1 << 62
@@ -14,8 +15,6 @@ _MOST_EXTENTS = 4096
 #: an operation's name, a group's, a file's
 _MOST_TEXT = 4096
 _MOST_FRAMES = 4096
-#: code that no user wrote: its frames are passed over for the place of a call
-_LIBRARIES = ("/torch/", "/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ")
 
 
 class DumpError(ValueError):
@@ -65,8 +64,11 @@ class CallSites:
 
 def _users_site(frames: Sequence[Mapping[str, Any]]) -> tuple[str, int, str] | None:
     python = [frame for frame in frames if str(frame["filename"]).endswith(".py")]
-    own = [frame for frame in python if not any(part in str(frame["filename"]) for part in _LIBRARIES)]
-    chosen = next(iter(own), None) or next((f for f in python if "/torch/" not in str(f["filename"])), None)
+    files = [str(frame["filename"]) for frame in python]
+    run = libraries.own_packages([files])
+    own = [frame for frame, file in zip(python, files, strict=True) if libraries.is_own(file, run)]
+    outside = (f for f, file in zip(python, files, strict=True) if libraries.origin(file).package != "torch")
+    chosen = next(iter(own), None) or next(outside, None)
     if chosen is None:
         return None
     return as_text(chosen["filename"]), as_number(chosen["line"]), as_text(chosen["name"])

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ddpdoctor.model.evidence import Evidence, SourceFile
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import libraries
+from ddpdoctor.program.libraries import Kind
 
 MOST_FILES = 64
 MOST_BYTES = 512 * 1024
-
-#: torch, the standard library, and what has no file
-_NOT_WANTED = re.compile(
-    r"(^|/)torch/|(^|/)lib/python3\.\d+/(?!site-packages/|dist-packages/)|^<|(^|/)ddpdoctor/probe/"
-)
 
 
 def sites(evidence: Evidence) -> Iterator[Site]:
@@ -40,10 +36,17 @@ def read(places: Iterable[Site], *, started: float) -> dict[str, SourceFile]:
     for name in dict.fromkeys(place.file for place in places):
         if len(found) >= MOST_FILES:
             break
-        source = None if _NOT_WANTED.search(name) else _read_one(Path(name), started)
+        source = _read_one(Path(name), started) if _is_wanted(name) else None
         if source is not None:
             found[name] = source
     return found
+
+
+def _is_wanted(file: str) -> bool:
+    """Neither the standard library's, torch's or the probe's, nor without a file."""
+    kind, package = libraries.origin(file)
+    known = kind is Kind.STANDARD_LIBRARY or (kind is Kind.LIBRARY and package in ("torch", "ddpdoctor"))
+    return not known and not file.startswith("<")
 
 
 def _read_one(path: Path, started: float) -> SourceFile | None:

@@ -28,6 +28,8 @@ class Facts:
     """One look at a job, digested. Rules read this and the evidence, and nothing else. Compared by identity."""
 
     evidence: Evidence
+    #: installed packages that the job runs rather than uses
+    own: frozenset[str]
     graph: WaitGraph
     states: Mapping[Rank, RankState]
     #: live ranks inside blocking waits
@@ -69,6 +71,10 @@ class Facts:
         main = frames.main_thread(seen) if seen else None
         return frames.user_frames(main.frames) if main else ()
 
+    def is_library(self, file: str) -> bool:
+        """Code that the job uses rather than runs."""
+        return frames.is_library(file, self.own)
+
     def location(self, ranks: Iterable[Rank], site: Site) -> Location:
         return Location(RankSet.of(ranks), site.file, site.line, site.function, self.line(site))
 
@@ -89,9 +95,9 @@ def digest(evidence: Evidence) -> Facts:
     ranks = [Rank(number) for number in range(evidence.world_size)]
     ranks += [seen.rank for seen in evidence.ranks if seen.rank not in ranks]
     now = evidence.timing.collected
+    own = frames.own_packages(evidence)
     states = {
-        rank: judge_rank(evidence.rank(rank), graph.main_wait(rank), now, reported_hanging=evidence.reported_hanging)
-        for rank in ranks
+        rank: judge_rank(evidence.rank(rank), graph.main_wait(rank), now, own, reported_hanging=evidence.reported_hanging) for rank in ranks
     }
     waiting = RankSet.of(rank for rank, state in states.items() if state.activity is Activity.WAITING)
     blockers = _blockers(graph, states, waiting)
@@ -99,6 +105,7 @@ def digest(evidence: Evidence) -> Facts:
     histories = {seen.rank: history for seen in evidence.ranks if (history := read_history(seen))}
     return Facts(
         evidence,
+        own,
         graph,
         states,
         waiting,

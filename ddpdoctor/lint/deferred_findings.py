@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.program import libraries
 
 _NOBODY = "no file of the project does it"
 #: files of a project beyond which nobody says that all of them were seen
@@ -25,7 +26,7 @@ _TELLS = re.compile(
     rb"|fastai|transformers|colossalai|horovod|ray|detectron2)\b"
 )
 _EPOCHS = re.compile(rb"^[ \t]*(?:for\b[^\n]*\bin\b|while\b)[^\n]*epoch", re.MULTILINE | re.IGNORECASE)
-_AROUND = frozenset({"site-packages", "dist-packages", "node_modules", "build", "dist"})
+_AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
 
 
 def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
+import threading
+import traceback
 from types import CodeType, FrameType, TracebackType
 
-from . import state
+from . import libraries, state
 from .writer import PageWriter
 
 PROBE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 #: codes that are remembered (and so kept alive); code made at run time must not fill the memory
 MOST_CODES = 20_000
 
 _torch = ""
 _library = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 _outside: dict[int, tuple[bool, CodeType]] = {}
-#: those of them that an installed package has
+#: those of them that a library has, or an installed package that the job uses rather than runs
 _packaged: set[int] = set()
+#: the installed packages that the job runs; empty until one is asked for
+_own: list[frozenset[str]] = []
 _positions: dict[tuple[int, int], tuple[PageWriter, int]] = {}
 
 
@@ -72,7 +76,7 @@ def own_line(frame: FrameType | None) -> tuple[str, int, str] | None:
     fallback: tuple[str, int, str] | None = None
     while frame is not None:
         if (_outside.get(id(frame.f_code)) or _learn(frame.f_code))[0]:
-            if not any(part in frame.f_code.co_filename for part in PACKAGES):
+            if not _is_packaged(frame.f_code.co_filename):
                 return describe(frame)
             fallback = fallback or describe(frame)
         frame = frame.f_back
@@ -94,13 +98,29 @@ def _learn(code: CodeType) -> tuple[bool, CodeType]:
     file = code.co_filename
     inside = file.startswith((_torch, PROBE, "<frozen ")) if _torch else file.startswith((PROBE, "<frozen "))
     if not inside and file.startswith(_library):
-        inside = not any(part in file for part in PACKAGES)
+        inside = libraries.origin(file).kind not in (libraries.Kind.LIBRARY, libraries.Kind.INSTALLED)
     known = (not inside, code)
     if len(_outside) < MOST_CODES:
         _outside[id(code)] = known
-        if any(part in file for part in PACKAGES):
+        if _is_packaged(file):
             _packaged.add(id(code))
     return known
+
+
+def _is_packaged(file: str) -> bool:
+    """A library's file, or that of an installed package that the job uses rather than runs."""
+    kind, package = libraries.origin(file)
+    return kind is libraries.Kind.LIBRARY or (kind is libraries.Kind.INSTALLED and package not in _run())
+
+
+def _run() -> frozenset[str]:
+    """The installed packages that the job runs: where its main thread, or the file that it began with, says so."""
+    if not _own:
+        main = sys._current_frames().get(threading.main_thread().ident or 0)
+        stack = [frame.f_code.co_filename for frame, _ in traceback.walk_stack(main)]
+        began = getattr(sys.modules.get("__main__"), "__file__", None)
+        _own.append(libraries.own_packages([stack, [str(began)] if began else []]))
+    return _own[0]
 
 
 def describe_entry(entry: TracebackType) -> tuple[str, int, str]:

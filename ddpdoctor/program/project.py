@@ -6,7 +6,7 @@ import posixpath
 from collections import OrderedDict
 from collections.abc import Callable
 
-from ddpdoctor.program import indexing, source
+from ddpdoctor.program import indexing, libraries, source
 from ddpdoctor.program.modules import Module
 
 #: characters of source whose trees are kept, at about 40 bytes each; an old one is parsed again when it is needed again
@@ -131,7 +131,7 @@ class Project:
         """Where a script looks: beside itself and its package, one folder up; never among installed packages."""
         folders = [posixpath.dirname(path), root, posixpath.dirname(root), posixpath.join(root, "src")]
         unique = list(dict.fromkeys(folders))
-        return [f for f in unique if posixpath.basename(f) not in ("site-packages", "dist-packages")]
+        return [f for f in unique if posixpath.basename(f) not in libraries.FOLDERS]
 
 
 def _size(module: Module | None) -> int:

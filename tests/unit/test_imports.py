@@ -16,6 +16,7 @@ PURE: dict[str, frozenset[str]] = {
     "model": frozenset({"record"}),
     "program": frozenset(),
     "merge": frozenset(),
+    "program": frozenset(),
     "diagnose": frozenset(),
     "report": frozenset(),
     "lint": frozenset({"engine", "files", "linter", "deferred_findings"}),
@@ -40,7 +41,6 @@ IMPURE = frozenset(
 EXCUSED = {
     ("lint.registry", "importlib"),
     ("diagnose.rules.rank_died", "signal"),
-    ("archive.pyspy_text", "sys"),  # the names of the standard library's modules
 }
 IMPURE_NAMES = frozenset({"open", "print", "input", "exec", "eval", "Path", "datetime"})
 #: who may import whom, beside the folder itself; the shell (cli, repro, config) may import all
@@ -49,15 +49,16 @@ ALLOWED = {
     "errors": frozenset[str](),
     "workers": frozenset[str](),
     "probe": frozenset[str](),
+    # what lint and diagnose both know of code
     "program": frozenset({"model"}),
     "merge": frozenset({"model"}),
     "lint": frozenset({"model", "program", "errors", "workers"}),
     "report": frozenset({"model"}),
-    "diagnose": frozenset({"model", "merge"}),
-    "collect": frozenset({"model", "probe", "errors"}),
+    "diagnose": frozenset({"model", "program", "merge"}),
+    "collect": frozenset({"model", "program", "probe", "errors"}),
     "launch": frozenset({"model", "collect", "probe", "errors"}),
     # what a dead job left behind, judged by the same engine
-    "archive": frozenset({"model", "collect", "probe", "merge", "diagnose", "errors", "workers"}),
+    "archive": frozenset({"model", "program", "collect", "probe", "merge", "diagnose", "errors", "workers"}),
     # the loop of `watch`: find, sample, judge
     "observe": frozenset({"model", "collect", "probe", "launch", "diagnose"}),
 }

@@ -40,10 +40,10 @@ def stuck_workers(facts: Facts, rank: Rank) -> tuple[StuckWorker, ...]:
     main = frames.main_thread(seen)
     if main is None or not any(_LOADER in frame.file for frame in main.frames):
         return ()
-    return tuple(worker for child in seen.children if (worker := _stuck(child)))
+    return tuple(worker for child in seen.children if (worker := _stuck(child, facts)))
 
 
-def _stuck(child: Child) -> StuckWorker | None:
+def _stuck(child: Child, facts: Facts) -> StuckWorker | None:
     thread = _main(child)
     moves = child.motion is not None and (child.motion.cpu_share >= IDLE_CORES or child.motion.lines_moved is True)
     if thread is None or moves or not any(_WORKER in frame.file for frame in thread.frames):
@@ -53,7 +53,7 @@ def _stuck(child: Child) -> StuckWorker | None:
         if _WORKER in frame.file:
             break
         inside.append(frame)
-    own = [frame for frame in inside if not frames.is_library(frame.file)]
+    own = [frame for frame in inside if not facts.is_library(frame.file)]
     if not own:
         return None  # idle: waiting for its next index
     wchan = _wchan(child, thread)

@@ -42,7 +42,7 @@ def kept_by(facts: Facts, rank: Rank) -> tuple[str, Site] | None:
     main = frames.main_thread(seen)
     threads: tuple[Thread, ...] = seen.stacks.threads if seen.stacks else ()
     for thread in threads:
-        own = [frame for frame in thread.frames if not frames.is_library(frame.file)]
+        own = [frame for frame in thread.frames if not facts.is_library(frame.file)]
         if thread is not main and own:
             return thread.name or str(thread.os_id), own[0]
     return None

@@ -50,7 +50,7 @@ def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
     seen = facts.rank(rank)
     places = []
     for thread in seen.stacks.threads if seen.stacks else ():
-        own = [frame for frame in thread.frames if not frames.is_library(frame.file)]
+        own = [frame for frame in thread.frames if not facts.is_library(frame.file)]
         if own and thread.os_id != seen.worker.pid:
             name = thread.name or thread.os_id
             places.append(f"{name} at {wording.place(own[0])}{_call_of(seen, thread.os_id)}")
@@ -90,7 +90,7 @@ def keys(facts: Facts) -> str:
     wait = next((wait for wait in facts.graph.all_waits() if wait.key), None)
     if wait is None:
         return ""
-    found = store_keys.setters(facts.evidence.code, wait.key, facts.evidence.world_size)
+    found = store_keys.setters(facts.evidence.code, wait.key, facts.evidence.world_size, facts.own)
     return f" Rank {wait.rank} waits for the store's key '{wait.key}'. {owed(facts, wait.key, found, RankSet())}"
 
 

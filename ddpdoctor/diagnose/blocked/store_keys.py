@@ -30,14 +30,17 @@ class Setter:
     rank: Rank | None
 
 
-def setters(code: Mapping[str, SourceFile], key: str, world_size: int) -> tuple[Setter, ...]:
-    """Lines of the user's files that can set the key; empty where none is seen, or the key is not known whole."""
+def setters(code: Mapping[str, SourceFile], key: str, world_size: int, own: frozenset[str]) -> tuple[Setter, ...]:
+    """Lines of the user's files that can set the key; empty where none is seen, or the key is not known whole.
+
+    `own`: the installed packages that the job runs.
+    """
     if not key or len(key.encode()) >= LONGEST:
         return ()
     return tuple(
         Setter(site, condition.text.rstrip(":") if (condition := source.rank_condition(code, site)) else "", rank)
         for file in code
-        if not frames.is_library(file)
+        if not frames.is_library(file, own)
         for site, pattern in _patterns(code, file)
         if (match := re.fullmatch(pattern, key))
         for rank in [_rank(match, world_size)]

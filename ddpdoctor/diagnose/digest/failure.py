@@ -85,7 +85,7 @@ def _left_by_exit(rank: RankEvidence) -> Raised | None:
     went_on = any(event.time > page.leaving.time for event in page.events)
     # a program may be run out of an installed package; the module of a process of multiprocessing has no file
     module = any(frame.function == "<module>" and not frame.file.startswith("<") for frame in main.frames)
-    inside = module or any(not frames.is_library(frame.file) for frame in main.frames)
+    inside = module or bool(frames.own_frames(main.frames))
     return None if went_on or inside else page.leaving
 
 
@@ -200,9 +200,8 @@ def raised_site(raised: Raised) -> Site | None:
     """The user's innermost frame of an exception; of one that a worker raised, the line in the worker."""
     if _RETOLD.match(raised.message):
         inner = [Site(m["file"], int(m["line"]), m["function"]) for m in _FRAME.finditer(raised.message)]
-        own = next((site for site in reversed(inner) if not frames.is_library(site.file)), None)
-        if own:
-            return own
+        if own := frames.own_frames(reversed(inner)):
+            return own[0]
     return frames.innermost_user_frame(raised.frames)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.stacks import Site, Thread
+from ddpdoctor.program import libraries
+from ddpdoctor.program.libraries import Kind
 
 #: torch's Python functions that block in C++ on collectives which no Python function issues.
 _IMPLICIT_WAITS = frozenset(
@@ -28,30 +30,45 @@ _IMPLICIT_WAITS = frozenset(
 _ROOTS = frozenset({"<module>", "_main", "main"})
 #: Functions of torch.distributed that compute rather than wait.
 _COMPUTING = frozenset({"_object_to_tensor", "_tensor_to_object"})
-_LIBRARY_ROOTS = ("/torch/", "/ddpdoctor/probe/")
 
 
 def is_torch(file: str) -> bool:
-    return "/torch/" in _slashes(file)
+    return libraries.origin(file) == (Kind.LIBRARY, "torch")
 
 
 def is_internal(file: str) -> bool:
     """A frame that no user wrote: torch's, the probe's, or the interpreter's own machinery."""
-    path = _slashes(file)
-    return path.startswith("/<") or any(root in path for root in _LIBRARY_ROOTS)
+    return file.startswith("<") or libraries.origin(file) in ((Kind.LIBRARY, "torch"), (Kind.LIBRARY, "ddpdoctor"))
 
 
-def is_library(file: str) -> bool:
-    """Installed code rather than the user's project."""
-    path = _slashes(file)
-    return is_internal(file) or "/site-packages/" in path or "/dist-packages/" in path or "/lib/python3" in path
+def is_library(file: str, own: frozenset[str]) -> bool:
+    """Code that the job uses rather than runs; `own`: the installed packages that it runs."""
+    return file.startswith("<") or not libraries.is_own(file, own)
+
+
+def own_packages(evidence: Evidence) -> frozenset[str]:
+    """Installed packages that the job runs, told by what its main threads and its exceptions came through.
+
+    A main thread on its way out has left the program: whose function it is in then says nothing.
+    """
+    stacks = [main.frames for rank in evidence.ranks if (main := main_thread(rank))]
+    ended = [rank.page.ending.raised if rank.page and rank.page.ending else rank.raised for rank in evidence.ranks]
+    stacks += [raised.frames for raised in ended if raised]
+    run = [stack for stack in stacks if any(frame.function == "<module>" for frame in stack)]
+    return libraries.own_packages((frame.file for frame in stack) for stack in run)
+
+
+def own_frames(frames: Iterable[Site]) -> tuple[Site, ...]:
+    """The frames of the program that the stack's outermost frames say is run, innermost first."""
+    every = tuple(frames)
+    run = libraries.own_packages([(frame.file for frame in every)])
+    return tuple(frame for frame in every if not is_library(frame.file, run))
 
 
 def user_frames(frames: Iterable[Site]) -> tuple[Site, ...]:
-    """The user's own frames, innermost first; frames of other libraries where there is nothing else."""
+    """The program's own frames, innermost first; frames of libraries other than torch where there is nothing else."""
     every = tuple(frames)
-    own = tuple(frame for frame in every if not is_library(frame.file))
-    return own or tuple(frame for frame in every if not is_internal(frame.file))
+    return own_frames(every) or tuple(frame for frame in every if not is_internal(frame.file))
 
 
 def innermost_user_frame(frames: Iterable[Site]) -> Site | None:

@@ -56,9 +56,11 @@ class RankState:
 
 
 def judge_rank(
-    rank: RankEvidence | None, wait: Wait | None, now: float, *, reported_hanging: bool = False
+    rank: RankEvidence | None, wait: Wait | None, now: float, own: frozenset[str], *, reported_hanging: bool = False
 ) -> RankState:
     """Judge one rank. `now` is when its last sample was taken, CLOCK_MONOTONIC seconds.
+
+    `own`: the installed packages that the job runs.
 
     `reported_hanging`: somebody says that the job hangs, so an idle rank that was looked at once is taken to stand.
     """
@@ -71,7 +73,7 @@ def judge_rank(
     if state == "T":
         return RankState(Activity.STOPPED, site, "stopped by a signal")
     if wait is not None:
-        inner = wait.site if wait.site and not (site and frames.is_library(wait.site.file)) else site
+        inner = wait.site if wait.site and not (site and frames.is_library(wait.site.file, own)) else site
         return RankState(Activity.WAITING, inner, wait_label(wait))
     silent = rank.page is not None and now - rank.page.heartbeat > HEARTBEAT_LOST_SECONDS
     if _moves(rank):

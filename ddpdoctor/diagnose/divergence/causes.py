@@ -87,7 +87,7 @@ def state_call(facts: Facts, odd_next: HistoryStep, odd: RankSet) -> str:
         seen = facts.evidence.rank(rank)
         main = frames.main_thread(seen) if seen else None
         if main and any(frames.same_place(frame, odd_next.site) for frame in main.frames):
-            names = [frame.function.rpartition(".")[2] for frame in main.frames if frames.is_library(frame.file)]
+            names = [frame.function.rpartition(".")[2] for frame in main.frames if facts.is_library(frame.file)]
             found = next((name for name in reversed(names) if name in STATE_FUNCTIONS), "")
             if found:
                 return found

@@ -180,7 +180,7 @@ def ended_inner_loop(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: R
 @functools.lru_cache(maxsize=4)
 def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
     """The ways through those of the files that are the user's; None where they are too many."""
-    own = [file for file in files if not frames.is_library(file)][:_MOST_FILES]
+    own = [file for file in files if not facts.is_library(file)][:_MOST_FILES]
     found = {file: parsed(facts.evidence.code, file) for file in own}
     histories = [step.site for history in facts.histories.values() for step in history.steps if step.site]
     stacks = dict.fromkeys(facts.stack(seen.rank) for seen in facts.evidence.ranks)

@@ -57,7 +57,7 @@ def left_loop(
 
 def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:
     """Where the user's code made a call: the site itself, or, if that is in a library, the line that led there."""
-    if frames.is_library(site.file):
+    if facts.is_library(site.file):
         for rank in ranks:
             own = facts.stack(rank)
             if own and any(frames.same_place(frame, site) for frame in outside_torch(facts, rank)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose.digest import frames, operations
+from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.digest.failure import ABORTED, failure_site
 from ddpdoctor.diagnose.divergence import relative_position
 from ddpdoctor.diagnose.facts import Facts
@@ -66,11 +66,11 @@ def last_call(facts: Facts) -> Unequal | None:
 def called_from(facts: Facts, found: Unequal) -> Site | None:
     """The user's line that led to the call: the stacks or the dying words of a rank tell it where a library made it."""
     site = found.call.site
-    if site is None or not frames.is_library(site.file):
+    if site is None or not facts.is_library(site.file):
         return site
     for failure in facts.failures:
         place = failure_site(facts.rank(failure.rank), failure)
-        if place is not None and not frames.is_library(place.file):
+        if place is not None and not facts.is_library(place.file):
             return place
     return relative_position.users_line(facts, facts.waiting, site)
 

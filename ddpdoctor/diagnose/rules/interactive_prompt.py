@@ -63,10 +63,10 @@ def _prompt(facts: Facts, rank: Rank) -> str:
         return ""
     for frame in main.frames:
         name = PurePath(frame.file).name
-        if frame.function.rpartition(".")[2] in _PROMPTS.get(name, ()) and frames.is_library(frame.file):
+        if frame.function.rpartition(".")[2] in _PROMPTS.get(name, ()) and facts.is_library(frame.file):
             return "a debugger" if name != "getpass.py" else "a password prompt"
     top = main.frames[0]
-    found = _INPUT.search(facts.line(top)) if not frames.is_library(top.file) else None
+    found = _INPUT.search(facts.line(top)) if not facts.is_library(top.file) else None
     still = facts.state(rank).activity in (Activity.STILL, Activity.UNKNOWN)
     return f"{found.group(1)}()" if found and still else ""
 

@@ -40,7 +40,7 @@ def test_real_py_spy_dumps_one_behind_the_other() -> None:
     ],
 )
 def test_short_paths_are_still_told_from_the_users_own(short: str, library: bool) -> None:
-    assert frames.is_library(pyspy_text.whole_path(short)) is library
+    assert frames.is_library(pyspy_text.whole_path(short), frozenset()) is library
 
 
 def test_native_frames_do_not_hide_where_python_stands() -> None:

@@ -33,7 +33,7 @@ def code(*lines: str) -> dict[str, SourceFile]:
     ],
 )
 def test_lines_that_set_a_key(line: str, key: str, rank: int | None) -> None:
-    (found,) = setters(code("import x", line), key, 4)
+    (found,) = setters(code("import x", line), key, 4, frozenset())
     assert (found.site.line, found.rank, found.condition) == (2, rank, "")
 
 
@@ -42,11 +42,11 @@ def test_lines_that_set_a_key(line: str, key: str, rank: int | None) -> None:
     [('store.set(f"done/{me}", x)', "result/3"), ("store.set(key, x)", "result/3"), ('store.get("ready")', "ready")],
 )
 def test_lines_that_do_not(line: str, key: str) -> None:
-    assert setters(code(line), key, 4) == ()
+    assert setters(code(line), key, 4, frozenset()) == ()
 
 
 def test_a_setter_under_a_condition_on_the_rank() -> None:
-    (found,) = setters(code("if rank == 0:", '    store.set("ready", x)'), "ready", 4)
+    (found,) = setters(code("if rank == 0:", '    store.set("ready", x)'), "ready", 4, frozenset())
     assert found.condition == "if rank == 0"
 
 
