@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -88,3 +90,47 @@ def test_without_a_line_of_its_own_the_package_is_named(tmp_path: Path, writer: 
     found = call_sites.call_position(writer, Alone)  # type: ignore[arg-type]
     assert found == writer.text((str(tmp_path / "site-packages" / "fabric.py"), 2, "barrier"))
     assert call_sites.call_position(writer, None) == 0
+
+
+TRAINS = """\
+import threading
+import fabric_comm
+
+
+def main():
+    print(*fabric_comm.barrier())
+    other = threading.Thread(target=lambda: print(*fabric_comm.barrier()))
+    other.start()
+    other.join()
+
+
+if __name__ == "__main__":
+    main()
+"""
+ASKS = """\
+import sys
+from ddpdoctor.probe import call_sites
+
+def barrier():
+    return call_sites.own_line(sys._getframe())
+"""
+
+
+def test_an_installed_trainer_that_is_run_is_the_jobs_own(tmp_path: Path) -> None:
+    installed, script = tmp_path / "env" / "site-packages", tmp_path / "env" / "bin" / "mytrain"
+    trainer = installed / "mytrainer" / "train.py"
+    written = {
+        trainer: TRAINS,
+        installed / "fabric_comm.py": ASKS,
+        script: "from mytrainer.train import main\n\nmain()\n",
+    }
+    for path, text in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(Path(__file__).parents[3])])}
+    for command in (["-m", "mytrainer.train"], [str(script)]):
+        done = subprocess.run(
+            [sys.executable, *command], env=environment, capture_output=True, text=True, check=True, timeout=60
+        )
+        # THEN the package that it uses is not, in whatever thread
+        assert done.stdout.splitlines() == [f"{trainer} 6 main", f"{trainer} 7 <lambda>"]
