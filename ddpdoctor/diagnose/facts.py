@@ -97,12 +97,8 @@ def digest(evidence: Evidence) -> Facts:
     now = evidence.timing.collected
     own = frames.own_packages(evidence)
     states = {
-<<<<<<< HEAD
-        rank: judge_rank(evidence.rank(rank), graph.main_wait(rank), now, own, reported_hanging=evidence.reported_hanging) for rank in ranks
-=======
-        rank: judge_rank(evidence.rank(rank), graph.main_wait(rank), now, own, alleged=evidence.alleged)
+        rank: judge_rank(evidence.rank(rank), graph.main_wait(rank), now, own, reported_hanging=evidence.reported_hanging)
         for rank in ranks
->>>>>>> 7c2e33f (Tests: cases out of an ordinary installation; a trainer that was pip-installed)
     }
     waiting = RankSet.of(rank for rank, state in states.items() if state.activity is Activity.WAITING)
     blockers = _blockers(graph, states, waiting)

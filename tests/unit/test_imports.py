@@ -16,7 +16,6 @@ PURE: dict[str, frozenset[str]] = {
     "model": frozenset({"record"}),
     "program": frozenset(),
     "merge": frozenset(),
-    "program": frozenset(),
     "diagnose": frozenset(),
     "report": frozenset(),
     "lint": frozenset({"engine", "files", "linter", "deferred_findings"}),
