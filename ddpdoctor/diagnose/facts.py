@@ -97,7 +97,9 @@ def digest(evidence: Evidence) -> Facts:
     now = evidence.timing.collected
     own = frames.own_packages(evidence)
     states = {
-        rank: judge_rank(evidence.rank(rank), graph.main_wait(rank), now, own, reported_hanging=evidence.reported_hanging)
+        rank: judge_rank(
+            evidence.rank(rank), graph.main_wait(rank), now, own, reported_hanging=evidence.reported_hanging
+        )
         for rank in ranks
     }
     waiting = RankSet.of(rank for rank, state in states.items() if state.activity is Activity.WAITING)
