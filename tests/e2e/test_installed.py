@@ -30,7 +30,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_installed_one_is_run(python: Path, tmp_path: Path) -> None:
-    command = [python, "-c", "import ddpdoctor; print(ddpdoctor.__file__)"]
+    command = [str(python), "-c", "import ddpdoctor; print(ddpdoctor.__file__)"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "site-packages" in done.stdout
     assert str(ROOT) not in done.stdout
