@@ -33,7 +33,7 @@ demo: env
 	$(BIN)/ddpdoctor repro run uneven-inputs --ranks 4
 
 test: env
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 6 --dist worksteal -m "not slow"
 
 test-slow: env
 	$(BIN)/python -m pytest -m slow

@@ -17,10 +17,11 @@ from typing import Any
 
 import psutil
 
-#: seconds that starting Python, torch and the rendezvous may take on a busy machine
-STARTUP = 45.0
+#: seconds after which a job has not started and will not: many times what Python, torch and the rendezvous need
+STARTUP = 240.0
 #: in the environment of all that a run starts: torchrun's workers are sessions of their own, so parents do not tell
 _MARK = "DDPDOCTOR_TEST_JOB"
+_FORKING = Path(__file__).parent / "programs" / "forking_launcher.py"
 
 Report = dict[str, Any]
 
@@ -67,6 +68,11 @@ def torchrun(program: Path, ranks: int, *arguments: str) -> list[str]:
     """The command line that starts a program on `ranks` processes with a free port of its own."""
     launcher = Path(sys.executable).with_name("torchrun")
     return [str(launcher), "--standalone", "--nproc-per-node", str(ranks), str(program), *arguments]
+
+
+def forked(program: Path, ranks: int, *arguments: str) -> list[str]:
+    """The same with a launcher that imports torch once for all ranks: a third of the work, where any will do."""
+    return [sys.executable, str(_FORKING), str(ranks), str(program), *arguments]
 
 
 def watch(

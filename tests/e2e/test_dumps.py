@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.dumps.wire import Writer
+from tests.e2e.sharing import once
 
 PROGRAM = Path(__file__).parent / "programs" / "dumping.py"
-SECONDS = 240
+SECONDS = 300
 
 pytestmark = pytest.mark.e2e
 
@@ -22,11 +23,13 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture(scope="module", params=["missing", "mismatch", "skipped"])
 def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """(what went wrong, where the dumps are) of a job of three ranks."""
-    folder = tmp_path_factory.mktemp(request.param)
-    command = [sys.executable, str(PROGRAM), request.param, "3", str(folder)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run(command, check=True, timeout=SECONDS, env=environment, capture_output=True)
-    return str(request.param), folder
+
+    def leave(folder: Path) -> None:
+        command = [sys.executable, str(PROGRAM), request.param, "3", str(folder)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        subprocess.run(command, check=True, timeout=SECONDS, env=environment, capture_output=True)
+
+    return str(request.param), once(tmp_path_factory, f"dumps-{request.param}", leave)
 
 
 def diagnose(*arguments: str) -> str:

@@ -16,7 +16,7 @@ from ddpdoctor.repro.case import Case
 from ddpdoctor.repro.catalogue import load_all, root
 from tests.e2e import leftovers
 from tests.e2e.ablation import wrongly_sure
-from tests.e2e.job import STARTUP, Run, torchrun, watch
+from tests.e2e.job import STARTUP, Run, forked, torchrun, watch
 
 #: seconds from the last progress of any rank to the report, where a deadlock can be proven
 PROVEN_WITHIN = 6.0
@@ -58,7 +58,17 @@ def test_broken_gets_its_verdict(case: Case, tmp_path: Path) -> None:
 
 @by_name
 def test_fixed_ends_and_is_left_alone(case: Case, tmp_path: Path) -> None:
-    run = watch(torchrun(case.fixed, case.ranks), tmp_path, "--on-hang", "stop", timeout=STARTUP + 30)
+    _is_left_alone(forked(case.fixed, case.ranks), tmp_path)
+
+
+@pytest.mark.slow
+@by_name
+def test_fixed_ends_and_is_left_alone_under_torchrun(case: Case, tmp_path: Path) -> None:
+    _is_left_alone(torchrun(case.fixed, case.ranks), tmp_path)
+
+
+def _is_left_alone(command: list[str], folder: Path) -> None:
+    run = watch(command, folder, "--on-hang", "stop", timeout=STARTUP + 30)
     assert run.status == 0, run.explain()
     assert all(report["outcome"] == "healthy" for report in run.reports), run.explain()
     assert not any(report["diagnoses"] for report in run.reports), run.explain()

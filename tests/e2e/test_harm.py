@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import threading
 from pathlib import Path
 
 import pytest
 
-from ddpdoctor.repro import runner
+from ddpdoctor.lint import engine, registry
+from ddpdoctor.lint.settings import Settings
+from ddpdoctor.repro import expectations, runner
 from ddpdoctor.repro.case import Case
 from ddpdoctor.repro.catalogue import load_all, root
+from tests.e2e.job import STARTUP, forked
 
 CASES = [case for case in load_all(root()) if case.harm and not case.needs]
+both = pytest.mark.parametrize("fixed", [False, True], ids=["broken", "fixed"])
+by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
-@pytest.mark.parametrize("fixed", [False, True], ids=["broken", "fixed"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_harm_shows_and_its_cure_takes_it_away(case: Case, fixed: bool, tmp_path: Path) -> None:
+@both
+@by_name
+def test_harm_shows_and_its_cure_takes_it_away(case: Case, fixed: bool) -> None:
+    assert case.harm is not None
+    program = case.fixed if fixed else case.broken
+    done = subprocess.run(
+        forked(program, case.ranks),
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=STARTUP + case.seconds,
+        check=False,
+    )
+    found = engine.lint([str(program)], Settings(registry.defaults(), hints=frozenset())).findings
+    codes = {finding.code for finding in found}
+    checks = expectations.of_harm(case, case.harm, case.ranks, done.stdout, done.returncode, codes, fixed=fixed)
+    assert [check for check in checks if not check.passed] == [], done.stdout
+
+
+@pytest.mark.slow
+@both
+@by_name
+def test_harm_shows_under_torchrun(case: Case, fixed: bool, tmp_path: Path) -> None:
     result = runner.run(
         case, ranks=case.ranks, fixed=fixed, folder=tmp_path / "run", stop=threading.Event(), tick=lambda _: None
     )

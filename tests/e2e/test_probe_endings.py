@@ -21,7 +21,7 @@ from ddpdoctor.model.progress import EndKind, Page
 
 PLUGIN = Path(__file__).parents[2] / "ddpdoctor" / "probe" / "plugin"
 PROBED = Path(__file__).parent / "probed"
-PATIENCE = 60.0
+PATIENCE = 240.0
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def end(run: Path, way: str, **more: str) -> tuple[Page, subprocess.CompletedPro
     """Run a rank that ends in one way; its status is not looked at: torch itself aborts some exits without destroy."""
     command = [sys.executable, str(PROBED / "ends.py"), way]
     environment = armed(run, RANK="0", WORLD_SIZE="1", **more)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     (page,) = pages(run).values()
     return page, done
 

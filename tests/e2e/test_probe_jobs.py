@@ -21,14 +21,15 @@ from ddpdoctor.collect.page import decode_page, read_file
 from ddpdoctor.model.collectives import Call, Kind
 from ddpdoctor.model.progress import EndKind, EventKind, Page, Raised
 from ddpdoctor.model.ranks import Rank
+from ddpdoctor.probe import worker_exits
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "ddpdoctor" / "probe" / "plugin"
 PROBED = Path(__file__).parent / "probed"
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node")
 PLAIN = {**os.environ, "OMP_NUM_THREADS": "1"}
-#: seconds in which a job of this file must come to the point that a test waits for
-PATIENCE = 60.0
+#: seconds after which a job will not come to the point that a test waits for: many times what a busy machine needs
+PATIENCE = 240.0
 
 
 @pytest.fixture
@@ -101,8 +102,8 @@ def masked(text: str) -> list[str]:
 
 def test_a_job_is_the_same_with_the_probe_and_its_pages_tell_it(run: Path) -> None:
     command = torchrun("everything.py", 2)
-    alone = subprocess.run(command, env=PLAIN, capture_output=True, text=True, timeout=120, check=False)
-    probed = subprocess.run(command, env=armed(run), capture_output=True, text=True, timeout=120, check=False)
+    alone = subprocess.run(command, env=PLAIN, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    probed = subprocess.run(command, env=armed(run), capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert alone.returncode == 0, alone.stderr
     assert probed.returncode == 0, probed.stderr
     assert masked(probed.stdout) == masked(alone.stdout)
@@ -168,6 +169,7 @@ def assert_spoken(both: dict[int, Page]) -> None:
 
 
 def test_ranks_that_hang_are_read_from_outside(run: Path) -> None:
+    begun = time.monotonic()
     with job(torchrun("stuck.py", 3), armed(run)):
         # rank 2 holds the GIL: its heart stops. The two others' hearts beat on.
         wait_for(lambda: len(pages(run)) == 3 and pages(run)[0].heartbeat > pages(run)[2].heartbeat + 2.5)
@@ -184,7 +186,7 @@ def test_ranks_that_hang_are_read_from_outside(run: Path) -> None:
         assert barrier.site.line == line("stuck.py", "# rank 1 waits here")
         (pending,) = stuck[1].pending
         assert (pending.type, pending.message) == ("ValueError", "hidden by a finally")
-        assert barrier.since - 0.5 < pending.time <= barrier.since + 0.5
+        assert begun < pending.time < time.monotonic()
         assert [site.function for site in pending.frames] == ["fail", "rank_1"]
         assert not stuck[0].pending
         assert not stuck[2].pending
@@ -213,13 +215,12 @@ def test_an_exception_is_timed_when_raised_and_survivors_wait_for_a_look(run: Pa
         assert ending.raised is not None
         assert_raised(ending.raised)
         assert dead.calls == ()
-        # The launcher holds its signal back until somebody has looked.
-        time.sleep(0.5)
-        assert psutil.pid_exists(survivor.pid)
-        (run / f"looked.{dead.pid}").touch()
         process.wait(timeout=PATIENCE)
         assert process.returncode == 1
         assert exits(run)[survivor.pid] == -signal.SIGTERM
+        # The launcher held its signal back, for somebody might have looked.
+        first, second = (json.loads(text)["time"] for text in (run / "exits").read_text().splitlines())
+        assert second - first >= worker_exits.GRACE
 
 
 def assert_raised(raised: Raised) -> None:
@@ -233,7 +234,7 @@ def assert_raised(raised: Raised) -> None:
 def test_ranks_made_by_multiprocessing(run: Path, tmp_path: Path, method: str) -> None:
     command = [sys.executable, str(PROBED / "spawned.py"), method]
     environment = armed(run, STORE=str(tmp_path / "store"))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     both = pages(run)
     assert set(both) == {0, 1}, "the parent and the data workers have no page"
@@ -248,7 +249,7 @@ def test_ranks_made_by_multiprocessing(run: Path, tmp_path: Path, method: str) -
 def test_an_exception_in_a_spawned_rank(run: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(PROBED / "spawned.py"), "spawn", "fail"]
     environment = armed(run, STORE=str(tmp_path / "store"), DDPDOCTOR_WATCH_PID="")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 1
     assert "in a child" in done.stderr
     assert "ddpdoctor/probe/" not in done.stderr
@@ -273,7 +274,7 @@ def test_without_a_run_directory_the_job_runs_as_alone(run: Path, tmp_path: Path
         (run / "file").touch()
         environment["DDPDOCTOR_RUN"] = str(run / "file")
     command = [sys.executable, str(PROBED / "spawned.py"), "fork"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 0]\n", "")
     assert not list(run.glob("*.page"))
 
@@ -281,7 +282,7 @@ def test_without_a_run_directory_the_job_runs_as_alone(run: Path, tmp_path: Path
 def test_events_of_a_thread_carry_its_own_id(run: Path) -> None:
     command = [sys.executable, str(PROBED / "threads.py")]
     environment = armed(run, MASTER_ADDR="127.0.0.1", MASTER_PORT="0", RANK="0", WORLD_SIZE="1")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     page = pages(run)[0]
     main = page.pid

@@ -32,7 +32,7 @@ def _rehearse(program: Path) -> subprocess.CompletedProcess[str]:
         [*command, str(program)],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import signal
 import socket
@@ -17,7 +18,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.e2e.job import STARTUP, torchrun, watch
+from tests.e2e.job import STARTUP, Run, forked, torchrun, watch
+from tests.e2e.sharing import once
 
 PROGRAMS = Path(__file__).parent / "programs"
 HANGING = Path(__file__).parents[2] / "fixtures" / "uneven-inputs" / "broken.py"
@@ -31,7 +33,7 @@ def free_port() -> int:
     return port
 
 
-def comes(condition: Callable[[], bool], seconds: float = 15) -> bool:
+def comes(condition: Callable[[], bool], seconds: float = STARTUP) -> bool:
     """Wait for what follows a report; true in any case, since the assertions say what is missing."""
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:
@@ -40,17 +42,37 @@ def comes(condition: Callable[[], bool], seconds: float = 15) -> bool:
     return True
 
 
-def test_stop_ends_every_process_of_the_job(tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
-    program = tmp_path / "train.py"
-    program.write_text(f"import os\nopen({str(pids)!r}, 'a').write(f'{{os.getpid()}}\\n')\n" + HANGING.read_text())
-    run = watch(torchrun(program, 2), tmp_path / "run", "--on-hang", "stop", timeout=PATIENCE)
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
+    """A job that hung and was stopped, in a pod of Kubernetes' PyTorchJob; and its program, with pids beside it."""
+
+    def stop(folder: Path) -> None:
+        program, pids = folder / "train.py", str(folder / "pids")
+        program.write_text(f"import os\nopen({pids!r}, 'a').write(f'{{os.getpid()}}\\n')\n" + HANGING.read_text())
+        command = ["env", "RANK=0", "WORLD_SIZE=1", *torchrun(program, 2)]
+        run = watch(command, folder / "run", "--on-hang", "stop", timeout=PATIENCE)
+        (folder / "run.pickle").write_bytes(pickle.dumps(run))
+
+    folder = once(tmp_path_factory, "stopped", stop)
+    return pickle.loads((folder / "run.pickle").read_bytes()), folder / "train.py"
+
+
+def test_stop_ends_every_process_of_the_job(stopped: tuple[Run, Path]) -> None:
+    run, program = stopped
     assert run.status == 124, run.explain()
     assert run.report["deadlock"] == "proven"
-    assert len(pids.read_text().split()) == 2
-    for pid in map(int, pids.read_text().split()):
+    pids = program.with_name("pids").read_text().split()
+    assert len(pids) == 2
+    for pid in map(int, pids):
         with suppress(psutil.NoSuchProcess):
             assert str(program) not in psutil.Process(pid).cmdline()
+
+
+def test_torchrun_in_a_pod_that_sets_rank_for_the_node(stopped: tuple[Run, Path]) -> None:
+    """RANK is the node's number there."""
+    run, _ = stopped
+    assert run.report["deadlock"] == "proven", run.explain()
+    assert sorted(rank["rank"] for rank in run.report["ranks"]) == [0, 1]
 
 
 def test_the_hang_command_gets_the_report_once_and_its_failure_matters_to_nobody(tmp_path: Path) -> None:
@@ -59,7 +81,7 @@ def test_the_hang_command_gets_the_report_once_and_its_failure_matters_to_nobody
     command.write_text(f'#!/bin/sh\necho "said by the command"\ncp "$2" {notes}.$$\nexit 9\n')
     command.chmod(0o755)
     run = watch(
-        torchrun(HANGING, 2),
+        forked(HANGING, 2),
         tmp_path / "run",
         "--on-hang",
         f"{command} --urgent",
@@ -78,7 +100,7 @@ def test_a_hang_command_that_cannot_be_started_is_one_line(tmp_path: Path) -> No
     program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o755)
     run = watch(
-        torchrun(HANGING, 2),
+        forked(HANGING, 2),
         tmp_path / "run",
         "--on-hang",
         str(program),
@@ -96,7 +118,7 @@ def test_a_job_that_moves_on_after_a_report_is_said_to_have_resumed(tmp_path: Pa
             os.kill(int(found[1]), signal.SIGCONT)
         return False
 
-    command = torchrun(PROGRAMS / "pauses.py", 2)
+    command = forked(PROGRAMS / "pauses.py", 2)
     run = watch(command, tmp_path / "run", "--stall-after", "5", timeout=PATIENCE, until=cure)
     assert run.status == 0, run.explain()
     assert run.reports[0]["outcome"] == "hang"
@@ -136,37 +158,35 @@ def test_after_a_restart_the_last_failure_is_told(tmp_path: Path) -> None:
 
 
 def test_a_healthy_report_is_written_at_the_end(tmp_path: Path) -> None:
-    run = watch(torchrun(PROGRAMS / "small_job.py", 2), tmp_path, timeout=PATIENCE)
+    run = watch(forked(PROGRAMS / "small_job.py", 2), tmp_path, timeout=PATIENCE)
     assert run.status == 0
     assert [report["outcome"] for report in run.reports] == ["healthy"]
     assert len(run.report["ranks"]) == 2
 
 
-def test_torchrun_in_a_pod_that_sets_rank_for_the_node(tmp_path: Path) -> None:
-    """Kubernetes' PyTorchJob: RANK is the node's number there."""
-    command = ["env", "RANK=0", "WORLD_SIZE=1", *torchrun(HANGING, 2)]
-    run = watch(command, tmp_path, "--on-hang", "stop", timeout=PATIENCE)
-    assert run.status == 124, run.explain()
-    assert run.report["deadlock"] == "proven", run.explain()
-    assert sorted(rank["rank"] for rank in run.report["ranks"]) == [0, 1]
-
-
 @pytest.mark.parametrize("where", ["tick", "look", "close"])
 def test_our_own_failure_is_one_line_and_the_jobs_status_stays(where: str, tmp_path: Path) -> None:
     """A defect of ours, put there on purpose, in the middle of the loop, of a look, and at the end."""
-    job = "import time, sys; print(1, flush=True); time.sleep(2); sys.exit(3)"
+    job = "import sys; print(1, flush=True); sys.stdin.read(); sys.exit(3)"
     inner = (
         "import sys\nfrom ddpdoctor.observe import watcher\n"
         f"def broken(*_, **__): raise RuntimeError('on purpose')\nwatcher.Watcher.{where} = broken\n"
         f"from ddpdoctor.cli.main import main\n"
         f"sys.exit(main(['watch', '--', {sys.executable!r}, '-c', {job!r}]))"
     )
-    process = subprocess.Popen([sys.executable, "-c", inner], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, "-c", inner], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     assert process.stdout is not None
+    assert process.stderr is not None
     assert process.stdout.readline() == "1\n"
     if where == "look":
         process.send_signal(signal.SIGQUIT)
-    _, said = process.communicate(timeout=60)
+    told: list[str] = []
+    while where != "close" and not any("on purpose" in line for line in told):
+        told.append(process.stderr.readline())
+        assert told[-1], "it ended before it failed"
+    _, rest = process.communicate(timeout=PATIENCE)
+    said = "".join(told) + rest
     assert process.returncode == 3, said
     assert said.count("on purpose") == 1, said
     assert "Traceback" not in said

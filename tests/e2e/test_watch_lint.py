@@ -10,7 +10,7 @@ import pytest
 
 from ddpdoctor.cli import background_lint
 from ddpdoctor.repro.catalogue import load, root
-from tests.e2e.job import STARTUP, torchrun, watch
+from tests.e2e.job import STARTUP, forked, watch
 
 WATCH = [sys.executable, "-m", "ddpdoctor", "watch"]
 BROKEN = """import sys
@@ -29,14 +29,14 @@ main()
 
 
 def _watch(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*WATCH, *argv], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run([*WATCH, *argv], cwd=folder, capture_output=True, text=True, timeout=STARTUP, check=False)
 
 
 @pytest.mark.parametrize("name", ["rank-conditional-collective", "uneven-inputs"])
 def test_a_diagnosis_cites_the_finding_at_its_line(name: str, tmp_path: Path) -> None:
     case = load(root() / name)
     run = watch(
-        torchrun(case.broken, case.ranks), tmp_path, "--on-hang", "stop", "--lint", timeout=STARTUP + case.seconds
+        forked(case.broken, case.ranks), tmp_path, "--on-hang", "stop", "--lint", timeout=STARTUP + case.seconds
     )
     assert [finding["code"] for finding in run.first["lint"]] == [case.lint], run.explain()
     assert run.stderr.count(f"{case.lint} ") >= 1, run.stderr
@@ -87,5 +87,5 @@ def test_modules_beside_the_script_are_not_run_by_lint(tmp_path: Path) -> None:
         "import torch.distributed as dist\nif dist.get_rank() == 0:\n    dist.barrier()\n"
     )
     watch = [sys.executable, "-c", background_lint._PROGRAM, "watch", "--lint", "--", sys.executable, "train.py"]
-    done = subprocess.run(watch, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(watch, cwd=tmp_path, capture_output=True, text=True, timeout=STARTUP, check=False)
     assert "DD111 collective-under-rank-branch (error)" in done.stderr

@@ -11,24 +11,27 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.e2e.job import torchrun
+from tests.e2e.job import forked, torchrun
 
 PROGRAMS = Path(__file__).parent / "programs"
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 WATCH = [sys.executable, "-m", "ddpdoctor", "watch"]
 QUICK = {**os.environ, "OMP_NUM_THREADS": "1"}
+#: seconds after which what does not happen will not: many times what a busy machine needs
+PATIENCE = 240.0
 
 
-def run(command: list[str], env: Mapping[str, str] = QUICK, limit: float = 90) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], env: Mapping[str, str] = QUICK) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, env=dict(env), capture_output=True, text=True, timeout=limit, check=False, stdin=subprocess.DEVNULL
+        command, env=dict(env), capture_output=True, text=True, timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL
     )
 
 
@@ -66,7 +69,7 @@ def exits_are_the_jobs_own(count: int) -> None:
 
 
 def test_healthy_exits() -> None:
-    exits_are_the_jobs_own(4)
+    exits_are_the_jobs_own(2)
 
 
 @pytest.mark.slow
@@ -80,7 +83,7 @@ def test_signals_are_forwarded_once(number: signal.Signals) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE)
         assert out == f"[('{number.name}', 1)]\n"
         assert process.returncode == 7
 
@@ -92,27 +95,39 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGHUP)
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE)
         assert out == "[('SIGTERM', 1)]\n"
 
 
 def test_interrupting_a_distributed_job_ends_all_of_it(tmp_path: Path) -> None:
-    command = torchrun(PROGRAMS / "small_job.py", 2, "--steps", "1000000")
-    with started([*WATCH, "--", *command]) as process:
-        time.sleep(6)
+    with started([*WATCH, "--", *torchrun(PROGRAMS / "small_job.py", 2, "--until", str(tmp_path / "end"))]) as process:
+        assert wait_until(lambda: len(ranks_of(process.pid)) == 2)
+        ranks = ranks_of(process.pid)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode not in (0, 124, 125)
-    assert not [line for line in run(["ps", "-eo", "args"]).stdout.splitlines() if str(tmp_path) in line]
+    assert wait_until(lambda: not any(rank.is_running() for rank in ranks))
 
 
-def test_sigquit_looks_and_the_job_goes_on() -> None:
-    with started([*WATCH, "--", *torchrun(PROGRAMS / "small_job.py", 2, "--steps", "20000")]) as process:
-        time.sleep(5)
+def ranks_of(launcher: int) -> list[psutil.Process]:
+    """Those of the processes that it has started, by whatever way, that are ranks of a group."""
+    found = []
+    for process in psutil.Process(launcher).children(recursive=True):
+        with suppress(psutil.Error):
+            found += [process] if "RANK" in process.environ() else []
+    return found
+
+
+def test_sigquit_looks_and_the_job_goes_on(tmp_path: Path) -> None:
+    end = tmp_path / "end"
+    with started([*WATCH, "--", *torchrun(PROGRAMS / "small_job.py", 2, "--until", str(end))]) as process:
+        assert wait_until(lambda: len(ranks_of(process.pid)) == 2)
         process.send_signal(signal.SIGQUIT)
-        _, err = process.communicate(timeout=300)
+        assert process.stderr is not None
+        assert any("job left running" in line for line in process.stderr)
+        end.touch()
+        _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
-        assert "job left running" in err
 
 
 def test_the_job_outlives_a_killed_supervisor(tmp_path: Path) -> None:
@@ -122,8 +137,8 @@ def test_the_job_outlives_a_killed_supervisor(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.kill()
-        process.wait(timeout=5)
-        assert wait_until(done.exists, 10)
+        process.wait(timeout=PATIENCE)
+        assert wait_until(done.exists)
 
 
 def test_a_run_directory_that_vanishes(tmp_path: Path) -> None:
@@ -160,7 +175,7 @@ def test_a_hang_is_still_told_without_py_spy(tmp_path: Path) -> None:
     env = {**QUICK, "PATH": "/usr/bin:/bin", "PYTHONPATH": f"{root}:{packages}"}
     command = [str(python), "-m", "ddpdoctor", "watch", "--on-hang", "stop", "--stall-after", "8"]
     written = tmp_path / "report.json"
-    fixture = torchrun(FIXTURES / "uneven-inputs" / "broken.py", 3)
+    fixture = forked(FIXTURES / "uneven-inputs" / "broken.py", 3)
     watched = run([*command, "--json", str(written), "--bundle", str(tmp_path / "b"), "--", *fixture], env)
     assert watched.returncode == 124, watched.stderr
     assert "py-spy is not installed" in written.read_text()
@@ -196,7 +211,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_under_the_bundle(full_disk: Path) -> None:
-    fixture = torchrun(FIXTURES / "uneven-inputs" / "broken.py", 2)
+    fixture = forked(FIXTURES / "uneven-inputs" / "broken.py", 2)
     watched = run([*WATCH, "--on-hang", "stop", "--bundle", str(full_disk / "bundle"), "--", *fixture])
     assert watched.returncode == 124, watched.stderr
     assert "the bundle cannot be written" in watched.stderr
@@ -216,7 +231,7 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._file, text.encode())
 
-    def wait_for(self, text: str, limit: float = 30) -> bool:
+    def wait_for(self, text: str, limit: float = PATIENCE) -> bool:
         deadline = time.monotonic() + limit
         while text not in self.text and time.monotonic() < deadline:
             if select.select([self._file], [], [], 0.2)[0]:
@@ -226,7 +241,7 @@ class Terminal:
                     break
         return text in self.text
 
-    def status(self, limit: float = 30) -> int:
+    def status(self, limit: float = PATIENCE) -> int:
         deadline = time.monotonic() + limit
         while time.monotonic() < deadline:
             self.wait_for("\0never", 0.1)
@@ -250,7 +265,7 @@ def test_ctrl_backslash_in_a_terminal_does_not_reach_the_job() -> None:
     terminal = Terminal([*WATCH, "--", sys.executable, str(PROGRAMS / "signal_counter.py")])
     assert terminal.wait_for("ready"), terminal.text
     terminal.type("\x1c")
-    time.sleep(1.5)
+    assert terminal.wait_for("job left running"), terminal.text
     terminal.type("\x03")
     assert terminal.wait_for("[('SIGINT', 1)]"), terminal.text
     assert terminal.status() == 7
@@ -313,12 +328,11 @@ class started:  # noqa: N801 - reads as a verb: `with started(command) as proces
         self._process.communicate()
 
 
-def wait_until(condition: object, limit: float) -> bool:
-    assert callable(condition)
-    deadline = time.monotonic() + limit
+def wait_until(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + PATIENCE
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.05)
-    return bool(condition())
+    return condition()
 
 
 def test_the_programs_are_there() -> None:

@@ -62,4 +62,4 @@ if __name__ == "__main__":
     target = Path(sys.argv[3])
     for kind in ("pickle", "json"):
         (target / kind).mkdir()
-    mp.spawn(work, (sys.argv[1], int(sys.argv[2]), target), nprocs=int(sys.argv[2]))
+    mp.start_processes(work, (sys.argv[1], int(sys.argv[2]), target), nprocs=int(sys.argv[2]), start_method="fork")

@@ -7,7 +7,7 @@ import torch.distributed as dist
 
 
 def main() -> None:
-    dist.init_process_group("gloo", timeout=timedelta(seconds=15))
+    dist.init_process_group("gloo", timeout=timedelta(seconds=40))
     for _ in range(3):
         dist.all_reduce(torch.ones(4))
     dist.recv(torch.ones(4), src=1 - dist.get_rank())
