@@ -13,12 +13,12 @@ from ddpdoctor.diagnose.digest.rank_state import Activity, RankState, judge_rank
 from ddpdoctor.diagnose.digest.sides import HistorySplit, divide
 from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
 from ddpdoctor.diagnose.digest.waits import Wait
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Location, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import Counters
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 _FREE = frozenset({Activity.WORKING, Activity.STOPPED, Activity.STILL, Activity.EXITED, Activity.UNKNOWN})
 
@@ -28,6 +28,8 @@ class Facts:
     """One look at a job, digested. Rules read this and the evidence, and nothing else. Compared by identity."""
 
     evidence: Evidence
+    #: its source, parsed
+    program: Program
     #: installed packages that the job runs rather than uses
     own: frozenset[str]
     graph: WaitGraph
@@ -63,7 +65,7 @@ class Facts:
         return seen.page.counters if seen and seen.page else None
 
     def line(self, site: Site) -> str:
-        return source.line_text(self.evidence.code, site.file, site.line)
+        return self.program.line_text(site.file, site.line)
 
     def stack(self, rank: Rank) -> tuple[Site, ...]:
         """User frames of the rank's main thread, innermost first."""
@@ -108,6 +110,7 @@ def digest(evidence: Evidence) -> Facts:
     histories = {seen.rank: history for seen in evidence.ranks if (history := read_history(seen))}
     return Facts(
         evidence,
+        Program(evidence.code),
         own,
         graph,
         states,

@@ -17,10 +17,19 @@ FOLLOWED = 1_000_000
 
 
 class Project:
-    """Finds and parses files on demand. `read` gives a file's bytes, or None where there is none."""
+    """Finds and parses files on demand. `read` gives a file's bytes or text, or None where there is none."""
 
-    def __init__(self, read: Callable[[str], bytes | None], is_file: Callable[[str], bool] | None = None) -> None:
-        """`is_file` tells what `read` could read, where that can be known for less."""
+    def __init__(
+        self,
+        read: Callable[[str], bytes | str | None],
+        is_file: Callable[[str], bool] | None = None,
+        *,
+        followed: int = FOLLOWED,
+    ) -> None:
+        """`is_file` tells what `read` could read, where that can be known for less.
+
+        `followed`: characters of source that are looked into for one file.
+        """
         self._read = read
         self._is_file = is_file or (lambda path: read(path) is not None)
         self._parsed: OrderedDict[str, Module | None] = OrderedDict()
@@ -29,7 +38,7 @@ class Project:
         self._kept = 0
         #: files that the present one has asked for, and whether they are followed
         self._followed: dict[str, bool] = {}
-        self._left = FOLLOWED
+        self._most = self._left = followed
 
     def file(self, path: str, name: str) -> Module | None:
         """The module at `path`; None where there is none, where it cannot be parsed or is not followed any more."""
@@ -38,7 +47,7 @@ class Project:
             module = self._parsed[path]
             return module if module is not None and self._follows(path, len(module.text)) else None
         raw = self._read(path)
-        decoded = source.decode(raw) if raw is not None and len(raw) <= source.LARGEST else None
+        decoded = _decoded(raw) if raw is not None and len(raw) <= source.LARGEST else None
         module = None
         if isinstance(decoded, source.Source):
             if not self._may_follow(path, len(decoded.text)):
@@ -53,7 +62,7 @@ class Project:
     def adopt(self, module: Module) -> None:
         """Begin with a file that is linted; it is there for the next ones too."""
         self._followed = {module.path: True}
-        self._left = FOLLOWED
+        self._left = self._most
         self._keep(module.path, module)
 
     def _follows(self, path: str, size: int) -> bool:
@@ -132,6 +141,10 @@ class Project:
         folders = [posixpath.dirname(path), root, posixpath.dirname(root), posixpath.join(root, "src")]
         unique = list(dict.fromkeys(folders))
         return [f for f in unique if posixpath.basename(f) not in libraries.FOLDERS]
+
+
+def _decoded(raw: bytes | str) -> source.Source | source.Unreadable:
+    return source.Source(raw) if isinstance(raw, str) else source.decode(raw)
 
 
 def _size(module: Module | None) -> int:

@@ -74,7 +74,7 @@ def lock_wait(facts: Facts, rank: Rank) -> LockWait | None:
         return LockWait(rank, LockKind.KERNEL, blocked, path, owners=blocked.holders, unseen=blocked.unseen)
     if blocked.within(*_LIBRARIES):
         return _polled(rank, blocked, "")
-    poll = polling.polled_file(facts.evidence.code, blocked.site) if _naps(blocked) else None
+    poll = polling.polled_file(facts.program, blocked.site) if _naps(blocked) else None
     if poll is not None:
         return _polled(rank, blocked, poll.check) if poll.gone else None
     return _of_threads(facts, rank, blocked)
@@ -97,7 +97,7 @@ def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait |
     """A lock of Python's or of a library's, which the line of the user's own takes."""
     seen = facts.rank(rank)
     waits = blocked.calls("futex") or blocked.wchan.startswith("futex")
-    taken = polling.lock_taken(facts.evidence.code, blocked.site) if waits and not blocked.inside else ""
+    taken = polling.lock_taken(facts.program, blocked.site) if waits and not blocked.inside else ""
     if not waits or not (taken or blocked.holders):
         return None
     inside = holder_inside(facts, seen, taken) if taken else None
@@ -115,7 +115,7 @@ def holder_inside(facts: Facts, seen: RankEvidence, lock: str) -> tuple[Thread, 
         (thread, site)
         for thread in (seen.stacks.threads if seen.stacks else ())
         if thread.os_id != seen.worker.pid
-        and (site := polling.inside_of(facts.evidence.code, frames.user_frames(thread.frames), lock))
+        and (site := polling.inside_of(facts.program, frames.user_frames(thread.frames), lock))
     ]
     return found[0] if len(found) == 1 else None
 
@@ -126,7 +126,7 @@ def takers(facts: Facts, seen: RankEvidence, lock: str) -> tuple[tuple[Thread, S
         (thread, site)
         for thread in (seen.stacks.threads if seen.stacks else ())
         if thread.os_id != seen.worker.pid
-        and (site := polling.taken_by(facts.evidence.code, frames.user_frames(thread.frames), lock))
+        and (site := polling.taken_by(facts.program, frames.user_frames(thread.frames), lock))
     )
 
 

@@ -32,7 +32,7 @@ def _need(facts: Facts, rank: Rank) -> str:
     blocked = blocked_syscall(facts, rank)
     if blocked is None:
         return ""
-    poll = polling.polled_file(facts.evidence.code, blocked.site)
+    poll = polling.polled_file(facts.program, blocked.site)
     if poll is not None and not poll.gone:
         return f"It sleeps in a loop until `{poll.check}` says that the file is there; who has to make it is not known."
     peers = holders.peers(facts, blocked.target, blocked.holders) if blocked.target else RankSet()
@@ -90,7 +90,7 @@ def keys(facts: Facts) -> str:
     wait = next((wait for wait in facts.graph.all_waits() if wait.key), None)
     if wait is None:
         return ""
-    found = store_keys.setters(facts.evidence.code, wait.key, facts.evidence.world_size, facts.own)
+    found = store_keys.setters(facts.program, wait.key, facts.evidence.world_size, facts.own)
     return f" Rank {wait.rank} waits for the store's key '{wait.key}'. {owed(facts, wait.key, found, RankSet())}"
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.source_reading import source
-from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 #: methods of torch's stores that give a key a value
 _SETTERS = frozenset({"set", "multi_set", "add", "append", "compare_set"})
@@ -30,7 +30,7 @@ class Setter:
     rank: Rank | None
 
 
-def setters(code: Mapping[str, SourceFile], key: str, world_size: int, own: frozenset[str]) -> tuple[Setter, ...]:
+def setters(program: Program, key: str, world_size: int, own: frozenset[str]) -> tuple[Setter, ...]:
     """Lines of the user's files that can set the key; empty where none is seen, or the key is not known whole.
 
     `own`: the installed packages that the job runs.
@@ -38,17 +38,17 @@ def setters(code: Mapping[str, SourceFile], key: str, world_size: int, own: froz
     if not key or len(key.encode()) >= LONGEST:
         return ()
     return tuple(
-        Setter(site, condition.text.rstrip(":") if (condition := source.rank_condition(code, site)) else "", rank)
-        for file in code
+        Setter(site, condition.text.rstrip(":") if (condition := source.rank_condition(program, site)) else "", rank)
+        for file in program
         if not frames.is_library(file, own)
-        for site, pattern in _patterns(code, file)
+        for site, pattern in _patterns(program, file)
         if (match := re.fullmatch(pattern, key))
         for rank in [_rank(match, world_size)]
     )
 
 
-def _patterns(code: Mapping[str, SourceFile], file: str) -> Iterator[tuple[Site, str]]:
-    tree = source.parsed(code, file)
+def _patterns(program: Program, file: str) -> Iterator[tuple[Site, str]]:
+    tree = program.tree(file)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SETTERS:
             pattern = _pattern(node.args[0]) if node.args else ""

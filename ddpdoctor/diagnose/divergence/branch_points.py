@@ -13,9 +13,9 @@ from ddpdoctor.diagnose.source_reading.cfg import LOOPS, FlowGraph
 from ddpdoctor.diagnose.source_reading.cfg_model import Edge, EdgeKind, Node
 from ddpdoctor.diagnose.source_reading.interprocedural_reachability import Activations
 from ddpdoctor.diagnose.source_reading.uniform_loops import same_everywhere
-from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 
 class BranchKind(Enum):
@@ -78,7 +78,7 @@ class Search:
         self.traced = (left, right)
 
     def branch_points(
-        self, code: Mapping[str, SourceFile], before: HistoryStep, odd_next: HistoryStep, reference_next: HistoryStep
+        self, program: Program, before: HistoryStep, odd_next: HistoryStep, reference_next: HistoryStep
     ) -> tuple[BranchPoint, ...]:
         start = self._nodes(before) | self.graph.done(self._nodes(before))
         left, right = self.graph.done(self._nodes(odd_next)), self.graph.done(self._nodes(reference_next))
@@ -97,10 +97,10 @@ class Search:
             if not stays and not any(edge.target in calmly for edge in edges):
                 continue  # where only an exception leads to what the others did, that parted them
             for edge in self._parting_edges(index, edges, leads_left, leads_right):
-                point = self._choice(code, index, self._named(index, edge, odd_next, reference_next), leads_left)
+                point = self._choice(program, index, self._named(index, edge, odd_next, reference_next), leads_left)
                 # conditions around one jump are one choice; the innermost is shown
                 found[(point.jump or point.site, point.taken is EdgeKind.RAISED)] = point
-        return tuple(point for point in found.values() if not _is_same_for_all(code, point))
+        return tuple(point for point in found.values() if not _is_same_for_all(program, point))
 
     def _nodes(self, step: HistoryStep) -> frozenset[int]:
         return self.graph.at(step.site.file, step.site.line) if step.site else frozenset()
@@ -138,7 +138,7 @@ class Search:
         ]
         return [edge for edge in chosen if edge.target in left and edge.target not in right]
 
-    def _choice(self, code: Mapping[str, SourceFile], index: int, edge: Edge, leads: frozenset[int]) -> BranchPoint:
+    def _choice(self, program: Program, index: int, edge: Edge, leads: frozenset[int]) -> BranchPoint:
         caught = self._handler(edge.target, leads) if edge.kind is EdgeKind.RAISED else index
         node = self.graph.nodes[caught]
         jump = self._jump(caught if edge.kind is EdgeKind.RAISED else edge.target)
@@ -146,9 +146,9 @@ class Search:
             _kind(node.stmt, jump.stmt if jump else None, edge.kind),
             edge.kind,
             Site(node.file, node.first, node.function),
-            _text(code, node.file, node.first),
+            _text(program, node.file, node.first),
             Site(jump.file, jump.first, jump.function) if jump else None,
-            _text(code, jump.file, jump.first) if jump else "",
+            _text(program, jump.file, jump.first) if jump else "",
             self._idles(index),
         )
 
@@ -220,13 +220,10 @@ def _fetches(test: ast.expr) -> bool:
     return isinstance(test, ast.NamedExpr) and isinstance(test.value, ast.Call)
 
 
-def _is_same_for_all(code: Mapping[str, SourceFile], point: BranchPoint) -> bool:
+def _is_same_for_all(program: Program, point: BranchPoint) -> bool:
     """A loop's end that all ranks come to after as many rounds."""
-    return point.taken in (EdgeKind.ROUND, EdgeKind.END) and same_everywhere(code, point.site)
+    return point.taken in (EdgeKind.ROUND, EdgeKind.END) and same_everywhere(program, point.site)
 
 
-def _text(code: Mapping[str, SourceFile], file: str, line: int) -> str:
-    source = code.get(file)
-    lines = source.text.splitlines() if source and not source.changed else []
-    index = line - source.first if source else -1
-    return lines[index].strip().rstrip(":") if 0 <= index < len(lines) else ""
+def _text(program: Program, file: str, line: int) -> str:
+    return program.line_text(file, line).rstrip(":")

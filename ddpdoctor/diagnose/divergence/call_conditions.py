@@ -16,12 +16,11 @@ def condition_of(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> 
 
     Callers are known while the odd rank still stands there; those that the other ranks stand in too decide nothing.
     """
-    code = facts.evidence.code
     stack = outside_torch(facts, odd.members[0])
     shared = set(outside_torch(facts, reference.members[0]))
     here = bool(stack) and frames.same_place(stack[0], site)
     path = [site, *(frame for frame in stack[1:] if frame not in shared)] if here else [site]
-    found = ((place, source.rank_condition(code, place)) for place in path)
+    found = ((place, source.rank_condition(facts.program, place)) for place in path)
     return next(((place, span) for place, span in found if span), None)
 
 
@@ -29,18 +28,18 @@ def by_element(facts: Facts, odd_next: HistoryStep, reference_next: HistoryStep)
     """One loop calls this or that according to its element: the ranks meet the elements in another order."""
     if odd_next.site is None or reference_next.site is None or odd_next.site.file != reference_next.site.file:
         return False
-    code = facts.evidence.code
-    sides = source.branches(code, odd_next.site)
-    return sides is not None and reference_next.site.line in sides[1] and source.asks_element(code, odd_next.site)
+    sides = source.branches(facts.program, odd_next.site)
+    return (
+        sides is not None and reference_next.site.line in sides[1] and source.asks_element(facts.program, odd_next.site)
+    )
 
 
 def both_ways(facts: Facts, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
     """The calls stand on the two sides of one `if`, and each side has both."""
     if odd_next.site is None or reference_next.site is None or odd_next.site.file != reference_next.site.file:
         return False
-    code = facts.evidence.code
-    sides = source.branches(code, odd_next.site)
+    sides = source.branches(facts.program, odd_next.site)
     if sides is None or reference_next.site.line not in sides[1]:
         return False
     wanted = {odd_next.op, reference_next.op}
-    return all(wanted <= source.called_names(code, odd_next.site.file, side) for side in sides)
+    return all(wanted <= source.called_names(facts.program, odd_next.site.file, side) for side in sides)

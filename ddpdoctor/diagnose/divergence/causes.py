@@ -92,7 +92,7 @@ def state_call(facts: Facts, odd_next: HistoryStep, odd: RankSet) -> str:
             if found:
                 return found
     line = source.Span(odd_next.site.line, odd_next.site.line, "")
-    called = source.called_names(facts.evidence.code, odd_next.site.file, line)
+    called = source.called_names(facts.program, odd_next.site.file, line)
     return next(iter(sorted(called & STATE_FUNCTIONS)), "")
 
 
@@ -101,7 +101,7 @@ def implicit(facts: Facts, odd_next: HistoryStep) -> bool:
     if odd_next.site is None or odd_next.site.file not in facts.evidence.code:
         return False
     called = source.called_names(
-        facts.evidence.code, odd_next.site.file, source.Span(odd_next.site.line, odd_next.site.line, "")
+        facts.program, odd_next.site.file, source.Span(odd_next.site.line, odd_next.site.line, "")
     )
     return bool(called) and not any(operations.family(name) == operations.family(odd_next.op) for name in called)
 
@@ -182,10 +182,10 @@ def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep
     if before is None or before.site != more.site or before.op != more.op:
         return None
     for frame in facts.stack(ranks.members[0]):
-        tree = source.parsed(facts.evidence.code, frame.file)
+        tree = facts.program.tree(frame.file)
         for node in ast.walk(tree) if tree else ():
             if _goes_over_names(node) and node.lineno <= frame.line <= (node.end_lineno or node.lineno):
-                text = source.line_text(facts.evidence.code, frame.file, frame.line)
+                text = facts.program.line_text(frame.file, frame.line)
                 return BranchPoint(BranchKind.DATA, EdgeKind.ROUND, frame, text)
     return None
 
@@ -221,12 +221,12 @@ def nothing_to_give(facts: Facts, divergence: Divergence) -> BranchPoint | None:
         and point.kind is BranchKind.CONDITION
         and point.site.file == divergence.odd_next.site.file
     )
-    return point if collects and decided and empty_checks.asks_empty(facts.evidence.code, point.site) else None
+    return point if collects and decided and empty_checks.asks_empty(facts.program, point.site) else None
 
 
 def _loop_over_names(facts: Facts, point: BranchPoint, call: Site) -> range | None:
     """Lines of the loop, if it goes over a mapping or its keys and the call is in it."""
-    tree = source.parsed(facts.evidence.code, point.site.file)
+    tree = facts.program.tree(point.site.file)
     if tree is None or call.file != point.site.file:
         return None
     for node in ast.walk(tree):
@@ -261,8 +261,8 @@ def signal_choice(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, st
     if {point.kind for point in divergence.branch_points} != {BranchKind.CONDITION}:
         return None
     for point in divergence.branch_points:
-        flags = signal_handlers.set_by_handlers(facts.evidence.code, point.site.file)
-        asked = sorted(signal_handlers.names_on(facts.evidence.code, point.site) & flags.keys())
+        flags = signal_handlers.set_by_handlers(facts.program, point.site.file)
+        asked = sorted(signal_handlers.names_on(facts.program, point.site) & flags.keys())
         if asked:
             return point, asked[0], flags[asked[0]]
     return None

@@ -21,7 +21,7 @@ from ddpdoctor.diagnose.divergence.relative_position import users_line
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading.cfg import LOOPS, FlowGraph
 from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
-from ddpdoctor.diagnose.source_reading.source import enclosing_loops, parsed
+from ddpdoctor.diagnose.source_reading.source import enclosing_loops
 from ddpdoctor.diagnose.source_reading.uniform_loops import same_everywhere
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
@@ -62,15 +62,13 @@ def branch_points(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: Rank
     ):
         traced[n] |= _rounds_for_all(facts, graph, theirs) - _rounds_for_all(facts, graph, ours)
     callers = _callers(facts, graph, odd, odd_next.site)
-    found = Search(graph, traced[0], traced[1], callers).branch_points(
-        facts.evidence.code, before, odd_next, reference_next
-    )
+    found = Search(graph, traced[0], traced[1], callers).branch_points(facts.program, before, odd_next, reference_next)
     if found:
         return found
     # a loop over something around a loader (islice, zip) may end without a trace of it
     loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
     search = Search(graph, traced[0] - loops, traced[1] - loops, callers)
-    return search.branch_points(facts.evidence.code, before, odd_next, reference_next)
+    return search.branch_points(facts.program, before, odd_next, reference_next)
 
 
 def _callers(facts: Facts, graph: FlowGraph, ranks: RankSet, site: Site) -> tuple[frozenset[int], ...]:
@@ -88,10 +86,10 @@ def _by_user(facts: Facts, ranks: RankSet, step: HistoryStep | None) -> HistoryS
 
 def _rounds_for_all(facts: Facts, graph: FlowGraph, site: Site) -> frozenset[int]:
     """Heads of the loops around a line, in its function, that make as many rounds on every rank."""
-    spans = enclosing_loops(facts.evidence.code, site)
+    spans = enclosing_loops(facts.program, site)
     heads = [replace(site, line=span.first) for span in spans]
     return frozenset().union(
-        *(graph.at(head.file, head.line) for head in heads if same_everywhere(facts.evidence.code, head))
+        *(graph.at(head.file, head.line) for head in heads if same_everywhere(facts.program, head))
     )
 
 
@@ -181,7 +179,7 @@ def ended_inner_loop(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: R
 def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
     """The ways through those of the files that are the user's; None where they are too many."""
     own = [file for file in files if not facts.is_library(file)][:_MOST_FILES]
-    found = {file: parsed(facts.evidence.code, file) for file in own}
+    found = {file: facts.program.tree(file) for file in own}
     histories = [step.site for history in facts.histories.values() for step in history.steps if step.site]
     stacks = dict.fromkeys(facts.stack(seen.rank) for seen in facts.evidence.ranks)
     state = [site for stack in stacks for site in stack]

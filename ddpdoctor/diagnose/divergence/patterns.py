@@ -297,7 +297,7 @@ def condition_on_rank(facts: Facts, divergence: Divergence) -> tuple[Site, sourc
     found = condition_of(facts, divergence.odd_next.site, divergence.odd, divergence.reference)
     if found is None and len(divergence.branch_points) == 1 and divergence.branch_points[0].enters:
         site = divergence.branch_points[0].site
-        span = source.condition_on_rank(facts.evidence.code, site)
+        span = source.condition_on_rank(facts.program, site)
         found = (site, span) if span else None
     return found
 

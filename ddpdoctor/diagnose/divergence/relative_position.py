@@ -80,7 +80,7 @@ def shares_loop(facts: Facts, left: Rank, right: Rank) -> bool:
     if not 0 < length < min(len(ours), len(theirs)):
         return False
     fork = ours[length - 1]
-    loop = source.enclosing_loop(facts.evidence.code, fork)
+    loop = source.enclosing_loop(facts.program, fork)
     return loop is not None and ours[length].function != theirs[length].function
 
 
@@ -101,14 +101,13 @@ def position_of(facts: Facts, actor: Rank, other: Rank) -> tuple[RelativePositio
     if shared == 0:
         return RelativePosition.UNKNOWN, None
     mine, its = ours[shared - 1], theirs[shared - 1]
-    code = facts.evidence.code
-    loops = source.enclosing_loops(code, its)
+    loops = source.enclosing_loops(facts.program, its)
     for span in reversed(loops):
         if mine.line not in span:
             behind = mine.line > span.last
             return (RelativePosition.OUTSIDE if behind else RelativePosition.UNKNOWN), SourceLoop(its.file, span)
     for frame in theirs[shared:]:
-        inner = source.enclosing_loops(code, frame)
+        inner = source.enclosing_loops(facts.program, frame)
         if inner:
             return RelativePosition.RETURNED, SourceLoop(frame.file, inner[0])
     return (RelativePosition.INSIDE if loops else RelativePosition.UNKNOWN), None

@@ -82,14 +82,14 @@ def _is_explicit(facts: Facts, rank: Rank) -> bool:
 
 def _on_the_other_side(facts: Facts, site: Site, op: str) -> bool:
     """The `else` calls the same operation: every rank comes to one of the two."""
-    sides = source.branches(facts.evidence.code, site)
-    called = source.called_names(facts.evidence.code, site.file, sides[1]) if sides else frozenset()
+    sides = source.branches(facts.program, site)
+    called = source.called_names(facts.program, site.file, sides[1]) if sides else frozenset()
     return any(operations.family(name) == operations.family(op) for name in called)
 
 
 def _names_a_group(facts: Facts, site: Site) -> bool:
     """The call is of a group that may leave the other ranks out."""
-    tree = source.parsed(facts.evidence.code, site.file)
+    tree = facts.program.tree(site.file)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree else []
     here = [node for node in calls if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
     of_barrier = any(source.last_name(node.func) == "barrier" and node.args for node in here)

@@ -58,7 +58,7 @@ def _tries_again(facts: Facts, one: Failure) -> bool:
     if one.raised is None or facts.wait(one.rank) is not None:
         return False
     return any(
-        except_clauses.tries_again(facts.evidence.code, frame, place.line)
+        except_clauses.tries_again(facts.program, frame, place.line)
         for frame in facts.stack(one.rank)
         for place in one.raised.frames
         if place.file == frame.file and _plain(place) == _plain(frame)

@@ -76,7 +76,7 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Di
 
 
 def _lock(facts: Facts, worker: StuckWorker) -> str:
-    taken = polling.lock_taken(facts.evidence.code, worker.site)
+    taken = polling.lock_taken(facts.program, worker.site)
     return f"the lock `{taken}`" if taken else "a lock"
 
 
@@ -86,7 +86,7 @@ def _owner(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
     mutex = next((h for h in worker.blocked.holders if h.pid == seen.worker.pid and h.thread), None)
     if mutex is not None:
         return f"{holders.named(facts, mutex)} held it when the worker was forked"
-    taken = polling.lock_taken(facts.evidence.code, worker.site)
+    taken = polling.lock_taken(facts.program, worker.site)
     inside = locks.holder_inside(facts, seen, taken) if taken else None
     if inside is not None:
         thread, site = inside

@@ -57,7 +57,7 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
     places = {facts.state(wait.rank).site for wait in waits if wait is not None}
     if not all(wait is not None and wait.op in CREATING for wait in waits) or None in places or len(places) < 2:
         return
-    asked = [(site, span) for site in places if site and (span := source.if_around(facts.evidence.code, site))]
+    asked = [(site, span) for site in places if site and (span := source.if_around(facts.program, site))]
     first = min(asked, key=lambda pair: (pair[0].file, pair[0].line), default=None)
     shown = (facts.location(facts.waiting, first[0]),) if first else ()
     yield diagnosis(

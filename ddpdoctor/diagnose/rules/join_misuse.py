@@ -33,7 +33,6 @@ from ddpdoctor.diagnose.codes import JOIN_MISUSE
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -93,7 +92,7 @@ def _under_join(facts: Facts, rank: Rank) -> bool:
 
 
 def _with_join(facts: Facts, site: Site) -> bool:
-    tree = source.parsed(facts.evidence.code, site.file)
+    tree = facts.program.tree(site.file)
     blocks = [node for node in ast.walk(tree) if isinstance(node, ast.With)] if tree else []
     around = [node for node in blocks if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
     words = {

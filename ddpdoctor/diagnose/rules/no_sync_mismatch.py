@@ -51,7 +51,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis
     counts = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
     differ = len({c.forwards_no_sync for c in counts if c}) > 1
     confidence = weaker(Confidence.CERTAIN if differ and divergence.unique else Confidence.LIKELY, divergence.cap)
-    block = source.no_sync_block(facts.evidence.code, forward)
+    block = source.no_sync_block(facts.program, forward)
     site = Site(forward.file, block.first, forward.function) if block else forward
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return diagnosis(

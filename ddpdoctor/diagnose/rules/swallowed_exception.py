@@ -59,7 +59,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _of_loader(facts: Facts, divergence: Divergence, loader: Site) -> Diagnosis:
     """The data iterator was seen to raise, and the rank went on: somebody caught it."""
     confidence = weaker(Confidence.CERTAIN if divergence.unique else Confidence.LIKELY, divergence.cap)
-    handler = except_clauses.handler_of_next(facts.evidence.code, loader)
+    handler = except_clauses.handler_of_next(facts.program, loader)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return diagnosis(
         SWALLOWED_EXCEPTION,

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 
-from ddpdoctor.diagnose.source_reading.source import last_name, parsed
-from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.diagnose.source_reading.source import last_name
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 _MAKING = frozenset({"list", "dict", "set", "deque", "defaultdict", "OrderedDict"})
 _FILLING = frozenset({"append", "extend", "add", "insert", "setdefault", "appendleft"})
 _DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 
 
-def asks_empty(code: Mapping[str, SourceFile], site: Site) -> bool:
+def asks_empty(program: Program, site: Site) -> bool:
     """The `if` on this line asks nothing but whether there is anything: `not found`, `len(found) == 0`, `x.numel()`."""
-    tree = parsed(code, site.file)
+    tree = program.tree(site.file)
     nodes = ast.walk(tree) if tree else ()
     test = next((n.test for n in nodes if isinstance(n, ast.If) and n.lineno == site.line), None)
     return tree is not None and test is not None and _asks(test, _held(tree))

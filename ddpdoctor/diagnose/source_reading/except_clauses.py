@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 
-from ddpdoctor.diagnose.source_reading.source import LOOPS, enclosing, function_around, last_name, parsed
-from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.diagnose.source_reading.source import LOOPS, enclosing, function_around, last_name
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 
-def handler_of_next(code: Mapping[str, SourceFile], loader: Site) -> Site | None:
+def handler_of_next(program: Program, loader: Site) -> Site | None:
     """The only `except` around the place where an iterator is asked for more, in the function that made it."""
-    around = function_around(code, loader) or parsed(code, loader.file)
+    around = function_around(program, loader) or program.tree(loader.file)
     tries = [node for node in ast.walk(around) if isinstance(node, ast.Try)] if around else []
     asking = [
         node
@@ -30,9 +29,9 @@ def handler_of_next(code: Mapping[str, SourceFile], loader: Site) -> Site | None
     return Site(loader.file, handlers[0].lineno, loader.function)
 
 
-def tries_again(code: Mapping[str, SourceFile], stands: Site, raised: int) -> bool:
+def tries_again(program: Program, stands: Site, raised: int) -> bool:
     """The line stands in an `except` of a loop that leads to another try; `raised` is a line in the `try` itself."""
-    chain = enclosing(code, stands)
+    chain = enclosing(program, stands)
     for index, node in enumerate(chain):
         handler = node if isinstance(node, ast.ExceptHandler) else None
         owner = chain[index - 1] if handler and index else None

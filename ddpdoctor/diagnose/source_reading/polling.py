@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.source_reading import source
-from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 #: functions and methods that say whether a file is there
 _CHECKS = frozenset({"exists", "lexists", "isfile", "is_file", "isdir", "is_dir", "islink", "is_symlink", "access"})
@@ -26,10 +26,10 @@ class Poll:
     gone: bool
 
 
-def polled_file(code: Mapping[str, SourceFile], site: Site) -> Poll | None:
+def polled_file(program: Program, site: Site) -> Poll | None:
     """The file that a loop around a sleeping line waits for; None for any other loop."""
-    loop = next((n for n in source.around(code, site) if isinstance(n, (ast.While, ast.For))), None)
-    tree = source.parsed(code, site.file)
+    loop = next((n for n in source.around(program, site) if isinstance(n, (ast.While, ast.For))), None)
+    tree = program.tree(site.file)
     if loop is None or tree is None or not _sleeps(loop, site.line):
         return None
     if isinstance(loop, ast.While):
@@ -93,9 +93,9 @@ def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
 
 
-def lock_taken(code: Mapping[str, SourceFile], site: Site) -> str:
+def lock_taken(program: Program, site: Site) -> str:
     """The lock that the line itself takes, as `self.lock`; "" for none. Whether it is a lock, only a stack says."""
-    for node in source.around(code, site):
+    for node in source.around(program, site):
         if isinstance(node, (ast.With, ast.AsyncWith)) and _in_head(node, site.line):
             named = [item.context_expr for item in node.items if source.last_name(item.context_expr)]
             return ast.unparse(named[0]) if len(named) == 1 else ""
@@ -108,11 +108,11 @@ def _in_head(node: ast.With | ast.AsyncWith, line: int) -> bool:
     return node.lineno <= line < max(node.body[0].lineno, node.lineno + 1)
 
 
-def taken_by(code: Mapping[str, SourceFile], frames: Iterable[Site], lock: str) -> Site | None:
+def taken_by(program: Program, frames: Iterable[Site], lock: str) -> Site | None:
     """Where the functions of these frames take the same lock, if they do: told by its last name."""
     wanted = lock.rpartition(".")[2]
     for frame in frames:
-        function = source.function_around(code, frame)
+        function = source.function_around(program, frame)
         for node in ast.walk(function) if function else ():
             items = node.items if isinstance(node, (ast.With, ast.AsyncWith)) else []
             if any(source.last_name(item.context_expr) == wanted for item in items):
@@ -120,14 +120,14 @@ def taken_by(code: Mapping[str, SourceFile], frames: Iterable[Site], lock: str) 
     return None
 
 
-def inside_of(code: Mapping[str, SourceFile], frames: Iterable[Site], lock: str) -> Site | None:
+def inside_of(program: Program, frames: Iterable[Site], lock: str) -> Site | None:
     """The innermost of these frames that stands inside a `with` of the same lock: told by its last name.
 
     A frame that is itself about to take the lock is not inside.
     """
     wanted = lock.rpartition(".")[2]
     for frame in frames:
-        for node in source.around(code, frame):
+        for node in source.around(program, frame):
             if not isinstance(node, (ast.With, ast.AsyncWith)) or _in_head(node, frame.line):
                 continue
             if any(source.last_name(item.context_expr) == wanted for item in node.items):

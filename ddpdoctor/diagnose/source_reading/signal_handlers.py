@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 
-from ddpdoctor.diagnose.source_reading.source import parsed
-from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 
-def set_by_handlers(code: Mapping[str, SourceFile], file: str) -> dict[str, str]:
+def set_by_handlers(program: Program, file: str) -> dict[str, str]:
     """Names and attributes that functions given to `signal.signal` set in this file, with the function's name.
 
     What is also set elsewhere to anything but a first value of False, None or 0 is no flag of the handler alone.
     """
-    tree = parsed(code, file)
+    tree = program.tree(file)
     if tree is None:
         return {}
     handlers = {_last(call.args[1]) for call in ast.walk(tree) if isinstance(call, ast.Call) and _installs(call)}
@@ -38,9 +36,9 @@ def set_by_handlers(code: Mapping[str, SourceFile], file: str) -> dict[str, str]
     return {name: function for name, function in found.items() if name and name not in others}
 
 
-def names_on(code: Mapping[str, SourceFile], site: Site) -> set[str]:
+def names_on(program: Program, site: Site) -> set[str]:
     """Names and attributes that the condition of the `if` or `while` on this line reads."""
-    tree = parsed(code, site.file)
+    tree = program.tree(site.file)
     tests = (
         [n.test for n in ast.walk(tree) if isinstance(n, (ast.If, ast.While)) and n.lineno == site.line] if tree else []
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -30,53 +30,43 @@ class Span:
         return isinstance(line, int) and self.first <= line <= self.last
 
 
-def line_text(code: Mapping[str, SourceFile], file: str, line: int) -> str:
-    """The line without its indentation; "" where the source is unknown or was changed after the job started."""
-    source = code.get(file)
-    if source is None or source.changed:
-        return ""
-    lines = source.text.splitlines()
-    index = line - source.first
-    return lines[index].strip() if 0 <= index < len(lines) else ""
-
-
-def enclosing_loop(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+def enclosing_loop(program: Program, site: Site) -> Span | None:
     """The innermost loop or comprehension around a line, within its function."""
-    chain = enclosing(code, site)
-    return next((_span(code, site, n) for n in reversed(chain) if isinstance(n, (*LOOPS, *_COMPREHENSIONS))), None)
+    chain = enclosing(program, site)
+    return next((_span(program, site, n) for n in reversed(chain) if isinstance(n, (*LOOPS, *_COMPREHENSIONS))), None)
 
 
-def enclosing_loops(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, ...]:
+def enclosing_loops(program: Program, site: Site) -> tuple[Span, ...]:
     """All statement loops around a line within its function, innermost first."""
-    return tuple(_span(code, site, n) for n in reversed(enclosing(code, site)) if isinstance(n, LOOPS))
+    return tuple(_span(program, site, n) for n in reversed(enclosing(program, site)) if isinstance(n, LOOPS))
 
 
-def rank_condition(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+def rank_condition(program: Program, site: Site) -> Span | None:
     """The innermost `if` that lets only some ranks come to the line, directly or through a name that holds a rank.
 
     It stands around the line, or before it in the same function and sends the others away (`if rank != 0: return`).
     """
-    tree = parsed(code, site.file)
+    tree = program.tree(site.file)
     if tree is None:
         return None
     names = _rank_names(tree)
-    for node in (*reversed(enclosing(code, site)), _function(tree, site.line)):
+    for node in (*reversed(enclosing(program, site)), _function(tree, site.line)):
         if isinstance(node, ast.If) and _in_branch(node, site.line) and _asks_rank(node.test, names):
-            return _span(code, site, node)
+            return _span(program, site, node)
         body = getattr(node, "body", [])  # a lambda's is an expression
         for before in reversed(body if isinstance(body, list) else []):
             if _sends_away(before, site.line) and _asks_rank(before.test, names):
-                return _span(code, site, before)
+                return _span(program, site, before)
     return None
 
 
-def condition_on_rank(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+def condition_on_rank(program: Program, site: Site) -> Span | None:
     """The `if` that begins on the line, if it asks for the rank."""
-    tree = parsed(code, site.file)
+    tree = program.tree(site.file)
     nodes = ast.walk(tree) if tree else ()
     node = next((n for n in nodes if isinstance(n, ast.If) and n.lineno == site.line), None)
     asks = tree is not None and node is not None and _asks_rank(node.test, _rank_names(tree))
-    return _span(code, site, node) if asks and node else None
+    return _span(program, site, node) if asks and node else None
 
 
 def _function(tree: ast.Module, line: int) -> ast.AST:
@@ -212,18 +202,18 @@ def last_name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def no_sync_block(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+def no_sync_block(program: Program, site: Site) -> Span | None:
     """The innermost `with` around the line that names no_sync."""
-    for node in reversed(enclosing(code, site)):
+    for node in reversed(enclosing(program, site)):
         names = {last_name(n) for item in node.items for n in ast.walk(item)} if isinstance(node, ast.With) else set()
         if "no_sync" in names:
-            return _span(code, site, node)
+            return _span(program, site, node)
     return None
 
 
-def branches(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, Span] | None:
+def branches(program: Program, site: Site) -> tuple[Span, Span] | None:
     """Both sides of the innermost if/else around a line: (the line's own side, the other side)."""
-    for node in reversed(enclosing(code, site)):
+    for node in reversed(enclosing(program, site)):
         if isinstance(node, ast.If) and node.orelse:
             sides = [(part[0].lineno, part[-1].end_lineno or part[-1].lineno) for part in (node.body, node.orelse)]
             spans = [Span(first, last, "") for first, last in sides]
@@ -234,14 +224,14 @@ def branches(code: Mapping[str, SourceFile], site: Site) -> tuple[Span, Span] | 
     return None
 
 
-def if_around(code: Mapping[str, SourceFile], site: Site) -> Span | None:
+def if_around(program: Program, site: Site) -> Span | None:
     """The innermost `if` around a line, within its function."""
-    return next((_span(code, site, n) for n in reversed(enclosing(code, site)) if isinstance(n, ast.If)), None)
+    return next((_span(program, site, n) for n in reversed(enclosing(program, site)) if isinstance(n, ast.If)), None)
 
 
-def asks_element(code: Mapping[str, SourceFile], site: Site) -> bool:
+def asks_element(program: Program, site: Site) -> bool:
     """The innermost if/else around a line asks for nothing but the element of the `for` around it."""
-    chain = enclosing(code, site)
+    chain = enclosing(program, site)
     places = [n for n, node in enumerate(chain) if isinstance(node, ast.If) and node.orelse]
     test = chain[places[-1]] if places else None
     loops = [node for node in chain[: places[-1]] if isinstance(node, ast.For)] if places else []
@@ -252,9 +242,9 @@ def asks_element(code: Mapping[str, SourceFile], site: Site) -> bool:
     return bool(asked) and asked <= elements | {"isinstance", "len"}
 
 
-def called_names(code: Mapping[str, SourceFile], file: str, span: Span) -> frozenset[str]:
+def called_names(program: Program, file: str, span: Span) -> frozenset[str]:
     """Last names of everything called on these lines: `dist.barrier()` -> barrier."""
-    tree = parsed(code, file)
+    tree = program.tree(file)
     names = set()
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Call) and node.lineno in span:
@@ -263,32 +253,21 @@ def called_names(code: Mapping[str, SourceFile], file: str, span: Span) -> froze
     return frozenset(names - {""})
 
 
-def parsed(code: Mapping[str, SourceFile], file: str) -> ast.Module | None:
-    """The file's syntax tree; None where it is unknown, was changed after the job started, or is only a part."""
-    source = code.get(file)
-    if source is None or source.changed or source.first != 1:
-        return None
-    try:
-        return ast.parse(source.text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def around(code: Mapping[str, SourceFile], site: Site) -> tuple[ast.AST, ...]:
+def around(program: Program, site: Site) -> tuple[ast.AST, ...]:
     """Nodes around the line within its function, innermost first."""
-    return tuple(reversed(enclosing(code, site)))
+    return tuple(reversed(enclosing(program, site)))
 
 
-def function_around(code: Mapping[str, SourceFile], site: Site) -> ast.AST | None:
+def function_around(program: Program, site: Site) -> ast.AST | None:
     """The innermost function around a line; None for code outside of functions, or where the source is not known."""
-    tree = parsed(code, site.file)
+    tree = program.tree(site.file)
     found = [node for node in _around(tree, site.line) if isinstance(node, _FUNCTIONS)] if tree else []
     return found[-1] if found else None
 
 
-def enclosing(code: Mapping[str, SourceFile], site: Site) -> list[ast.AST]:
+def enclosing(program: Program, site: Site) -> list[ast.AST]:
     """Nodes around the line, outermost first, from the innermost function on."""
-    tree = parsed(code, site.file)
+    tree = program.tree(site.file)
     chain = list(_around(tree, site.line)) if tree else []
     starts = [index for index, node in enumerate(chain) if isinstance(node, _FUNCTIONS)]
     return chain[starts[-1] + 1 :] if starts else chain
@@ -303,7 +282,7 @@ def _around(node: ast.AST, line: int) -> Iterator[ast.AST]:
             yield from _around(child, line)
 
 
-def _span(code: Mapping[str, SourceFile], site: Site, node: ast.AST) -> Span:
+def _span(program: Program, site: Site, node: ast.AST) -> Span:
     first = getattr(node, "lineno", site.line)
     last = getattr(node, "end_lineno", None) or first
-    return Span(first, last, line_text(code, site.file, first))
+    return Span(first, last, program.line_text(site.file, first))

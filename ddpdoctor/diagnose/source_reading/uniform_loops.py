@@ -6,9 +6,9 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose.source_reading.source import last_name, mentions_rank, pairs, parsed, passed
-from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.diagnose.source_reading.source import last_name, mentions_rank, pairs, passed
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 #: What programs call values of their configuration that come from elsewhere; all ranks have them alike.
 _SETTINGS = frozenset({"args", "cfg", "config", "conf", "hparams", "opt", "opts", "options", "settings"})
@@ -20,12 +20,12 @@ _PARTS_OF_MODELS = frozenset(
 _PARSERS = frozenset({"parse_args", "parse_intermixed_args", "parse_args_into_dataclasses"})
 
 
-def same_everywhere(code: Mapping[str, SourceFile], loop: Site) -> bool:
+def same_everywhere(program: Program, loop: Site) -> bool:
     """The loop makes as many rounds on every rank: a `range` of constants, of the world size, or of arguments.
 
     So does one over a model's parameters: wherever ranks reduce gradients together, they hold the same model.
     """
-    tree = parsed(code, loop.file)
+    tree = program.tree(loop.file)
     nodes = ast.walk(tree) if tree else ()
     node = next((n for n in nodes if isinstance(n, ast.For) and n.lineno == loop.line), None)
     if tree is None or node is None or not isinstance(node.iter, ast.Call):

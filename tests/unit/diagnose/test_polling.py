@@ -7,12 +7,13 @@ import pytest
 from ddpdoctor.diagnose.source_reading.polling import Poll, inside_of, lock_taken, polled_file, taken_by
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 FILE = "/job/train.py"
 
 
-def code(text: str) -> dict[str, SourceFile]:
-    return {FILE: SourceFile(FILE, text)}
+def code(text: str) -> Program:
+    return Program({FILE: SourceFile(FILE, text)})
 
 
 def at(text: str, mark: str) -> Site:

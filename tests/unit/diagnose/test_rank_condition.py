@@ -7,6 +7,7 @@ import pytest
 from ddpdoctor.diagnose.source_reading.source import rank_condition
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ from ddpdoctor.model.stacks import Site
     ],
 )
 def test_expressions_that_hold_a_call_are_no_bodies(line: str) -> None:
-    code = {"/a.py": SourceFile("/a.py", f"def f(rank, x):\n    if rank == 0:\n        {line}\n")}
+    code = Program({"/a.py": SourceFile("/a.py", f"def f(rank, x):\n    if rank == 0:\n        {line}\n")})
     found = rank_condition(code, Site("/a.py", 3, "f"))
     assert found is not None
     assert found.first == 2

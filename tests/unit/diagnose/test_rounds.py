@@ -7,6 +7,7 @@ import pytest
 from ddpdoctor.diagnose.source_reading.uniform_loops import same_everywhere
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 FILE = "/job/train.py"
 
@@ -14,7 +15,7 @@ FILE = "/job/train.py"
 def alike(text: str) -> bool:
     """Of the one loop in a program."""
     line = 1 + next(number for number, line in enumerate(text.splitlines()) if "for step in" in line)
-    return same_everywhere({FILE: SourceFile(FILE, text, changed=False)}, Site(FILE, line, "main"))
+    return same_everywhere(Program({FILE: SourceFile(FILE, text)}), Site(FILE, line, "main"))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.collectives import Call, Kind
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.evidence import Evidence, SourceFile
+from ddpdoctor.program.program import Program
 from tests.unit.diagnose.builders import At, Doing, job
 
 FILE = "/job/train.py"
@@ -33,7 +34,7 @@ def code(*lines: str) -> dict[str, SourceFile]:
     ],
 )
 def test_lines_that_set_a_key(line: str, key: str, rank: int | None) -> None:
-    (found,) = setters(code("import x", line), key, 4, frozenset())
+    (found,) = setters(Program(code("import x", line)), key, 4, frozenset())
     assert (found.site.line, found.rank, found.condition) == (2, rank, "")
 
 
@@ -42,11 +43,11 @@ def test_lines_that_set_a_key(line: str, key: str, rank: int | None) -> None:
     [('store.set(f"done/{me}", x)', "result/3"), ("store.set(key, x)", "result/3"), ('store.get("ready")', "ready")],
 )
 def test_lines_that_do_not(line: str, key: str) -> None:
-    assert setters(code(line), key, 4, frozenset()) == ()
+    assert setters(Program(code(line)), key, 4, frozenset()) == ()
 
 
 def test_a_setter_under_a_condition_on_the_rank() -> None:
-    (found,) = setters(code("if rank == 0:", '    store.set("ready", x)'), "ready", 4, frozenset())
+    (found,) = setters(Program(code("if rank == 0:", '    store.set("ready", x)')), "ready", 4, frozenset())
     assert found.condition == "if rank == 0"
 
 

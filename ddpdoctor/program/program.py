@@ -1,0 +1,53 @@
+"""Pure. The source of a job as the evidence of it holds it: each file is parsed once, when it is first asked for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.project import Project
+
+
+class Program:
+    """The files that a look at a job has, by their paths.
+
+    A file that is not known, that was changed after the job started or of which only a part is left answers nothing.
+    """
+
+    def __init__(self, code: Mapping[str, SourceFile]) -> None:
+        self._code = code
+        self._lines: dict[str, list[str]] = {}
+        self._whole = {path for path, file in code.items() if not file.changed and file.first == 1}
+        size = sum(len(code[path].text) for path in self._whole)
+        self.project = Project(self._read, self._whole.__contains__, followed=size)
+
+    def __contains__(self, file: object) -> bool:
+        return file in self._code
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._code)
+
+    def module(self, file: str) -> Module | None:
+        """The file's index; None where there is none, or it does not parse."""
+        return self.project.file(file, self.project.package(file)[1]) if file in self._whole else None
+
+    def tree(self, file: str) -> ast.Module | None:
+        """The file's syntax tree; None where there is none."""
+        module = self.module(file)
+        return module.tree if module is not None else None
+
+    def line_text(self, file: str, line: int) -> str:
+        """The line without its indentation; "" where it is not known."""
+        source = self._code.get(file)
+        if source is None or source.changed:
+            return ""
+        lines = self._lines.get(file)
+        if lines is None:
+            lines = self._lines[file] = source.text.split("\n")
+        index = line - source.first
+        return lines[index].strip() if 0 <= index < len(lines) else ""
+
+    def _read(self, path: str) -> str | None:
+        return self._code[path].text if path in self._whole else None
