@@ -1,4 +1,5 @@
-"""What a dead job left behind: find the files, tell what they are, read them, put them together as Evidence.
+"""Offline evidence of a job that has ended: find the files, detect their formats, read them, assemble Evidence.
 
-Impure are `find` and `pool` only; readers are functions of bytes and a name.
+The modules that do I/O are `input_files`, `local_source`, `parallel_dumps`, `pipeline`, `resource_limits` and
+`unpickle`. Readers are functions of bytes and a file name.
 """

@@ -1,4 +1,4 @@
-"""Pure. Fragments -> Evidence: the same vocabulary that a live look gives, with what is missing told as gaps."""
+"""Pure. Fragments -> Evidence, in the same form as evidence from a live job; what is missing becomes a Gap."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ddpdoctor.model.stacks import Stacks, StackSource
 
 T = TypeVar("T")
 
-#: which stacks tell more, best first
+#: sources of stacks, the most detailed first
 _BEST_FIRST = (
     StackSource.PYSPY,
     StackSource.PYSPY_NONBLOCKING,
@@ -40,12 +40,12 @@ _BEST_FIRST = (
     StackSource.FAULTHANDLER,
     StackSource.TRACEBACK,
 )
-#: a log may name a rank that is no rank; no more of them are believed without anything else
+#: upper bound on rank numbers: a larger number in a log is damage or a process id
 _MOST_RANKS = 1 << 17
 
 
 def assemble(fragments: Sequence[Fragment], gaps: Sequence[Gap] = ()) -> Evidence:
-    """Join all fragments by rank. Where nothing can be assignment the Evidence has no ranks."""
+    """Join all fragments by rank. The Evidence has no ranks if no fragment could be assigned to one."""
     assignment = assign_ranks(
         [fragment for fragment in fragments if fragment.rank is None or fragment.rank < _MOST_RANKS]
     )
@@ -65,15 +65,15 @@ def assemble(fragments: Sequence[Fragment], gaps: Sequence[Gap] = ()) -> Evidenc
         ranks=ranks,
         timing=timing,
         gaps=(*gaps, *_gaps(assignment, ranks)),
-        notes=(*_notes(assignment, by_rank), *_of_groups(timeouts)),
+        notes=(*_notes(assignment, by_rank), *_group_notes(timeouts)),
         reported_hanging=not any(seen.page for seen in ranks),
-        size_known=_size_told(assignment),
+        size_known=_size_known(assignment),
         ranks_unidentified=len(assignment.known_by(RankSource.TEXT_ORDER)) > 0,
     )
 
 
 def world_size(assignment: RankAssignment) -> int:
-    """As many ranks as any fragment says there are, or as are seen."""
+    """The largest world size that any fragment states, or one more than the highest rank that was seen."""
     sizes = [
         fragment.world_size
         for fragments in assignment.by_rank.values()
@@ -87,8 +87,8 @@ def world_size(assignment: RankAssignment) -> int:
     return min(max(sizes, default=0), _MOST_RANKS)
 
 
-def _size_told(assignment: RankAssignment) -> bool:
-    """A page, a rendezvous, a communicator or a recorder's group says how many ranks there are."""
+def _size_known(assignment: RankAssignment) -> bool:
+    """Whether a page, a rendezvous, a communicator or a recorder's group states the number of ranks."""
     every = [*assignment.unassigned, *(fragment for of_rank in assignment.by_rank.values() for fragment in of_rank)]
     recorders = _all(every, Recorder)
     return any(fragment.world_size for fragment in every) or any(g.members for r in recorders for g in r.groups)
@@ -97,7 +97,7 @@ def _size_told(assignment: RankAssignment) -> bool:
 def _rank(
     rank: Rank, fragments: tuple[Fragment, ...], logged: Recorder | None, timing: Timing, looks: int
 ) -> RankEvidence:
-    """`looks`: how often the processes of the job were looked at."""
+    """All that is known of one rank. `looks`: how often the processes of the job were sampled."""
     workers = dict.fromkeys(
         p.pid for p in fragments if isinstance(p.payload, Stacks) and kind_of(p.payload) is ProcessKind.LOADER
     )
@@ -126,7 +126,7 @@ def _rank(
 
 
 def _child(pid: int | None, parent: int, family: tuple[Fragment, ...]) -> Child:
-    """A data worker: its stacks, and its process if that was looked at."""
+    """A data loader worker: its stacks, and its process state if that was sampled."""
     fragments = [fragment for fragment in family if fragment.pid == pid]
     processes, stacks = _all(fragments, ProcessState), _all(fragments, Stacks)
     worker = Worker(pid or 0, 0.0, Role.CHILD, parent=parent)
@@ -138,9 +138,10 @@ def _all(fragments: Iterable[Fragment], kind: type[T]) -> list[T]:
 
 
 def _stacks(fragments: Iterable[Fragment]) -> list[Stacks]:
-    """The rank's own stacks of the best source, oldest first.
+    """The rank's own stacks from the best source, oldest first.
 
-    Of one format only: two formats write the same path in two ways, which must not pass for movement.
+    Only stacks of one format are returned: two formats write the same path differently, and that difference must not be
+    read as movement.
     """
     every = [
         (_BEST_FIRST.index(fragment.payload.source), fragment.format is Format.TEXT, fragment.payload)
@@ -152,7 +153,7 @@ def _stacks(fragments: Iterable[Fragment]) -> list[Stacks]:
 
 
 def _motion(pages: list[Page], processes: list[ProcessState], stacks: list[Stacks]) -> Motion | None:
-    """What changed between the last two looks of each kind; None where there is one look only."""
+    """What changed between the last two samples of each kind; None if there is only one sample."""
     if max(len(pages), len(processes), len(stacks)) < 2:
         return None
     first, last = processes[-2:] if len(processes) > 1 else (None, None)
@@ -174,7 +175,7 @@ def _lines(stacks: Stacks) -> object:
 
 
 def _exit(ended: list[Fragment], pages: list[Page], timing: Timing) -> Exit | None:
-    """The launcher's summary before the line that it logs first, which knows the local rank only."""
+    """The exit from the launcher's summary, or else from its first log line, which names the local rank only."""
     best = sorted(ended, key=lambda p: (p.rank_from is not RankSource.CONTENT, p.time is None))[:1]
     for fragment in best:
         assert isinstance(fragment.payload, WorkerExit)
@@ -184,7 +185,7 @@ def _exit(ended: list[Fragment], pages: list[Page], timing: Timing) -> Exit | No
 
 
 def _raised(fragments: tuple[Fragment, ...], timing: Timing) -> Raised | None:
-    """What the rank raised, at the time at which it was seen to end, and in the order of the log's lines."""
+    """What the rank raised, timed by its exit and ordered by line number."""
     ended = _all(fragments, WorkerExit)
     every = [*_all(fragments, Raised), *(one.raised for one in ended if one.raised)]
     if not every:
@@ -195,7 +196,7 @@ def _raised(fragments: tuple[Fragment, ...], timing: Timing) -> Raised | None:
 
 
 def _timing(by_rank: Mapping[Rank, tuple[Fragment, ...]]) -> Timing:
-    """Pages and processes have the clock of their machine; logs have a calendar's. They are never mixed."""
+    """Times from pages and processes (monotonic clock) or else from logs (calendar clock); the two are never mixed."""
     fragments = [fragment for of_rank in by_rank.values() for fragment in of_rank]
     pages, processes = _all(fragments, Page), _all(fragments, ProcessState)
     if pages:
@@ -221,41 +222,41 @@ def _gaps(assignment: RankAssignment, ranks: tuple[RankEvidence, ...]) -> Iterab
         yield Gap(
             Source.FILES,
             None,
-            f"whose rank it is cannot be told for part of {shown}",
+            f"part of {shown} could not be assigned to a rank",
             "put the rank into the file's name: rank_3.txt",
         )
     if ranks and not any(seen.page for seen in ranks):
-        what = "what the ranks did before: batches, forwards, calls and their places"
-        yield Gap(Source.PAGES, None, f"{what} stand in no dump or log", "run it under `ddpdoctor watch`")
+        what = "the history of the ranks (batches, forwards, calls and their places)"
+        yield Gap(Source.PAGES, None, f"{what} is recorded in no dump or log", "run it under `ddpdoctor watch`")
     without = RankSet.of(
         r.rank for r in ranks if r.stacks is None and r.page is None and r.raised is None and not r.exit
     )
     for rank in without if any(r.stacks for r in ranks) else ():
-        yield Gap(Source.STACKS, rank, "no stack of it was given", "py-spy dump --pid PID > rank_N.txt")
+        yield Gap(Source.STACKS, rank, "no stacks of this rank were given", "py-spy dump --pid PID > rank_N.txt")
 
 
 def _notes(assignment: RankAssignment, by_rank: Mapping[Rank, tuple[Fragment, ...]]) -> Iterable[str]:
-    told = {source: assignment.known_by(source) for source in RankSource}
+    ranks_by = {source: assignment.known_by(source) for source in RankSource}
     words = {
-        RankSource.CONTENT: "what the files say",
+        RankSource.CONTENT: "the content of the files",
         RankSource.PROCESS: "process ids",
         RankSource.NAME: "file names",
-        RankSource.LOCAL: "local ranks, taken for a job on one node or of nodes in the order of their files' names",
-        RankSource.ORDER: "the order of process ids: nothing says which rank is which",
-        RankSource.TASK: "srun's tasks, taken for ranks",
-        RankSource.TEXT_ORDER: "the order of the text alone: no line says which rank is which",
+        RankSource.LOCAL: "local ranks, assuming one node, or nodes in the order of their files' names",
+        RankSource.ORDER: "the order of process ids, because nothing names the ranks",
+        RankSource.TASK: "srun's task numbers, assumed to be ranks",
+        RankSource.TEXT_ORDER: "the order of the text, because no line names a rank",
     }
-    from_where = [f"{words[source]} ({_ranks(ranks)})" for source, ranks in told.items() if len(ranks)]
+    from_where = [f"{words[source]} ({_ranks(ranks)})" for source, ranks in ranks_by.items() if len(ranks)]
     if from_where:
         yield f"rank numbers come from {'; '.join(from_where)}"
     yield from log_waits.notes(assignment.by_rank)
-    yield from _nobodys(assignment)
+    yield from _unassigned_notes(assignment)
     if by_rank != assignment.by_rank:
-        yield "a wait was given up: judged as of then; exits and lost connections after it are consequences"
+        yield "a wait timed out: the job is judged as of that moment; later exits and lost connections are consequences"
 
 
-def _nobodys(assignment: RankAssignment) -> Iterable[str]:
-    """What nothing says the rank of: complaints, ends, and exceptions that may be the first failure."""
+def _unassigned_notes(assignment: RankAssignment) -> Iterable[str]:
+    """What could not be assigned to a rank: warnings, exits, and exceptions that may be the first failure."""
     for by, text in dict.fromkeys(
         (one.by, one.warning) for one in _all(assignment.unassigned, RankMention) if one.by != "NCCL"
     ):
@@ -265,13 +266,16 @@ def _nobodys(assignment: RankAssignment) -> Iterable[str]:
     ]
     for kind, message, site in list(dict.fromkeys((r.type, said(r), raised_site(r)) for r in raised))[:3]:
         where = f" at {site.file}:{site.line}" if site else ""
-        yield f"a rank that no line names raised {kind}{f': {message}' if message else ''}{where}"
+        yield f"an unidentified rank raised {kind}{f': {message}' if message else ''}{where}"
 
 
-def _of_groups(timeouts: Mapping[Rank, Sequence[CollectiveTimeout]]) -> Iterable[str]:
+def _group_notes(timeouts: Mapping[Rank, Sequence[CollectiveTimeout]]) -> Iterable[str]:
     unknown = watchdog_recorders.unknown_groups(timeouts)
     if unknown:
-        yield f"who is in the groups that {_ranks(unknown)} waited in, the log does not say: numbers are not compared"
+        yield (
+            f"the log does not name the members of the groups in which {_ranks(unknown)} waited: "
+            "sequence numbers are not compared"
+        )
 
 
 def _ranks(ranks: RankSet) -> str:

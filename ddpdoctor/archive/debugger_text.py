@@ -1,4 +1,4 @@
-"""Pure. Backtraces of gdb (`thread apply all py-bt`, `bt` with Python frames) and of pystack."""
+"""Pure. Backtraces printed by gdb (`thread apply all py-bt`, or `bt` with Python frames) and by pystack."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PYSTACK_FILE = re.compile(r'^\s+(?:\((?:Python|C)\) )?File "(.*)", line (\d{1,9
 
 @dataclass(frozen=True, slots=True)
 class DebuggerDump:
-    """One process's stacks."""
+    """The stacks of one process."""
 
     pid: int | None
     stacks: Stacks
@@ -62,7 +62,7 @@ def _gdb(lines: tuple[str, ...]) -> tuple[DebuggerDump, ...]:
 
 
 def _stacks(threads: dict[tuple[str, int], list[Site]], pid: int | None) -> Stacks:
-    """gdb's thread 1 is the one that the process began with, and so is the one whose id is the process's."""
+    """The main thread is the one whose id is the process id, or else gdb's thread 1."""
     main = next((key for key in threads if key[1] == pid), None) or next(
         (key for key in threads if key[0] == "1"), None
     )
@@ -76,7 +76,7 @@ def _stacks(threads: dict[tuple[str, int], list[Site]], pid: int | None) -> Stac
 
 
 def _pystack(lines: tuple[str, ...]) -> tuple[DebuggerDump, ...]:
-    """pystack prints the outermost frame first; of native frames it says `(C)`."""
+    """pystack prints the outermost frame first and marks native frames with `(C)`."""
     threads: list[tuple[int, list[Site], bool]] = []
     inside = False
     for line in lines:

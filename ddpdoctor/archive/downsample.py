@@ -1,4 +1,5 @@
-"""Pure. More ranks than the rules can compare one by one: all that stand out are kept, and some of the many alike."""
+"""Pure. Limits the number of ranks that the rules compare: all unusual ranks are kept, and a sample of the similar
+ones."""
 
 from __future__ import annotations
 
@@ -6,12 +7,13 @@ from dataclasses import replace
 
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 
-#: ranks that the rules compare with each other; what they cost grows with the square of it
+#: ranks that the rules compare with each other; the cost is quadratic in it
 MOST_RANKS = 512
 
 
 def downsample(evidence: Evidence) -> Evidence:
-    """At most so many ranks: of every behaviour some, the rare ones whole; a gap says that it was done."""
+    """At most MOST_RANKS ranks, some of every behaviour and the rare behaviours whole; a gap states that ranks were
+    left out."""
     if len(evidence.ranks) <= MOST_RANKS:
         return evidence
     alike: dict[object, list[RankEvidence]] = {}
@@ -21,12 +23,14 @@ def downsample(evidence: Evidence) -> Evidence:
     for left, ranks in zip(range(len(alike), 0, -1), sorted(alike.values(), key=len), strict=True):
         kept.extend(ranks[: max(1, (MOST_RANKS - len(kept)) // left)])
     kept = sorted(kept[:MOST_RANKS], key=lambda seen: seen.rank)
-    reason = f"{len(evidence.ranks)} ranks in {len(alike)} places; {len(kept)} are compared, the rare ones first"
+    reason = (
+        f"{len(evidence.ranks)} ranks with {len(alike)} behaviours; {len(kept)} are compared, rare behaviours first"
+    )
     return replace(evidence, ranks=tuple(kept), gaps=(*evidence.gaps, Gap(Source.FILES, None, reason)))
 
 
 def _behaviour(seen: RankEvidence) -> object:
-    """What makes a rank another case than the next: where it stands, what it said, how it ended."""
+    """What distinguishes a rank from others: its stack, its last operations, what it logged, how it ended."""
     main = seen.stacks.main() if seen.stacks else None
     return (
         main.frames if main else None,

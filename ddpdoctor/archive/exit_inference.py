@@ -1,4 +1,4 @@
-"""Pure. How a process ended, where no launcher says it: its own page and faulthandler's text do."""
+"""Pure. How a process ended when no launcher reported it: inferred from its page or from faulthandler's text."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from ddpdoctor.model.evidence import Timing
 from ddpdoctor.model.processes import Exit, ProcessState
 from ddpdoctor.model.progress import EndKind, Page
 
-#: what the interpreter leaves with after an exception, and after none
+#: exit status of the interpreter after an exception, and without one
 _STATUS = {EndKind.EXCEPTION: 1, EndKind.NORMAL: 0}
 
 
 def infer_exit(fragments: tuple[Fragment, ...], timing: Timing, looks: int) -> Exit | None:
-    """The end of a process that the last of so many looks did not find any more; None where nothing says how.
+    """The exit of a process that was missing from the last of `looks` samples; None if nothing says how it ended.
 
-    Without any look at processes a fatal signal alone is believed: a page that tells of an end may be of a process
-    that is still on its way out.
+    Without any samples only a fatal signal is accepted: a page that records an end may belong to a process that is
+    still shutting down.
     """
     fatal = next(
         (p.payload for p in fragments if isinstance(p.payload, FatalSignal) and p.payload.status is not None), None

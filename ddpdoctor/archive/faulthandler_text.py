@@ -1,4 +1,4 @@
-"""Pure. faulthandler's texts: of a fatal signal, of `dump_traceback_later`, of a signal that asks for the stacks."""
+"""Pure. Texts that faulthandler writes: after a fatal signal, by `dump_traceback_later`, or on a registered signal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddpdoctor.model.stacks import Stacks
 
 _BEGIN = re.compile(r"^(Fatal Python error: .*|Timeout \(\d+:\d\d:\d\d[.\d]*\)!)\s*$")
 _THREAD = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+.* \(most recent call first\):")
-#: what faulthandler calls a signal -> how a launcher sees the process end
+#: faulthandler's name for a signal -> the exit status that a launcher sees
 SIGNALS = {
     "Illegal instruction": -4,
     "Aborted": -6,
@@ -25,7 +25,7 @@ _BODY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FaulthandlerDump:
-    """One text of faulthandler; `fatal` where a signal or the interpreter's own check ended the process."""
+    """One text of faulthandler; `fatal` if a signal or the interpreter's own check ended the process."""
 
     fatal: bool
     reason: str
@@ -34,12 +34,12 @@ class FaulthandlerDump:
 
     @property
     def status(self) -> int | None:
-        """The exit status that the signal gives; None where no signal is named."""
+        """The exit status that results from the signal; None if no signal is named."""
         return next((status for name, status in SIGNALS.items() if name in self.reason), None)
 
 
 def find(lines: tuple[str, ...]) -> tuple[FaulthandlerDump, ...]:
-    """All dumps in a text, in order. Where no thread is marked as current, the last listed one is the main thread."""
+    """All dumps in a text, in order. If no thread is marked as current, the last one listed is the main thread."""
     found: list[FaulthandlerDump] = []
     block: list[str] = []
     reason = ""
@@ -68,7 +68,7 @@ def find(lines: tuple[str, ...]) -> tuple[FaulthandlerDump, ...]:
 
 
 def _with_main(stacks: Stacks) -> Stacks:
-    """faulthandler lists the threads from the newest to the oldest, which is the main thread."""
+    """faulthandler lists threads from the newest to the oldest, so the last one is the main thread."""
     if stacks.main() is not None or not stacks.threads:
         return stacks
     return replace(stacks, threads=(*stacks.threads[:-1], replace(stacks.threads[-1], name="MainThread")))

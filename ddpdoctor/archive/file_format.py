@@ -1,4 +1,4 @@
-"""Pure. What a file is, by its first bytes; its name decides nothing."""
+"""Pure. Detects a file's format from its first bytes, never from its name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from ddpdoctor.archive.fragment import Format
 from ddpdoctor.probe.page import MAGIC
 
-#: bytes of a file that are enough to tell what it is
+#: bytes that are enough to detect the format
 HEAD = 8192
 GZIP = b"\x1f\x8b"
 
-#: of binary formats that a job's folder often holds; they are passed over without a word of their own
+#: keys that identify a JSON file of each format
 _RECORDER_KEYS = (b'"entries"', b'"pg_config"', b'"pg_status"', b'"comm_lib_version"', b'"nccl_version"')
 _STACK_KEYS = (b'"frames"', b'"thread_name"', b'"os_thread_id"')
 _PROCESS_KEYS = (b'"cpu_seconds"', b'"io_bytes"')
@@ -19,7 +19,7 @@ _TEXT = re.compile(rb"[\x09\x0a\x0c\x0d\x1b\x20-\x7e\x80-\xff]")
 
 
 def detect(head: bytes) -> Format | None:
-    """The format of a file that begins so; None for one that is of no kind that we know."""
+    """The format of a file with this beginning; None if it is not supported."""
     if head.startswith(MAGIC):
         return Format.PAGE
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
@@ -31,7 +31,7 @@ def detect(head: bytes) -> Format | None:
 
 
 def _json(head: bytes, start: bytes) -> Format | None:
-    """JSON that we know; a log may begin with a bracket too."""
+    """Supported JSON formats; a log may start with a bracket as well."""
     if start == b"[" and sum(key in head for key in _STACK_KEYS) >= 2:
         return Format.PYSPY_JSON
     if start == b"{":
@@ -45,7 +45,7 @@ def _json(head: bytes, start: bytes) -> Format | None:
 
 
 def _is_text(head: bytes) -> bool:
-    """No zero bytes, and hardly any other control characters."""
+    """Whether there are no zero bytes and hardly any other control characters."""
     if not head or b"\0" in head:
         return False
     return len(_TEXT.findall(head)) >= 0.97 * len(head)

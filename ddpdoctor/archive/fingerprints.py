@@ -1,10 +1,10 @@
-"""Pure. What TORCH_DISTRIBUTED_DEBUG=DETAIL says of collectives that do not fit: a rank's own, and another's.
+"""Pure. Mismatched collectives as TORCH_DISTRIBUTED_DEBUG=DETAIL reports them: a rank's own and a peer's.
 
     Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(
       SequenceNumber=31, OpType=ALLREDUCE, TensorShape=[20, 10], ...), but Rank 0 is running collective:
       CollectiveFingerPrint(SequenceNumber=31, OpType=BROADCAST, ...)
 
-Who says it is as likely right as wrong: every rank of the group raises this. `Rank` is the rank in the group.
+Every rank of the group raises this, so the reporter is not known to be right or wrong. `Rank` is the rank in the group.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ddpdoctor.archive.fragment import CollectiveTimeout
 from ddpdoctor.archive.watchdog_log import canonical_op
 
 MARK = "Detected mismatch between collectives on ranks"
-#: lines over which one message may go on
+#: lines over which one message may extend
 _LINES = 6
 
 _RUNNING = re.compile(
@@ -29,16 +29,16 @@ _RUNNING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CollectiveMismatch:
-    """One such message: the collective of the rank that raised it, and of the one that it met."""
+    """One such message: the collective of the rank that raised it, and that of the peer it was compared with."""
 
     mine: CollectiveTimeout
-    #: None where the message names none, or where its number tells that it is of another round
+    #: None if the message names no peer, or if the sequence numbers differ, so that the two are of different calls
     theirs: CollectiveTimeout | None
 
 
 def find(lines: tuple[str, ...]) -> Iterator[CollectiveMismatch]:
-    """All such messages, in order, each once."""
-    told: set[CollectiveMismatch] = set()
+    """All such messages in order, without repetitions."""
+    known: set[CollectiveMismatch] = set()
     for number, line in enumerate(lines):
         if MARK not in line:
             continue
@@ -47,8 +47,8 @@ def find(lines: tuple[str, ...]) -> Iterator[CollectiveMismatch]:
             continue
         mine, theirs = running[0], running[-1]
         report = CollectiveMismatch(mine, theirs if len(running) > 1 and theirs.seq == mine.seq else None)
-        if report not in told:
-            told.add(report)
+        if report not in known:
+            known.add(report)
             yield report
 
 

@@ -23,33 +23,33 @@ from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.model.recorder_set import Step
 from ddpdoctor.model.stacks import Site
 
-#: extents of one operation that are read without counting first
+#: tensor extents of one operation that are read without a prior count
 _FEW_EXTENTS = 48
 _MOST_ENTRIES = 1_000_000
 _MOST_RANKS = 1 << 20
-#: raw operations that are remembered, so that equal ones need not be read again
+#: raw operations that are cached so that equal ones are parsed once
 _MOST_SEEN = 200_000
 _STATES = frozenset({"scheduled", "started", "completed"})
 
-#: the fields of model.recorder_set.Step in their order, with the site as (file, line, function) or None
+#: the fields of model.recorder_set.Step in order, with the site as (file, line, function) or None
 StepRow = tuple[Any, ...]
-#: (name, members, description); without members where the dump does not say
+#: (name, members, description); members are empty if the dump does not list them
 GroupRow = tuple[str, tuple[int, ...], str]
-#: the same with the members as the dump has them, as text
+#: the same, with the members still as text
 _Named = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class RecorderDump:
-    """One dump, its operations and groups as numbers of the reader's tables."""
+    """One dump; its operations and groups are indices into the reader's tables."""
 
     version: str
     steps: array[int]
-    #: by role
+    #: indexed by role
     groups: tuple[int, ...]
     truncated: bool
     newest_ns: int
-    #: the rank as the operations themselves tell it; None where only the file's name can
+    #: the rank as derived from the operations; None if only the file's name can tell
     rank: int | None
 
 
@@ -81,7 +81,7 @@ class RecorderReader:
             raise DumpError("no Flight Recorder dump: it has neither entries nor a version")
         entries = dump.get("entries") or []
         if not isinstance(entries, list) or len(entries) > _MOST_ENTRIES:
-            raise DumpError("its entries are no list, or too many")
+            raise DumpError("its entries are not a list, or are too many")
         groups = self._named(dump.get("pg_config"))
         roles = {group[0]: role for role, group in enumerate(groups)}
         steps = self._steps(entries, groups, roles)
@@ -96,11 +96,11 @@ class RecorderReader:
         )
 
     def _named(self, config: object) -> list[_Named]:
-        """The rank's groups in an order that does not depend on how they are numbered."""
+        """The rank's groups, sorted by an order that is independent of their numbering."""
         found: list[_Named] = []
         for key, given in config.items() if isinstance(config, dict) else ():
             name, ranks = as_text(given.get("name", key)), given.get("ranks", "[]")
-            if name == "":  # gloo's only entry: it names no group
+            if name == "":  # gloo's only entry; it does not name a group
                 continue
             found.append((name, ranks if isinstance(ranks, str) else json.dumps(ranks), as_text(given.get("desc", ""))))
         return sorted(found, key=lambda group: (group[2], len(self._ranks(group[1])), _natural(group[0])))
@@ -113,7 +113,7 @@ class RecorderReader:
         return number
 
     def _ranks(self, text: str) -> tuple[int, ...]:
-        """`[0, 1]`, as torch writes it; the same text is read once."""
+        """`[0, 1]` as torch writes it; equal texts are parsed once."""
         known = self._members.get(text)
         if known is None:
             inner = text.strip().removeprefix("[").removesuffix("]").strip()
@@ -156,7 +156,8 @@ class RecorderReader:
         return number
 
     def _settled(self, steps: array[int]) -> array[int]:
-        """Operations of a coalesced batch carry no state of their own: the batch's entry, behind them, has it."""
+        """Copy the state of a coalesced batch to its operations: only the batch's entry, which follows them, records
+        it."""
         ends: dict[tuple[Any, ...], tuple[bool, bool]] = {}
         settled = array("I", steps)
         for place in range(len(steps) - 1, -1, -1):
@@ -169,7 +170,7 @@ class RecorderReader:
         return settled
 
     def _own_rank(self, steps: array[int], groups: list[_Named], entries: list[Any]) -> int | None:
-        """A send names its source and a recv its target, counted within the group: that is the rank itself."""
+        """The rank itself: a send names its source and a recv its target, as indices into the group."""
         for number, entry in zip(steps, entries, strict=True):
             row = self.rows[number]
             if row[10] is None:
@@ -195,11 +196,11 @@ def _loaded(data: bytes) -> object:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DumpError(f"neither a pickle nor JSON, or cut off ({plain(str(error))[:80]})") from None
+        raise DumpError(f"neither a pickle nor JSON, or truncated ({plain(str(error))[:80]})") from None
 
 
 def _fields(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """The fields of an operation that this version has, beside its name and tensors; the group first."""
+    """The fields of an operation in this version beside its name and tensors, with the group first."""
     where = "process_group" if "process_group" in entry else "pg_id"
     optional = ("collective_seq_id", "seq_id", "p2p_seq_id", "state", "retired", "is_p2p")
     there = tuple(field for field in optional if field in entry)
@@ -207,21 +208,21 @@ def _fields(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _several(fields: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-    """A getter that gives a tuple, also of one field or none."""
+    """A getter that returns a tuple for any number of fields, also for one or none."""
     if len(fields) > 1:
         return itemgetter(*fields)
     return lambda entry: tuple(entry[field] for field in fields)
 
 
 def _add_group(given: Any, groups: list[_Named], roles: dict[str, int]) -> None:
-    """A group that `pg_config` does not list: gloo lists none."""
+    """Add a group that `pg_config` does not list (gloo lists none)."""
     name, description = (given[0], given[1]) if isinstance(given, (tuple, list)) else (given, "")
     roles[name] = len(groups)
     groups.append((as_text(str(name)), "[]", as_text(str(description))))
 
 
 def _row(fields: Mapping[str, Any], key: tuple[Any, ...]) -> StepRow:
-    """Check one operation's values, and read them."""
+    """Validate one operation's values and build its row."""
     role, name, sizes, dtypes, site = key[:5]
     backend, _, op = as_text(name).rpartition(":")
     ends = _ends(op)
@@ -230,7 +231,7 @@ def _row(fields: Mapping[str, Any], key: tuple[Any, ...]) -> StepRow:
     seq = as_number(fields.get("p2p_seq_id", collective) if p2p else collective)
     state = fields.get("state", "scheduled")
     if state not in _STATES:
-        raise DumpError(f"an operation is {plain(str(state))[:40]!r}, which is no state")
+        raise DumpError(f"an operation is {plain(str(state))[:40]!r}, which is not a known state")
     retired = bool(fields.get("retired", False))
     finished = state == "completed" or (retired and not _tracks_completion(backend))
     for shape in sizes:
@@ -239,7 +240,8 @@ def _row(fields: Mapping[str, Any], key: tuple[Any, ...]) -> StepRow:
     kinds = tuple(as_text(dtype) for dtype in dtypes)
     op = op.partition(" ")[0]
     if not p2p and not operations.equal_sizes(op):
-        sizes = ()  # each rank has its own: kept, every operation of an uneven all_to_all would be a kind by itself
+        # sizes differ between ranks: keeping them would make every operation of an uneven all_to_all distinct
+        sizes = ()
     return (
         role,
         seq,
@@ -256,12 +258,13 @@ def _row(fields: Mapping[str, Any], key: tuple[Any, ...]) -> StepRow:
 
 
 def _tracks_completion(backend: str) -> bool:
-    """NCCL and its like (rccl, xccl, hccl, ncclx) follow an operation to its end on the device; gloo does not."""
+    """Whether the backend tracks an operation until it is finished on the device: NCCL and its relatives (rccl, xccl,
+    hccl, ncclx) do, gloo does not."""
     return "ccl" in backend or backend == ""
 
 
 def _ends(name: str) -> tuple[int, int] | None:
-    """(this rank, the other) of `send 0->1` or `recv 1<-0`, as indices of the group; None for another operation."""
+    """(this rank, the peer) of `send 0->1` or `recv 1<-0` as indices into the group; None for other operations."""
     op, _, ends = name.rpartition(":")[2].partition(" ")
     left, _, right = ends.partition("->" if op == "send" else "<-")
     if op not in ("send", "recv") or not left.isdecimal() or not right.isdecimal():

@@ -1,4 +1,5 @@
-"""What one file, or one passage of a file, says: whose it is, how that is known, and the thing itself."""
+"""A fragment: one thing read from a file, or from a passage of it, with the rank it belongs to and how that is
+known."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from ddpdoctor.model.stacks import Site, Stacks
 
 
 class Format(Enum):
-    """What a file is, told by its content; the value is what a report calls it."""
+    """A file's format, detected from its content; the value is its name in reports."""
 
     PAGE = "page of a rank"
     RECORDER_PICKLE = "recorder dump (pickle)"
@@ -21,100 +22,101 @@ class Format(Enum):
     PYSPY_JSON = "py-spy dump (JSON)"
     PROCESS = "process state"
     ERROR_FILE = "torchrun's error file"
-    #: logs, stacks as text, backtraces: any text may hold any of them
+    #: logs, stacks as text, backtraces: any text may contain any of them
     TEXT = "text"
 
 
 class RankSource(Enum):
-    """How the rank of a fragment is known, the most reliable first."""
+    """How the rank of a fragment is known, the most reliable source first."""
 
     CONTENT = "content"
-    #: another fragment of the same process says it
+    #: another fragment of the same process states it
     PROCESS = "process id"
     NAME = "file name"
-    #: the launcher's prefix, which is the job's rank where there is one node
+    #: the launcher's prefix; equals the global rank on a single node
     LOCAL = "local rank"
-    #: the order of process ids: launchers start ranks in their order
+    #: launchers start ranks in the order of their numbers, and process ids rise
     ORDER = "order of process ids"
-    #: the number that srun gave its task
+    #: the number that srun gave the task
     TASK = "srun's task"
-    #: no line says whose anything is: numbered as it was found
+    #: nothing names a rank: numbered in the order of appearance
     TEXT_ORDER = "order of the text"
 
 
 @dataclass(frozen=True, slots=True)
 class CollectiveTimeout:
-    """A line on a collective of this rank that was given up: by the watchdog, or because another rank's did not fit."""
+    """A log line about a collective that this rank gave up, after a timeout or because a peer's collective did not
+    match."""
 
     #: canonical c10d name
     op: str
-    #: None where the torch of that time wrote none
+    #: None where this version of torch wrote none
     seq: int | None
-    #: the group's name, "" where the line does not say it
+    #: the group's name, "" if the line does not state it
     group: str = ""
     description: str = ""
     numel_in: int | None = None
     numel_out: int | None = None
     milliseconds: int | None = None
-    #: sequence numbers of the newest collective that the rank issued and finished
+    #: sequence numbers of the newest collective that the rank issued and of the newest that it finished
     enqueued: int | None = None
     completed: int | None = None
-    #: the line stood in a text of which it is the rank in its group, which need not be the rank in the job
+    #: the rank within the group, if the line states that; it may differ from the global rank
     rank_in_group: int | None = None
-    #: where the user's code issued it, as far as the log has the stack
+    #: where the user's code issued it, if the log has the stack
     site: Site | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerExit:
-    """A launcher's word on how a worker ended: negative status is a signal."""
+    """A worker's exit as the launcher reported it; a negative status is a signal."""
 
     status: int
     local_rank: int | None = None
     host: str = ""
-    #: seconds since the epoch, None where it is not said
+    #: seconds since the epoch, None if not stated
     time: float | None = None
     raised: Raised | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MissingPeers:
-    """A rank's own line that it waits for all, and whom it misses where it says so."""
+    """A rank's own log line that says it waits for its peers, and which of them are missing if it names them."""
 
     op: str
-    #: ranks that the line itself names as missing
+    #: ranks that the line names as missing
     named: tuple[Rank, ...] = ()
-    #: for a rendezvous: how many have come, and the key that they come to
+    #: for a rendezvous: how many ranks have arrived, and the store key they meet at
     arrived: int | None = None
     key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StuckWatchdog:
-    """The watchdog itself stood still: a call of CUDA or NCCL does not return, or the interpreter's lock is held."""
+    """The NCCL watchdog thread itself is blocked: in a call of CUDA or NCCL, or waiting for the GIL."""
 
-    #: whole seconds without a sign of life, None where the line does not say it
+    #: whole seconds without a heartbeat, None if the line does not state it
     seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FatalSignal:
-    """What faulthandler wrote of a signal that ended the process."""
+    """What faulthandler wrote after a signal that ended the process."""
 
     text: str
-    #: the signal as an exit status, None where the text names none
+    #: the signal as an exit status, None if the text names none
     status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RankMention:
-    """A rank that a text shows to be there, of which it says nothing else that counts."""
+    """A rank that a text shows to exist, without other information that matters for a diagnosis."""
 
-    #: what it said at its worst, "" for nothing of interest
+    #: the most serious thing it reported, "" for nothing of interest
     warning: str = ""
-    #: who said so
+    #: which program reported it
     by: str = "NCCL"
-    #: it is known by nothing but the name of a file that says nothing
+    #: known only from the name of a file without relevant content
     silent: bool = False
 
 
@@ -137,7 +139,7 @@ Payload = (
 class Fragment:
     """One thing that was read."""
 
-    #: the file's path as a report shows it
+    #: the file's path as reports show it
     name: str
     format: Format
     payload: Payload
@@ -145,5 +147,5 @@ class Fragment:
     rank_from: RankSource | None = None
     pid: int | None = None
     world_size: int | None = None
-    #: seconds since the epoch at which it was written, where the content says so
+    #: seconds since the epoch when it was written, if the content states it
     time: float | None = None

@@ -1,4 +1,4 @@
-"""Impure. Paths -> files and what they are: folders are walked, compressed files opened, bundles recognised."""
+"""Impure. Paths -> files with their formats: walks folders, opens compressed files, recognises bundles."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from ddpdoctor.collect import bundle
 from ddpdoctor.errors import InputError
 
 MOST_FILES = 200_000
-#: bytes of one file that are read; of a longer log its beginning and, mostly, its end
+#: bytes that are read of one file; of a longer log, the beginning and the end
 MOST_BYTES = 256 << 20
 _MOST_TEXT = 64 << 20
 _BEGINNING = 1 << 20
-#: bytes of a compressed log that are gone through for its end: some seconds, whatever a small file claims to hold
+#: bytes of a compressed log that are decompressed to reach its end; bounds the time to some seconds
 _MOST_INFLATED = 2 << 30
-#: folders that no job writes evidence to
+#: folders that hold no evidence
 _PASSED_OVER = frozenset({".git", "node_modules", "__pycache__", ".venv", "site-packages"})
-#: a project's own files, which quote logs without being any; one that is named itself is read all the same
+#: a project's own files, which may quote logs; they are read only if named explicitly
 _SOURCES = (".py", ".pyc", ".pyi", ".ipynb", ".md", ".rst", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".sh", ".so")
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file that can be read; `path` is None for what came over standard input, which `data` then holds."""
+    """A file that can be read; `path` is None for standard input, whose bytes are in `data`."""
 
     name: str
     path: Path | None
@@ -48,14 +48,14 @@ class InputFiles:
 
     files: tuple[InputFile, ...]
     bundles: tuple[Path, ...]
-    #: names of files of no kind that we know
+    #: names of files whose format is not supported
     unknown: tuple[str, ...]
     #: name -> why it could not be read
     unreadable: tuple[tuple[str, str], ...]
 
 
 def find(paths: Sequence[str], stdin: BinaryIO) -> InputFiles:
-    """Look at every path; `-` is standard input. Raises InputError for a path that is not there."""
+    """Inspect every path; `-` is standard input. Raises InputError for a path that does not exist."""
     files: list[InputFile] = []
     bundles: list[Path] = []
     unknown: list[str] = []
@@ -80,9 +80,9 @@ def find(paths: Sequence[str], stdin: BinaryIO) -> InputFiles:
 
 
 def _walk(given: Path, bundles: list[Path]) -> Iterator[tuple[Path, str]]:
-    """Files of a path with the names that a report shows, in a steady order; bundles are put aside."""
+    """The files under a path with their display names, in a stable order; bundles are collected separately."""
     if not given.exists():
-        raise InputError(f"{given}: no such file or folder", hint="name dumps, stacks, logs or a folder of them")
+        raise InputError(f"{given}: no such file or folder", hint="give dumps, stacks, logs or a folder of them")
     if not given.is_dir():
         yield given, given.name
         return
@@ -97,7 +97,7 @@ def _walk(given: Path, bundles: list[Path]) -> Iterator[tuple[Path, str]]:
         for name in sorted(name for name in names if not name.endswith(_SOURCES)):
             seen += 1
             if seen > MOST_FILES:
-                raise InputError(f"{given} holds more than {MOST_FILES} files", hint="name the job's own folder")
+                raise InputError(f"{given} holds more than {MOST_FILES} files", hint="give the job's own folder")
             yield here / name, str((here / name).relative_to(given))
 
 
@@ -111,7 +111,7 @@ def _is_bundle(folder: Path) -> bool:
 
 
 def _look(path: Path, name: str) -> InputFile | None:
-    """What a file is; None for a kind that we do not know."""
+    """The file with its format; None if the format is not supported."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         return None
@@ -128,9 +128,9 @@ def _look(path: Path, name: str) -> InputFile | None:
 
 
 def read_content(file: InputFile) -> tuple[bytes, str]:
-    """A file's bytes, and what was left out of them ("" for nothing). Raises OSError, EOFError, zlib.error.
+    """A file's bytes, and a note on what was left out ("" for nothing). Raises OSError, EOFError, zlib.error.
 
-    Of a text that is longer than 64 MB the first and the last part: how a job ended stands at the end.
+    Of a text longer than 64 MB the first and the last part are read: how a job ended is at the end.
     """
     if file.path is None:
         return file.data, ""
@@ -154,7 +154,8 @@ def read_content(file: InputFile) -> tuple[bytes, str]:
 
 
 def _inflated_text(file: BinaryIO) -> tuple[bytes, str]:
-    """A compressed log; of a long one its beginning and its end, which is found only by reading all between."""
+    """The content of a compressed log; of a long one the beginning and the end, which requires decompressing all of
+    it."""
     first, last, length, total = io.BytesIO(), deque[bytes](), 0, 0
     for part in _inflated(file, _MOST_INFLATED):
         total += len(part)
@@ -169,17 +170,17 @@ def _inflated_text(file: BinaryIO) -> tuple[bytes, str]:
         return first.getvalue() + b"".join(last), ""
     cut = f"only its first and last {_MOST_TEXT >> 20} MB were read"
     if total >= _MOST_INFLATED:
-        cut = f"of its first {_MOST_INFLATED >> 20} MB {cut.removeprefix('only ')}; the rest was not looked at"
+        cut = f"of its first {_MOST_INFLATED >> 20} MB {cut.removeprefix('only ')}; the rest was not read"
     return first.getvalue() + b"\n" + b"".join(last).partition(b"\n")[2], cut
 
 
 def inflate(file: BinaryIO, most: int) -> bytes:
-    """At most so many bytes of a gzip file: a small file can hold very many. Raises zlib.error."""
+    """At most `most` bytes of a gzip file, since a small file can expand to very many. Raises zlib.error."""
     return b"".join(_inflated(file, most))
 
 
 def _inflated(file: BinaryIO, most: int) -> Iterator[bytes]:
-    """Parts of a gzip file, which may be several in a row; one that is cut off ends early. Raises zlib.error."""
+    """The decompressed parts of a gzip file with one or more members; a truncated one ends early. Raises zlib.error."""
     decoder, left = zlib.decompressobj(wbits=31), most
     while left > 0:
         chunk = (decoder.unused_data if decoder.eof else decoder.unconsumed_tail) or file.read(1 << 16)
@@ -196,7 +197,7 @@ def _inflated(file: BinaryIO, most: int) -> Iterator[bytes]:
 
 
 def is_report(data: bytes) -> bool:
-    """One of our own reports: what we said is no evidence."""
+    """Whether the data is a report of ddpdoctor itself, which is not evidence."""
     try:
         loaded = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Impure. The source that stacks name, where it lies on this machine and is the one that ran."""
+"""Impure. The source files that stacks name, if this machine has them in the version that ran."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import libraries
 
-#: files whose source is looked for, folders in which, and folders above a given one
+#: limits: files that are looked for, folders to search, and parent folders above each given path
 MOST_FILES = 256
 MOST_ROOTS = 32
 MOST_ABOVE = 3
 
 
 def read(places: Iterable[Site], *, written: float, roots: Sequence[Path] = ()) -> Mapping[str, SourceFile]:
-    """Files of these places. `written`: when the evidence was, seconds since the epoch; `roots`: where paths that are
-    not absolute may begin, the best first.
+    """The source files of these places. `written`: when the evidence was written, seconds since the epoch; `roots`:
+    folders that relative paths may start from, the most likely first.
 
-    A file in which some line does not lie in the function that the stack names there is another one, or another
-    version: it is left out, for a wrong line is worse than none.
+    A file is left out if a line does not lie in the function that the stack names for it: it is another file or another
+    version, and a wrong line is worse than none.
     """
     wanted: dict[str, list[Site]] = {}
     for place in dict.fromkeys(places):
@@ -39,7 +39,8 @@ def read(places: Iterable[Site], *, written: float, roots: Sequence[Path] = ()) 
 
 
 def roots_of(given: Iterable[Path], places: Iterable[Site]) -> tuple[Path, ...]:
-    """Where a script's own files may lie: here, where its absolute paths lead, in and above the folders given."""
+    """Folders that may hold the script's files: the current one, those of its absolute paths, and the given
+    folders with their parents."""
     files = dict.fromkeys(place.file for place in places if PurePath(place.file).is_absolute())
     own = [Path(file).parent for file in files if libraries.origin(file).kind is libraries.Kind.PROJECT]
     folders = [path if path.is_dir() else path.parent for path in (one.absolute() for one in given)]
@@ -48,7 +49,7 @@ def roots_of(given: Iterable[Path], places: Iterable[Site]) -> tuple[Path, ...]:
 
 
 def fits(text: str, places: Iterable[Site]) -> bool:
-    """Every line lies in the function that is named for it."""
+    """Whether every line lies in the function that is named for it."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -68,7 +69,7 @@ def _fits(tree: ast.Module, place: Site, length: int) -> bool:
 
 
 def _functions_around(tree: ast.Module, line: int) -> list[str]:
-    """Names of the functions that a line lies in, outermost first; a decorator's line is its function's."""
+    """Names of the functions that enclose a line, outermost first; a decorator's line belongs to its function."""
     found: list[tuple[int, str]] = []
     for node in ast.walk(tree):
         match node:

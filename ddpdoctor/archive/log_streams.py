@@ -1,4 +1,4 @@
-"""Pure. A log of several ranks, taken apart by the prefixes that launchers and torch put before each line."""
+"""Pure. Splits a log of several ranks by the prefixes that launchers and torch put before each line."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from ddpdoctor.archive.log_wrappers import unwrap
 from ddpdoctor.model.ranks import Rank
 
-#: how far into a line a prefix may stand: time stamps, pod names and other tools' prefixes come before it
+#: how far into a line a prefix may start, after time stamps, pod names and other tools' prefixes
 _REACH = 96
-#: characters of a line that are read: patterns on one line may take the square of its length
+#: characters of a line that are read: some patterns take quadratic time in the length of a line
 _MOST_LINE = 4096
-#: share of lines that must begin with a number and a colon before that is taken for `srun --label`
+#: share of lines that must begin with a number and a colon to be recognised as `srun --label`
 _LABELLED = 0.9
 _LOOKED_AT = 200
-#: no job has more ranks: a larger number is a process id or a time
+#: upper bound on rank numbers: a larger number is a process id or a time
 _MOST_RANKS = 1 << 17
 
-#: `[rank3]:`, which torch (2.2 on) puts before its own lines and before tracebacks
+#: `[rank3]:`, written by torch 2.2 and later before its own lines and before tracebacks
 _RANK = re.compile(r"\[rank(\d{1,7})\]:[ ]?")
 #: `[1,3]<stderr>:`, mpirun --tag-output
 _MPI = re.compile(r"\[\d+,(\d{1,7})\]<std(?:out|err)>:[ ]?")
@@ -26,23 +26,23 @@ _MPI = re.compile(r"\[\d+,(\d{1,7})\]<std(?:out|err)>:[ ]?")
 _ROLE = re.compile(r"^\[([A-Za-z_][\w-]*?)(\d{1,4})\]:[ ]?")
 #: `3: `, srun --label
 _LABEL = re.compile(r"^\s{0,6}(\d{1,7}): ?")
-#: a frame of a stack that torch's watchdog writes in one fragment, with a prefix before its first line only
+#: a stack frame that torch's watchdog writes within one message, which has a prefix on its first line only
 _CONTINUED = re.compile(r"^#\d{1,4} \S.* from .*:\d+\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class LogStream:
-    """The lines of one rank, without their prefix; both numbers None for lines that have none."""
+    """The lines of one rank without their prefix; rank and local rank are None for lines without a prefix."""
 
     rank: Rank | None
     local_rank: int | None
     lines: tuple[str, ...]
-    #: the container, pod, host or actor that wrote them, "" where none is named
+    #: the container, pod, host or actor that wrote them, "" if not named
     source: str = ""
 
 
 def split(text: str) -> tuple[LogStream, ...]:
-    """Streams in the order of their first lines; within a stream, lines stay in order."""
+    """Streams in the order of their first lines; within a stream, lines keep their order."""
     lines = [(source, line[:_MOST_LINE]) for source, line in unwrap(text.splitlines())]
     labelled = _is_labelled([line for _, line in lines[: 4 * _LOOKED_AT]])
     found: dict[tuple[str, Rank | None, int | None], list[str]] = {}
@@ -52,7 +52,7 @@ def split(text: str) -> tuple[LogStream, ...]:
             found.setdefault(owner, []).append(line)
             continue
         rank, local_rank, rest = _prefix(line, labelled)
-        # a rank of the job needs no source: what is said of it in several places belongs together
+        # a global rank identifies the stream by itself, so its lines from several sources are joined
         owner = (source if rank is None else "", rank, local_rank)
         found.setdefault(owner, []).append(rest)
     return tuple(LogStream(rank, local, tuple(said), source) for (source, rank, local), said in found.items())
@@ -75,7 +75,7 @@ def _prefix(line: str, labelled: bool) -> tuple[Rank | None, int | None, str]:
 
 
 def _is_labelled(lines: list[str]) -> bool:
-    """Nearly all lines begin with a task's number, and more than one number does."""
+    """Whether nearly all lines begin with a task number, and at least two different ones."""
     said = [line for line in lines if line.strip()][:_LOOKED_AT]
     numbers = [found[1] for line in said if (found := _LABEL.match(line))]
     return (

@@ -1,4 +1,4 @@
-"""Pure. Waits that only logs tell: rendezvous, monitored barriers, watchdogs of an old torch."""
+"""Pure. Waits that are known only from logs: rendezvous, monitored barriers, the watchdog of old torch versions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ddpdoctor.model.ranks import Rank, RankSet
 
 ByRank = Mapping[Rank, tuple[Fragment, ...]]
 
-#: an operation that says a rank waits for others to come, where it is not known for whom
-_SOMEBODY = "store_based_barrier"
-#: complaints that a report repeats, those of most ranks first
+#: the operation of a rank that waits for peers to arrive, when it is not known for which
+_UNKNOWN_PEERS = "store_based_barrier"
+#: warnings that a report repeats, those of most ranks first
 _MOST_WARNINGS = 4
-#: where a rank stands whose watchdog does not move either
+#: the operation of a rank whose watchdog thread is blocked as well
 _NATIVE = "a call of CUDA or NCCL"
 
 
 def reported_waits(by_rank: ByRank, world: int) -> dict[Rank, tuple[ReportedWait, ...]]:
-    """Per rank the waits that its log reports."""
+    """The waits that each rank's log reports."""
     found: dict[Rank, list[ReportedWait]] = {}
     for key in sorted({missing.key for missing in _missing(by_rank) if missing.key}):
         last = {rank: here[-1] for rank, fragments in by_rank.items() if (here := _at(fragments, key))}
@@ -27,7 +27,7 @@ def reported_waits(by_rank: ByRank, world: int) -> dict[Rank, tuple[ReportedWait
         absent = RankSet.of(range(world)) - RankSet.of(last)
         known = len(last) == arrived and arrived + len(absent) == world
         for rank in last if arrived < world else ():
-            op = "init_process_group" if known else _SOMEBODY
+            op = "init_process_group" if known else _UNKNOWN_PEERS
             found.setdefault(rank, []).append(ReportedWait(op, Kind.ALL, absent.members if known else ()))
     for rank, fragments in by_rank.items():
         for missing in _of(fragments):
@@ -41,7 +41,7 @@ def reported_waits(by_rank: ByRank, world: int) -> dict[Rank, tuple[ReportedWait
 
 
 def notes(by_rank: ByRank) -> Iterator[str]:
-    """What a rendezvous says that no wait can hold, and what NCCL complains of."""
+    """What a rendezvous reports beyond any wait, and the warnings of NCCL and others."""
     surplus = {
         (missing.arrived, fragment.world_size, missing.key)
         for fragments in by_rank.values()
@@ -51,8 +51,8 @@ def notes(by_rank: ByRank) -> Iterator[str]:
     }
     for arrived, size, key in sorted(surplus, key=str):
         yield (
-            f"{arrived} processes came to {key} of a job of {size}: a second job on the same address, or a restart "
-            "that met the old store"
+            f"{arrived} processes joined {key} of a job of {size}: a second job uses the same address, or a restart "
+            "found the old store"
         )
     stuck = {
         rank: p.payload
@@ -64,9 +64,9 @@ def notes(by_rank: ByRank) -> Iterator[str]:
         still = RankSet.of(stuck)
         longest = max((said.seconds or 0 for said in stuck.values()), default=0)
         yield (
-            f"the NCCL watchdog of rank{'s' if len(still) > 1 else ''} {still} stood still"
-            f"{f' for {longest} s' if longest else ''}: there a call of CUDA or NCCL does not return, or a thread "
-            "that waits in one holds the interpreter's lock"
+            f"the NCCL watchdog of rank{'s' if len(still) > 1 else ''} {still} was blocked"
+            f"{f' for {longest} s' if longest else ''}: a call of CUDA or NCCL does not return, or a thread "
+            "that waits in such a call holds the GIL"
         )
     warnings: dict[tuple[str, str], set[Rank]] = {}
     for rank, fragments in by_rank.items():

@@ -1,12 +1,12 @@
-"""Pure. What collectors of logs put around each line: JSON, time stamps, names of containers, pods, hosts and actors.
+"""Pure. Removes what log collectors put around each line: JSON, time stamps, container, pod, host and actor names.
 
     {"log":"Traceback (most recent call last):\\n","stream":"stderr","time":"..."}      Docker's json-file, and others
     2024-08-16T01:45:40.183Z stderr F Traceback ...                                    containerd, CRI-O
     trainer-0-1  | Traceback ...        [pod/job-worker-3/main] Traceback ...           docker compose, kubectl
     node07: Traceback ...               (Worker[rank=31] pid=326, ip=10.1.1.3) ...      pdsh and clush, Ray
 
-A traceback or a stack is only found where its lines begin as they were written. What names a source keeps that source's
-lines together: those of several would otherwise be one text.
+Tracebacks and stacks are recognised only if their lines begin as they were written. The source that a prefix names
+keeps lines of different sources apart.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-#: lines that are looked at to tell how all are wrapped, and the share that must be so
+#: lines that are sampled to detect a wrapper, and the share of them that must have it
 _LOOKED_AT = 400
 _SHARE = 0.9
-#: wrappings around one another
+#: nested wrappers that are removed
 _DEEPEST = 3
-#: characters of a line that are taken for JSON
+#: characters up to which a line is parsed as JSON
 _MOST_JSON = 1 << 16
 _MOST_SOURCES = 4096
-#: where structured logs have the line itself, and the rank
-_SAID = ("log", "message", "msg", "text", "line", "event")
-_RANKS = ("rank", "global_rank", "RANK")
+#: keys of structured logs that hold the line itself, and the rank
+_TEXT_KEYS = ("log", "message", "msg", "text", "line", "event")
+_RANK_KEYS = ("rank", "global_rank", "RANK")
 
 _STAMPS = (
     re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{8,20}(?:Z|[+-]\d\d:\d\d) (?:stdout|stderr) [FP] "),
@@ -37,12 +37,12 @@ _SOURCES = (
     re.compile(r"\[pod/([^\]\s]{1,200})\] ?"),
     re.compile(r"([A-Za-z][\w.-]{0,62}\d[\w.-]{0,16}): ?"),
 )
-#: Ray writes its driver's own lines between those of its actors
+#: Ray writes its driver's own lines without this prefix between those of its actors
 _RAY = re.compile(r"\(([\w\[\]=.: -]{1,100}? pid=\d{1,10}(?:, ip=[\d.]{7,15})?)\) ?")
 
 
 def unwrap(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """(source, line) of every line; the source is "" where none is named."""
+    """(source, line) for every line; the source is "" if none is named."""
     sample = [line for line in lines[: 4 * _LOOKED_AT] if line.strip()][:_LOOKED_AT]
     if _are_json(sample):
         inner = [found for line in lines for found in _from_json(line)]
@@ -53,7 +53,7 @@ def unwrap(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _grouped(inner: list[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
-    """Lines by their source, in the order of the sources' first lines."""
+    """Lines grouped by source, in the order of the sources' first lines."""
     found: dict[str, list[str]] = {}
     for source, line in inner:
         found.setdefault(source if len(found) < _MOST_SOURCES else "", []).append(line)
@@ -88,7 +88,8 @@ def _prefixes(sample: list[str]) -> list[re.Pattern[str]]:
 
 
 def _begins(sample: list[str], prefix: re.Pattern[str]) -> bool:
-    """A name before a colon is a source only if there are several: one word can begin all lines of a program."""
+    """Whether nearly all lines have this prefix. A name before a colon counts only if there are several: one word may
+    begin all lines of a program."""
     matches = [match for line in sample if (match := prefix.match(line))]
     several = prefix is not _SOURCES[-1] or len({match[1] for match in matches}) > 1
     return len(matches) >= max(2, _SHARE * len(sample)) and several
@@ -100,14 +101,14 @@ def _are_json(sample: list[str]) -> bool:
 
 
 def _object(line: str) -> dict[str, Any] | None:
-    """A JSON object with a line of text in it."""
+    """A JSON object that holds a line of text."""
     if not line.startswith("{") or len(line) > _MOST_JSON:
         return None
     try:
         loaded = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return loaded if isinstance(loaded, dict) and any(isinstance(loaded.get(key), str) for key in _SAID) else None
+    return loaded if isinstance(loaded, dict) and any(isinstance(loaded.get(key), str) for key in _TEXT_KEYS) else None
 
 
 def _from_json(line: str) -> Iterator[tuple[str, str]]:
@@ -115,7 +116,7 @@ def _from_json(line: str) -> Iterator[tuple[str, str]]:
     if loaded is None:
         yield "", line
         return
-    rank = next((loaded[key] for key in _RANKS if isinstance(loaded.get(key), int)), None)
-    said = next(str(loaded[key]) for key in _SAID if isinstance(loaded.get(key), str))
+    rank = next((loaded[key] for key in _RANK_KEYS if isinstance(loaded.get(key), int)), None)
+    said = next(str(loaded[key]) for key in _TEXT_KEYS if isinstance(loaded.get(key), str))
     for part in said.splitlines() or [""]:
         yield "" if rank is None else f"rank_{rank}", part

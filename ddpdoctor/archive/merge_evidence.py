@@ -1,4 +1,4 @@
-"""Pure. Several looks at one job -> one Evidence: bundles of several nodes, and loose files beside them."""
+"""Pure. Evidence from several sources -> one Evidence: bundles of several nodes, and loose files beside them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank
 
-#: what launchers, and peers that are gone, end a process with
+#: statuses of processes that their launcher ended, or that lost a peer
 _OF_A_LOSS = frozenset({1, -2, -15, ABORTED})
 
 
 def merge(parts: Sequence[Evidence]) -> Evidence:
-    """One Evidence; where two parts know the same of a rank, the earlier part is believed. `parts` is not empty.
+    """One Evidence of several; where two parts describe the same rank, the earlier part wins. `parts` is not empty.
 
-    Clocks of different machines are not comparable: the first part's is kept.
+    Clocks of different machines are not comparable: the timing of the first part is kept.
     """
-    parts = _of_one_moment(parts)
+    parts = _at_one_moment(parts)
     ranks: dict[Rank, RankEvidence] = {}
     for part in parts:
         for seen in part.ranks:
-            ranks[seen.rank] = _filled(ranks[seen.rank], seen) if seen.rank in ranks else seen
+            ranks[seen.rank] = _completed(ranks[seen.rank], seen) if seen.rank in ranks else seen
     first = parts[0]
     return replace(
         first,
@@ -38,19 +38,20 @@ def merge(parts: Sequence[Evidence]) -> Evidence:
     )
 
 
-def _of_one_moment(parts: Sequence[Evidence]) -> Sequence[Evidence]:
-    """A node may be looked at while all wait, and another only after the first was stopped.
+def _at_one_moment(parts: Sequence[Evidence]) -> Sequence[Evidence]:
+    """Undo what happened to ranks that were captured later than others.
 
-    Who then lost its peers, or was ended, stood in its call at the first look; unless it has a reason of its own.
+    One node may be captured while all ranks wait, and another only after the first was stopped. A rank that has lost
+    its peers or was ended by then is shown in the call in which it waited, unless it failed for a reason of its own.
     """
-    calm = [part for part in parts if part.ranks and not any(map(_over, part.ranks))]
-    if not calm or len(calm) == len(parts) or any(_own_reason(seen) for part in parts for seen in part.ranks):
+    calm = [part for part in parts if part.ranks and not any(map(_has_ended, part.ranks))]
+    if not calm or len(calm) == len(parts) or any(_failed_by_itself(seen) for part in parts for seen in part.ranks):
         return parts
-    note = "looks of several moments: who lost its peers later is shown where it stood before"
+    note = "captures of several moments: ranks that lost their peers later are shown where they waited before"
     return [
         part
         if part in calm
-        else replace(part, ranks=tuple(_as_it_stood(seen) for seen in part.ranks), notes=(*part.notes, note))
+        else replace(part, ranks=tuple(_before_its_end(seen) for seen in part.ranks), notes=(*part.notes, note))
         for part in parts
     ]
 
@@ -60,28 +61,28 @@ def _raised(seen: RankEvidence) -> Raised | None:
     return (ending.raised if ending else None) or seen.raised
 
 
-def _over(seen: RankEvidence) -> bool:
+def _has_ended(seen: RankEvidence) -> bool:
     return seen.exit is not None or _raised(seen) is not None
 
 
-def _own_reason(seen: RankEvidence) -> bool:
+def _failed_by_itself(seen: RankEvidence) -> bool:
     raised = _raised(seen)
     if raised is not None:
         return not is_peer_loss(raised)
     return seen.exit is not None and seen.exit.status not in _OF_A_LOSS
 
 
-def _as_it_stood(seen: RankEvidence) -> RankEvidence:
+def _before_its_end(seen: RankEvidence) -> RankEvidence:
     raised = _raised(seen)
-    if not _over(seen):
+    if not _has_ended(seen):
         return seen
     page = replace(seen.page, ending=None) if seen.page else None
     stacks = stacks_of(raised) if raised is not None and raised.frames else seen.stacks
     return replace(seen, page=page, stacks=stacks, exit=None, raised=None, motion=None, process=None)
 
 
-def _filled(known: RankEvidence, other: RankEvidence) -> RankEvidence:
-    """What is not known of a rank, from the other; times of exits and exceptions are of another clock and stay out."""
+def _completed(known: RankEvidence, other: RankEvidence) -> RankEvidence:
+    """`known`, completed from `other`; times of exits and exceptions are left out, as they are of another clock."""
     timed = {"exit", "raised"}
     missing = {
         field.name: getattr(other, field.name)

@@ -1,4 +1,4 @@
-"""Pure. Exceptions of native code that end a process: what the C++ runtime prints before it aborts.
+"""Pure. Uncaught exceptions of native code, as the C++ runtime prints them before it aborts.
 
 terminate called after throwing an instance of 'gloo::EnforceNotMet'
   what():  [enforce fail at .../gloo/transport/tcp/pair.cc:456] op.preamble.length <= op.nbytes. 408 vs 4. ...
@@ -14,13 +14,13 @@ from ddpdoctor.model.progress import Raised
 
 _THROWN = re.compile(r"terminate called after throwing an instance of '([^']{1,200})'")
 _WHAT = re.compile(r"^\s*what\(\):\s+(.*)$")
-#: lines between the two: several processes may die at once and write into each other
+#: lines that may lie between the two: processes that abort at once write between each other's lines
 _NEAR = 6
 _MOST = 2000
 
 
 def find(lines: tuple[str, ...]) -> Iterator[Raised]:
-    """Every such exception, in order; without frames. `time` is the number of the line."""
+    """Every such exception in order, without frames. `time` is the line number."""
     for number, line in enumerate(lines):
         thrown = _THROWN.search(line)
         if thrown is None:

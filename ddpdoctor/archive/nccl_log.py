@@ -1,4 +1,4 @@
-"""Pure. NCCL's own lines (NCCL_DEBUG=WARN and INFO): which process is which rank, of how many, and complaints.
+"""Pure. NCCL's own log lines (NCCL_DEBUG=WARN and INFO): the rank of a process in a communicator, and warnings.
 
 node1:921:1146 [2] NCCL INFO ncclCommInitRank comm 0x5555 rank 10 nranks 16 cudaDev 2 ... - Init START
 node1:921:1146 [2] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer ...
@@ -22,7 +22,7 @@ _COMM = re.compile(r"comm 0x[0-9a-f]+ rank (\d{1,7}) n[Rr]anks (\d{1,7})")
 
 @dataclass(frozen=True, slots=True)
 class Communicator:
-    """A process is this rank of a communicator of that many: in the largest one that is its rank in the job."""
+    """A process and its rank in a communicator of `size` ranks; in the largest communicator that is its global rank."""
 
     host: str
     pid: int
@@ -32,7 +32,7 @@ class Communicator:
 
 @dataclass(frozen=True, slots=True)
 class NcclWarning:
-    """What NCCL complains of."""
+    """A warning that NCCL logged."""
 
     host: str
     pid: int
@@ -40,8 +40,8 @@ class NcclWarning:
 
 
 def find(lines: tuple[str, ...]) -> Iterator[Communicator | NcclWarning]:
-    """Communicators and warnings, each told once."""
-    told: set[Communicator | NcclWarning] = set()
+    """Communicators and warnings, without repetitions."""
+    known: set[Communicator | NcclWarning] = set()
     warnings = 0
     for line in lines:
         found = _LINE.search(line) if MARK in line else None
@@ -53,6 +53,6 @@ def find(lines: tuple[str, ...]) -> Iterator[Communicator | NcclWarning]:
             warnings += 1
         elif comm := _COMM.search(found[7]):
             one = Communicator(found[1], int(found[2]), Rank(int(comm[1])), int(comm[2]))
-        if one is not None and one not in told and (warnings <= _MOST_WARNINGS or isinstance(one, Communicator)):
-            told.add(one)
+        if one is not None and one not in known and (warnings <= _MOST_WARNINGS or isinstance(one, Communicator)):
+            known.add(one)
             yield one

@@ -1,8 +1,8 @@
-"""Many recorder dumps read at once, by processes that may fail without harm.
+"""Reads many recorder dumps in parallel, in processes that may fail without harm.
 
-Each process keeps each distinct operation once and sends every operation back once, so what it sends grows with
-distinct behaviours. It has a limit on its memory, and on the processor time for one file: a file that was made to break
-a reader ends that process alone and is named in a gap; the other files are read by another process.
+Each process keeps each distinct operation once and sends it once, so the transferred data grows with the number of
+distinct behaviours. Memory and the processor time per file are limited: a file that was crafted to break a reader ends
+that process alone and is named in a gap; the other files are read by another process.
 """
 
 from __future__ import annotations
@@ -29,32 +29,33 @@ from ddpdoctor.model.recorder_set import Member, RecorderSet, Ring, Step
 
 #: files that may end a reading process before the remaining ones are given up
 MOST_DEATHS = 16
-#: nanoseconds between newest operations of ranks that cannot be of one run
+#: ranks whose newest operations are further apart than this, in nanoseconds, are of different runs
 OTHER_RUN_NS = 3_600_000_000_000
-#: fewer files than this are not worth another process
+#: the fewest files that are worth a process
 _SHARE = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Dumps:
-    """What a set of files held."""
+    """The content of a set of dump files."""
 
     members: Mapping[Rank, Member]
-    #: the file that each rank's recorder came from
+    #: the file that each rank's recorder was read from
     names: Mapping[Rank, str]
     gaps: tuple[Gap, ...]
-    #: ranks that the operations themselves told, and those that only the file's name did
+    #: ranks known from the operations, and those known only from the file's name
     by_content: RankSet
     by_name: RankSet
 
     def recorders(self) -> RecorderSet:
-        """All of them as one job."""
+        """All of them as the recorders of one job."""
         return complete(self.members)
 
 
 @dataclass(frozen=True, slots=True)
 class _FileResult:
-    """What one file gave: a dump or the reason why there is none, and the operations and groups that were new in it."""
+    """The result for one file: a dump or the reason why there is none, and the operations and groups that were new in
+    it."""
 
     dump: RecorderDump | str
     rows: list[StepRow]
@@ -63,7 +64,7 @@ class _FileResult:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What all processes read. A dump's operations and groups are numbers into the rows of the process that read it."""
+    """What all processes read. A dump's operations and groups are indices into the rows of the process that read it."""
 
     #: for every file the number of its process, and its dump or the reason why there is none
     dumps: list[tuple[int, RecorderDump | str]]
@@ -74,7 +75,7 @@ class _Reading:
 def read_all(
     files: Sequence[InputFile], rank_of: Callable[[str], int | None], *, processes: int | None = None
 ) -> Dumps:
-    """Read all dumps. `rank_of` takes the rank from a file's name where the dump does not hold it; never raises."""
+    """Read all dumps. `rank_of` derives the rank from a file's name if the dump does not hold it. Never raises."""
     if not files:
         return Dumps({}, {}, (), RankSet(), RankSet())
     count = max(1, min(processes or workers.processors(), len(files) // _SHARE))
@@ -90,10 +91,10 @@ def read_all(
 
 
 def _read(files: Sequence[InputFile], processes: int) -> _Reading:
-    """Read all files by that many processes, until too many of them have ended over a file."""
+    """Read all files with `processes` processes, until too many of them have ended over a file."""
     bounds = [len(files) * n // processes for n in range(processes + 1)]
     shares = [range(first, last) for first, last in itertools.pairwise(bounds)]
-    given_up = "not read: too many files of this set ended the process that read them"
+    given_up = "not read: too many files ended the process that read them"
     reading = _Reading([(0, given_up)] * len(files), defaultdict(list), defaultdict(list))
     deaths = 0
     results = workers.each(lambda: _begin(files), shares, processes, smallest=_SHARE)
@@ -111,7 +112,7 @@ def _read(files: Sequence[InputFile], processes: int) -> _Reading:
 
 
 def _begin(files: Sequence[InputFile]) -> Callable[[int], _FileResult]:
-    """In the reading process: what reads one file."""
+    """In the reading process: set the limits, and return what reads one file."""
     resource_limits.impose()
     reader = RecorderReader()
 
@@ -131,14 +132,14 @@ def _read_one(reader: RecorderReader, file: InputFile) -> RecorderDump | str:
     except DumpError as error:
         return str(error)
     except MemoryError:
-        # the unpickler does not return what it held: another process goes on, without this file
+        # the unpickler does not release what it held: a new process continues with the next file
         os._exit(resource_limits.OUT_OF_MEMORY)
     except (OSError, EOFError, zlib.error) as error:
         return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 class _DumpSelection:
-    """The dumps of one job as they are read: one for each rank, and a gap for each file that is not used."""
+    """The dumps of one job: the newest for each rank, and a gap for each file that is not used."""
 
     def __init__(self, rank_of: Callable[[str], int | None]) -> None:
         self._rank_of = rank_of
@@ -148,16 +149,16 @@ class _DumpSelection:
         self._gaps: list[Gap] = []
 
     def refuse(self, file: InputFile, reason: str) -> None:
-        """A file that gave no dump."""
+        """Note a file that holds no dump."""
         name = plain(file.name)
         self._gaps.append(_gap(self._rank_of(name), f"{name}: {reason}"))
 
     def rank_for(self, file: InputFile, dump: RecorderDump) -> Rank | None:
-        """The rank that a dump is of; None where it is not used, which a gap then says."""
+        """The rank of a dump; None if it is not used, for a reason that is noted as a gap."""
         name = plain(file.name)
         number = dump.rank if dump.rank is not None else self._rank_of(name)
         if number is None:
-            self._gaps.append(_gap(None, f"{name}: neither the dump nor its name says which rank wrote it"))
+            self._gaps.append(_gap(None, f"{name}: neither the dump nor the file's name states the rank"))
             return None
         rank = Rank(number)
         known = self._members.get(rank)
@@ -172,7 +173,7 @@ class _DumpSelection:
         return rank
 
     def put(self, file: InputFile, dump: RecorderDump, member: Member) -> None:
-        """The dump of a rank, in place of an older one."""
+        """Take the dump of a rank, in place of an older one."""
         self._members[member.rank] = member
         self._names[member.rank] = file.name
         self._by_content[member.rank] = dump.rank is not None
@@ -189,7 +190,7 @@ class _DumpSelection:
 
 
 def _stale(members: Mapping[Rank, Member]) -> list[Rank]:
-    """Ranks whose newest operation is far older than most ranks': a job that hangs stops everywhere within minutes."""
+    """Ranks whose newest operation is far older than the median: a job that hangs stops everywhere within minutes."""
     times = sorted(member.newest_ns for member in members.values() if member.newest_ns > 0)
     if not times:
         return []
@@ -205,13 +206,13 @@ def _empty(rank: int, name: str) -> Gap:
     return Gap(
         Source.RECORDER,
         Rank(rank),
-        f"{name}: the dump holds no operation: the recorder was off, or the rank had issued none",
+        f"{name}: the dump is empty: the recorder was off, or the rank had issued no operation",
         "set TORCH_FR_BUFFER_SIZE=2000 (TORCH_NCCL_TRACE_BUFFER_SIZE before torch 2.8)",
     )
 
 
 class _SharedTables:
-    """Operations, rings and groups of all shares, each once."""
+    """Operations, rings and groups of all processes, each kept once."""
 
     def __init__(self) -> None:
         self._numbers: dict[StepRow, int] = {}
@@ -221,7 +222,7 @@ class _SharedTables:
         self._together: dict[tuple[int, ...], tuple[Group, ...]] = {}
 
     def numbers(self, rows: Iterable[StepRow]) -> list[int]:
-        """This table's number for each of a share's operations."""
+        """The index in this table of each of a process's operations."""
         found = []
         for row in rows:
             number = self._numbers.get(row)
@@ -232,7 +233,7 @@ class _SharedTables:
         return found
 
     def groups(self, rows: Iterable[GroupRow]) -> list[Group]:
-        """The one group for each of a share's rows."""
+        """The shared group for each of a process's rows."""
         return [self._group(row) for row in rows]
 
     def member(self, rank: Rank, dump: RecorderDump, numbers: Sequence[int], groups: Sequence[Group]) -> Member:
@@ -249,7 +250,7 @@ class _SharedTables:
         return ring
 
     def _grouped(self, groups: Sequence[Group]) -> tuple[Group, ...]:
-        """Ranks with the same groups share one tuple of them."""
+        """Ranks with the same groups share one tuple."""
         return self._together.setdefault(tuple(map(id, groups)), tuple(groups))
 
     def _group(self, row: GroupRow) -> Group:

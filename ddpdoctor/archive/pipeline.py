@@ -1,4 +1,4 @@
-"""Impure. Files -> report: every file read, all put together, judged by the same engine as a live job."""
+"""Impure. Files -> report: reads every file, assembles the evidence, and judges it with the engine of live jobs."""
 
 from __future__ import annotations
 
@@ -28,23 +28,24 @@ from ddpdoctor.model.report import Report
 from ddpdoctor.model.stacks import Site
 
 _RECORDERS = frozenset({Format.RECORDER_PICKLE, Format.RECORDER_JSON})
-#: names of files that a report lists one by one
+#: file names that a report lists one by one
 _LISTED = 3
 
 
 def read_dumps(found: InputFiles) -> Dumps:
-    """The recorder dumps among the files, read."""
+    """Read the recorder dumps among the files."""
     dumps = [file for file in found.files if _is_dump(file)]
     return parallel_dumps.read_all(dumps, recorder_fragments.ranks_of(file.name for file in dumps))
 
 
 def _is_dump(file: InputFile) -> bool:
-    """A recorder's dump, one file a rank; parts of our own bundles are named by process, and their pages know whose."""
+    """Whether a file is a recorder dump of one rank. Parts of bundles are named by process and get their rank from the
+    page."""
     return file.format in _RECORDERS and not rank_from_filename.is_bundle_part(file.name)
 
 
 def recorder_set(found: InputFiles, dumps: Dumps) -> RecorderSet:
-    """All recorders that there are: of dumps, or else of the first bundle that holds any."""
+    """All recorders: those of the dumps, or else those of the first bundle that holds any."""
     if dumps.members:
         return dumps.recorders()
     for folder in found.bundles:
@@ -56,35 +57,39 @@ def recorder_set(found: InputFiles, dumps: Dumps) -> RecorderSet:
 
 
 def _with_groups(seen: RankEvidence, recorder: Recorder) -> Recorder:
-    """The recorder with the groups that the rank's page names: gloo's names none."""
+    """The recorder with the groups from the rank's page, as gloo's dumps list none."""
     return replace(recorder, groups=recorder.groups or (seen.page.groups if seen.page else ()))
 
 
 def diagnose(found: InputFiles, dumps: Dumps | None = None) -> Report:
-    """The verdict on everything that was found. Raises InputError where nothing of it says anything."""
+    """The verdict on all given files. Raises InputError if none of them holds relevant evidence."""
     dumps = dumps or read_dumps(found)
     bundles = [capture.assemble(bundle.read(folder)) for folder in found.bundles]
     if len(bundles) == 1 and not found.files:
         return engine.examine(bundles[0])
     others = [file for file in found.files if not _is_dump(file)]
     if dumps.members and not others and not bundles:
-        return _of_dumps(found, dumps)
+        return _diagnose_dumps(found, dumps)
     if len(dumps.members) > recorder_fragments.MOST_RANKS and not bundles:
-        return cap_confidence(_of_very_many(found, dumps, others))
+        return cap_confidence(_diagnose_many(found, dumps, others))
     fragments, gaps = read_files(others)
     fragments.extend(recorder_fragments.fragments(dumps))
     gaps = [*gaps, *dumps.gaps, *_not_read(found)]
     loose = assemble(fragments, gaps)
-    if not bundles and not any(_tells(seen) for seen in loose.ranks) and not (loose.ranks and _remarks(loose)):
-        raise _nothing(found, gaps, loose)
+    if (
+        not bundles
+        and not any(_is_informative(seen) for seen in loose.ranks)
+        and not (loose.ranks and _relevant_notes(loose))
+    ):
+        raise _no_evidence(found, gaps, loose)
     loose = _with_source(loose, found)
     evidence = merge([*bundles, loose]) if bundles else loose
-    report = cap_confidence(_judged(evidence))
-    return _blaming_nobody(report) if evidence.ranks_unidentified else report
+    report = cap_confidence(_judge(evidence))
+    return _cap_culprit_confidence(report) if evidence.ranks_unidentified else report
 
 
-def _judged(evidence: Evidence) -> Report:
-    """By the rules; where there are too many ranks for them, by what distinct behaviours their recorders show."""
+def _judge(evidence: Evidence) -> Report:
+    """Judge by the rules; if there are too many ranks for them, by the distinct behaviours that the recorders show."""
     if len(evidence.ranks) <= MOST_RANKS:
         return engine.examine(evidence)
     held = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder}
@@ -95,17 +100,18 @@ def _judged(evidence: Evidence) -> Report:
     )
 
 
-def _of_dumps(found: InputFiles, dumps: Dumps) -> Report:
-    """The verdict where recorders are all that is left, with the lines that it names if their source lies here."""
+def _diagnose_dumps(found: InputFiles, dumps: Dumps) -> Report:
+    """The verdict from recorders alone, with the source of the lines it names if that is on this machine."""
     report = examine_dumps(dumps.recorders(), (*dumps.gaps, *_not_read(found)), tuple(recorder_fragments.notes(dumps)))
     named = [location for diagnosis in report.diagnoses for location in diagnosis.locations]
     sites = [Site(location.file, location.line, location.function) for location in named]
     return replace(report, code=local_source.read(sites, written=_written(found)))
 
 
-def _of_very_many(found: InputFiles, dumps: Dumps, others: list[InputFile]) -> Report:
-    """The recorders say which ranks count; stacks and logs of these, and of some that wait for them, say why."""
-    report = _of_dumps(found, dumps)
+def _diagnose_many(found: InputFiles, dumps: Dumps, others: list[InputFile]) -> Report:
+    """The verdict on very many ranks: the recorders select the ranks that matter, and the stacks and logs of these
+    explain why."""
+    report = _diagnose_dumps(found, dumps)
     only = recorder_fragments.ranks_to_examine(report)
     fragments, gaps = read_files(others)
     loose = assemble([*fragments, *recorder_fragments.fragments(dumps, only)], gaps)
@@ -114,12 +120,12 @@ def _of_very_many(found: InputFiles, dumps: Dumps, others: list[InputFile]) -> R
 
 
 def _written(found: InputFiles) -> float:
-    """When the last of the evidence was written, seconds since the epoch."""
+    """When the newest file was written, seconds since the epoch."""
     return max((file.path.stat().st_mtime for file in found.files if file.path), default=float("inf"))
 
 
 def read_files(files: Iterable[InputFile]) -> tuple[list[Fragment], list[Gap]]:
-    """Every file's fragments, and what could not be read."""
+    """The fragments of every file, and gaps for what could not be read."""
     fragments: list[Fragment] = []
     gaps: list[Gap] = []
     silent: list[str] = []
@@ -142,13 +148,13 @@ def read_files(files: Iterable[InputFile]) -> tuple[list[Fragment], list[Gap]]:
             got = (Fragment(file.name, file.format, RankMention(silent=True)),)
         fragments.extend(got if not isinstance(got, Gap) else ())
     if silent:
-        gaps.append(Gap(Source.FILES, None, f"nothing that tells a hang in {_listed(silent)}"))
+        gaps.append(Gap(Source.FILES, None, f"nothing relevant to a hang in {_listed(silent)}"))
     return fragments, gaps
 
 
 def _not_read(found: InputFiles) -> Iterable[Gap]:
     if found.unknown:
-        yield Gap(Source.FILES, None, f"of no kind that we know: {_listed(found.unknown)}")
+        yield Gap(Source.FILES, None, f"format not supported: {_listed(found.unknown)}")
     for name, reason in found.unreadable[:_LISTED]:
         yield Gap(Source.FILES, None, f"{name}: {reason}")
     if len(found.unreadable) > _LISTED:
@@ -162,7 +168,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _with_source(evidence: Evidence, found: InputFiles) -> Evidence:
-    """The source that stacks name, as far as it is here and was not written after the evidence."""
+    """Add the source that stacks name, if it is on this machine and was not modified after the evidence."""
     places = tuple(source_files.sites(evidence))
     given = [file.path for file in found.files if file.path]
     roots = local_source.roots_of(dict.fromkeys(path.parent for path in given), places)
@@ -170,8 +176,8 @@ def _with_source(evidence: Evidence, found: InputFiles) -> Evidence:
 
 
 def cap_confidence(report: Report) -> Report:
-    """Nothing is certain of what was kept by hand: what the files do not hold is not known, and the source that lies
-    here now need not be the one that ran. Looks of several machines have clocks that cannot be compared."""
+    """Limit confidence to `likely`. Files kept by hand may be incomplete, the source on this machine may not be the one
+    that ran, and clocks of several machines cannot be compared."""
     likely = Confidence.LIKELY
     return replace(
         report,
@@ -186,34 +192,33 @@ def cap_confidence(report: Report) -> Report:
     )
 
 
-def _blaming_nobody(report: Report) -> Report:
-    """Whom a diagnosis names is a number that we gave: that is no more than possible."""
+def _cap_culprit_confidence(report: Report) -> Report:
+    """Limit the confidence in culprits to `possible`, because the rank numbers were assigned by order of appearance."""
     diagnoses = tuple(replace(diagnosis, culprit_confidence=Confidence.POSSIBLE) for diagnosis in report.diagnoses)
     return replace(report, diagnoses=diagnoses)
 
 
-def _tells(seen: RankEvidence) -> bool:
-    """More than that there is such a rank. A log without a word of a hang is no sign that there is none."""
+def _is_informative(seen: RankEvidence) -> bool:
+    """Whether more is known of a rank than that it exists. A log without signs of a hang does not show that there is
+    none."""
     known = (seen.page, seen.recorder, seen.stacks, seen.process, seen.exit, seen.raised)
     return any(known) or bool(seen.reported or seen.fatal or seen.children)
 
 
-def _remarks(loose: Evidence) -> list[str]:
-    """What is worth a word although no rank stands anywhere: complaints, a rendezvous of too many."""
+def _relevant_notes(loose: Evidence) -> list[str]:
+    """Notes that matter although no rank's state is known: warnings, a rendezvous with too many processes."""
     return [note for note in loose.notes if not note.startswith("rank numbers come from")]
 
 
-def _nothing(found: InputFiles, gaps: list[Gap], loose: Evidence) -> InputError:
+def _no_evidence(found: InputFiles, gaps: list[Gap], loose: Evidence) -> InputError:
     hint = "give recorder dumps, py-spy or faulthandler stacks, logs, or a bundle"
     if not found.files and not found.unknown and not found.unreadable:
-        return InputError("there is no file in what was given", hint=hint)
+        return InputError("the given paths contain no files", hint=hint)
     if loose.ranks:
         only = f"{wording.ranks(loose.seen())} {'are' if len(loose.ranks) > 1 else 'is'} named"
-        return InputError(
-            f"nothing here tells why a job hangs: {only}, and no line says that one waits or failed", hint=hint
-        )
+        return InputError(f"no evidence of a hang: {only}, and no line says that a rank waits or failed", hint=hint)
     if loose.notes:
-        told = "; ".join(loose.notes)
-        return InputError(f"no rank is named in what was given; all that it says is: {told}", hint=hint)
+        said = "; ".join(loose.notes)
+        return InputError(f"the given files name no rank; they only say: {said}", hint=hint)
     reason = gaps[0].reason if gaps else "no rank is named in it"
-    return InputError(f"nothing here tells why a job hangs: {reason}", hint=hint)
+    return InputError(f"no evidence of a hang: {reason}", hint=hint)

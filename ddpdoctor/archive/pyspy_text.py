@@ -1,4 +1,4 @@
-"""Pure. What `py-spy dump` prints: processes, their threads, frames innermost first."""
+"""Pure. The text output of `py-spy dump`: processes with their threads, frames innermost first."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _THREAD = re.compile(
 #: `    all_reduce (torch/distributed/distributed_c10d.py:2935)`
 _FRAME = re.compile(r"^\s+(\S.*?) \(([^()]*?):(\d{1,9})\)\s*$")
 _RANK_OPTION = re.compile(r"(?:^|\s)--(?:node[_-]|local[_-])?rank[= ](\d{1,7})(?=\s|$)")
-#: single files of the standard library that people also name their own files after
+#: single-file modules of the standard library whose names users also give to their own files
 _COMMON_NAMES = frozenset({"code", "test", "this", "token", "types", "trace", "profile", "platform", "statistics"})
-#: packages that people also run out of a checkout, from whose folder on py-spy names their files
+#: packages that are also run from a checkout; py-spy then shortens their paths in the same way
 _CHECKED_OUT = frozenset(
     {"megatron", "detectron2", "fabric", "sky", "past", "future", "streaming", "tables", "evaluate", "av"}
 )
@@ -29,7 +29,7 @@ _CHECKED_OUT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PySpyDump:
-    """One process's stacks."""
+    """The stacks of one process."""
 
     pid: int | None
     command: str
@@ -37,7 +37,7 @@ class PySpyDump:
 
 
 def find(lines: tuple[str, ...]) -> tuple[PySpyDump, ...]:
-    """All dumps in a text, in order; threads without a process before them belong to an unnamed one."""
+    """All dumps in a text, in order; threads before the first process header belong to an unnamed process."""
     found: list[PySpyDump] = []
     pid: int | None = None
     command = ""
@@ -81,7 +81,7 @@ def _with_frames(thread: Thread, frames: tuple[Site, ...]) -> Thread:
 
 
 def _in_script(thread: Thread, command: str) -> Thread:
-    """The script's own frames with its whole path, where the command line says it; py-spy shows the name alone."""
+    """Put the script's full path into its frames if the command line has it; py-spy prints the file name alone."""
     script = next((word for word in command.split() if word.endswith(".py")), "")
     if not script.startswith("/"):
         return thread
@@ -91,14 +91,14 @@ def _in_script(thread: Thread, command: str) -> Thread:
 
 
 def is_python(file: str) -> bool:
-    """A frame of Python rather than of a library that `--native` shows."""
+    """Whether a frame is Python's, rather than of a library that `--native` shows."""
     return file.endswith((".py", ".pyx", ".pyi")) or file.startswith("<")
 
 
 def whole_path(file: str) -> str:
-    """py-spy's short path, with the root put back where it tells whose file it is.
+    """py-spy's short path with a root in front, if the path shows what kind of file it is.
 
-    `threading.py` is the standard library's, `torch/...` an installed package's; a script of the user keeps its name.
+    `threading.py` belongs to the standard library, `torch/...` to an installed package; a user's script keeps its name.
     """
     if file.startswith(("/", "<")) or ":" in file[:3]:
         return file
@@ -112,6 +112,6 @@ def whole_path(file: str) -> str:
 
 
 def local_rank(command: str) -> int | None:
-    """The number that torch's old launcher gave the worker on its command line."""
+    """The rank option that torch's old launcher put on the worker's command line."""
     found = _RANK_OPTION.search(command)
     return int(found[1]) if found else None

@@ -17,29 +17,29 @@ from ddpdoctor.model.stacks import Stacks
 
 _LAUNCHING = ("torch/distributed/run.py", "torch/distributed/launcher/", "torch/distributed/elastic/agent/")
 _LOADING = ("torch/utils/data/_utils/worker.py",)
-#: tracebacks without a rank that are told apart
+#: tracebacks without a rank that are numbered individually
 _MOST_UNNAMED = 64
 _HELPING = ("multiprocessing/resource_tracker.py", "multiprocessing/forkserver.py", "_inductor/compile_worker/")
 
 
 class ProcessKind(Enum):
-    """What process a stack belongs to, by what it is running."""
+    """The kind of process that stacks belong to, by the code it runs."""
 
     RANK = "rank"
     LOADER = "data loader worker"
-    #: launchers and helper processes, which no collective waits for
+    #: launchers and helper processes, which take part in no collective
     OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
 class RankAssignment:
-    """Fragments by rank, in the order in which they were read; and what could not be assignment."""
+    """Fragments by rank, in the order in which they were read; and those that no rank was found for."""
 
     by_rank: Mapping[Rank, tuple[Fragment, ...]]
     unassigned: tuple[Fragment, ...]
 
     def known_by(self, source: RankSource) -> RankSet:
-        """Ranks that are known by this and by nothing better."""
+        """Ranks that are known from this source and from no better one."""
         order = list(RankSource)
         best = {
             rank: min(order.index(fragment.rank_from) for fragment in fragments if fragment.rank_from)
@@ -49,7 +49,7 @@ class RankAssignment:
 
 
 def _silent(fragment: Fragment) -> bool:
-    """A file that says nothing: its name makes a rank only where its like says something of other ranks."""
+    """Whether a file has no relevant content: its name counts as a rank only if similar files describe other ranks."""
     return isinstance(fragment.payload, RankMention) and fragment.payload.silent
 
 
@@ -67,7 +67,7 @@ def kind_of(stacks: Stacks) -> ProcessKind:
 
 
 def assign_ranks(fragments: Sequence[Fragment]) -> RankAssignment:
-    """Give every fragment its rank."""
+    """Assign every fragment to a rank."""
     kept = [
         fragment
         for fragment in fragments
@@ -80,7 +80,7 @@ def assign_ranks(fragments: Sequence[Fragment]) -> RankAssignment:
     kept = _of_nodes(kept, shared)
     by_name = rank_from_filename.ranks(fragment.name for fragment in kept if fragment.name not in shared)
     owned = [_owned(_with_pid(fragment), by_pid, by_name) for fragment in kept]
-    # a process whose rank a name tells may have other fragments whose names do not
+    # a process whose rank is known from one file's name may have other fragments in files without a rank
     by_pid = {**_ranks_of_processes(owned), **by_pid}
     owned = [_owned(fragment, by_pid, by_name) for fragment in owned]
     owned = _data_workers(_by_order(_unnamed_exceptions(owned)))
@@ -96,7 +96,7 @@ def assign_ranks(fragments: Sequence[Fragment]) -> RankAssignment:
 
 
 def _shared(fragments: Iterable[Fragment]) -> frozenset[str]:
-    """Files that several ranks wrote, a node's or the job's: their names are no rank's."""
+    """Files that several ranks wrote (a node's or the job's log): their names do not identify a rank."""
     said: dict[str, set[Rank]] = {}
     in_groups: dict[str, set[int]] = {}
     for fragment in fragments:
@@ -108,12 +108,13 @@ def _shared(fragments: Iterable[Fragment]) -> frozenset[str]:
             and fragment.payload.rank_in_group is not None
         ):
             in_groups.setdefault(fragment.name, set()).add(fragment.payload.rank_in_group)
-    # beside a rank's own prefix these numbers are of the groups that it is in; without one they are all that there is
+    # beside a global rank's prefix these are ranks within groups; without one nothing better is known
     return frozenset(n for every in (said, in_groups) for n, ranks in every.items() if len(ranks) > 1)
 
 
 def _of_nodes(fragments: list[Fragment], shared: frozenset[str]) -> list[Fragment]:
-    """Local ranks of several nodes' logs as ranks of the job, the nodes in the order in which their names count."""
+    """Convert local ranks of several nodes' logs to global ranks, with nodes in the order of the numbers in their
+    names."""
     local: dict[str, set[Rank]] = {}
     for fragment in fragments:
         if fragment.rank is not None and fragment.rank_from is RankSource.LOCAL and fragment.name in shared:
@@ -131,7 +132,7 @@ def _of_nodes(fragments: list[Fragment], shared: frozenset[str]) -> list[Fragmen
 
 
 def _as_found(fragments: list[Fragment]) -> list[Fragment]:
-    """Tracebacks and stacks that nothing gives a rank, each as one of its own, in their order."""
+    """Give every traceback and stack without any rank a number of its own, in the order of appearance."""
     whose: list[tuple[object, str]] = []
     found = []
     for fragment in fragments:
@@ -149,14 +150,14 @@ def _as_found(fragments: list[Fragment]) -> list[Fragment]:
 
 
 def _with_pid(fragment: Fragment) -> Fragment:
-    """Dumps are named by process; the number in a log's name is rather the job's."""
+    """Add the process id from the name of a dump; in a log's name a number is usually the job's."""
     if fragment.pid is not None or not isinstance(fragment.payload, Stacks | Recorder | ProcessState | FatalSignal):
         return fragment
     return replace(fragment, pid=rank_from_filename.pid(fragment.name))
 
 
 def _ranks_of_processes(fragments: Iterable[Fragment]) -> dict[int, Rank]:
-    """Process ids whose rank is known for certain; of communicators only the largest tells the rank in the job."""
+    """Process ids whose rank is certain; of NCCL's communicators only the largest gives the global rank."""
     fragments = [fragment for fragment in fragments if fragment.pid is not None and fragment.rank is not None]
     largest = max((p.world_size or 0 for p in fragments if isinstance(p.payload, RankMention)), default=0)
     found: dict[int, set[Rank]] = {}
@@ -188,7 +189,8 @@ def _owned(fragment: Fragment, by_pid: Mapping[int, Rank], by_name: Mapping[str,
 
 
 def _unnamed_exceptions(fragments: list[Fragment]) -> list[Fragment]:
-    """A traceback without a rank is the one worker's that failed with a status of its own, if there is one only."""
+    """Assign a traceback without a rank to the one worker that failed with an exit status of its own, if only one
+    did."""
     raised = [fragment for fragment in fragments if isinstance(fragment.payload, Raised) and fragment.rank is None]
     known = {fragment.rank for fragment in fragments if isinstance(fragment.payload, Raised)}
     native = len(raised) > 0 and not any(p.payload.frames for p in raised if isinstance(p.payload, Raised))
@@ -207,7 +209,7 @@ def _unnamed_exceptions(fragments: list[Fragment]) -> list[Fragment]:
 
 
 def _fits(status: int, *, native: bool) -> bool:
-    """The interpreter leaves with a status of its own after an exception, native code aborts."""
+    """Whether an exit status fits: the interpreter exits with a status after an exception, native code aborts."""
     return status == ABORTED if native else status > 0
 
 
@@ -216,7 +218,7 @@ def _kind(fragment: Fragment) -> object:
 
 
 def _by_order(fragments: list[Fragment]) -> list[Fragment]:
-    """Stacks of which no rank is known at all: launchers start workers in the order of their ranks."""
+    """If no rank is known at all, number the processes by id: launchers start workers in the order of ranks."""
     stacks = [p for p in fragments if isinstance(p.payload, Stacks) and kind_of(p.payload) is ProcessKind.RANK]
     pids = sorted({fragment.pid for fragment in stacks if fragment.pid is not None})
     known = any(fragment.rank is not None and fragment.pid is not None for fragment in fragments)
@@ -230,7 +232,7 @@ def _by_order(fragments: list[Fragment]) -> list[Fragment]:
 
 
 def _data_workers(fragments: list[Fragment]) -> list[Fragment]:
-    """A data worker of which nothing says whose it is belongs to the rank that waits for one, if only one does."""
+    """Assign a data loader worker to the rank that waits for data, if only one rank does."""
     waiting = {
         fragment.rank
         for fragment in fragments

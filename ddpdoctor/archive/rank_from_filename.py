@@ -1,4 +1,4 @@
-"""Pure. Ranks and process ids from the names of files, where their content does not say them."""
+"""Pure. Ranks and process ids from file names, for files whose content does not state them."""
 
 from __future__ import annotations
 
@@ -7,45 +7,45 @@ from collections.abc import Iterable, Mapping
 
 from ddpdoctor.model.ranks import Rank
 
-#: `rank_3`, `rank3.txt`, `nccl_trace_rank_3`, `comm_lib_trace_rank_3`, `global-rank.3`, `r3` alone is too little
-_SAID = re.compile(
+#: `rank_3`, `rank3.txt`, `nccl_trace_rank_3`, `comm_lib_trace_rank_3`, `global-rank.3`; `r3` alone is too ambiguous
+_STATED = re.compile(
     r"(?:^|[^a-z])(?:global[_.-]?)?(?:rank|trainer|worker|task|proc(?:ess)?|gpu|slot)[_.=-]?(\d{1,7})(?!\d)", re.I
 )
-#: the word itself; machines are called gpu17 and worker3 too
+#: an explicit rank; the other words also occur in machine names such as gpu17 and worker3
 _RANK = re.compile(r"(?:^|[^a-z])(?:global[_.-]?)?(?:rank|trainer)[_.=-]?\d", re.I)
 #: `12345.stacks.json`, `pyspy-12345.txt`, `dump.pid12345`
 _PID = re.compile(r"(?:^|[^0-9a-z])(?:pid[_.=-]?)?(\d{2,10})(?!\d)", re.I)
 _NUMBER = re.compile(r"\d+")
-#: the parts of a bundle of ours are named by process and lie in one folder a look
-_OWN = re.compile(r"(?:^|/)\d+\.(?:page|recorder\.json|stacks\.json|process\.json|fatal\.txt)$")
+#: parts of a bundle of ddpdoctor, which are named by process and lie in one folder per sample
+_BUNDLE_PART = re.compile(r"(?:^|/)\d+\.(?:page|recorder\.json|stacks\.json|process\.json|fatal\.txt)$")
 
 
 def explicit_rank(name: str) -> Rank | None:
-    """The rank that a path names in words, the innermost part first: `logs/rank_3/stderr.log` is rank 3."""
+    """The rank that a path states in words, the innermost component first: `logs/rank_3/stderr.log` is rank 3."""
     for part in reversed(name.replace("\\", "/").split("/")):
-        found = _SAID.findall(part)
+        found = _STATED.findall(part)
         if found:
             return Rank(int(found[-1]))
     return None
 
 
 def pid(name: str) -> int | None:
-    """A number in the file's own name that can be a process id."""
+    """The process id in a file's name, if exactly one number can be one."""
     found = [int(number) for number in _PID.findall(name.rpartition("/")[2])]
     return found[0] if len(found) == 1 and found[0] > 1 else None
 
 
 def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
-    """Ranks of files: those that say it, then those whose names differ in one number that counts from 0 or 1.
+    """Ranks of files: those that state it, then those whose names differ in one number that counts from 0.
 
-    `slurm-812_0.out` to `slurm-812_3.out`, `attempt_0/0/stderr.log` to `attempt_0/3/stderr.log`, `0.log` to `3.log`.
-    A number that does not count (a process id, a date) is no rank.
+    `slurm-812_0.out` to `slurm-812_3.out`, `attempt_0/0/stderr.log` to `attempt_0/3/stderr.log`, `0.log` to `3.log`. A
+    number that does not count up (a process id, a date) is not a rank.
     """
     every = sorted(name for name in set(names) if not is_bundle_part(name))
     found = {name: rank for name in every if (rank := explicit_rank(name)) is not None}
-    for name in _of_machines(found):
+    for name in _machine_names(found):
         del found[name]
-    found.update(_counted([name for name in every if name not in found]))
+    found.update(_by_counting([name for name in every if name not in found]))
     series: dict[tuple[str, int], dict[int, list[str]]] = {}
     for name in every:
         if name in found:
@@ -54,7 +54,7 @@ def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
             shape = f"{name[: number.start()]}#{name[number.end() :]}"
             series.setdefault((shape, index), {}).setdefault(int(number[0]), []).append(name)
     for numbers in series.values():
-        # one folder per worker holds stdout and stderr: several series then agree
+        # one folder per worker holds stdout and stderr, so several series may give the same ranks
         if len(numbers) < 2 or any(len(same) > 1 for same in numbers.values()):
             continue
         if sorted(numbers) == list(range(len(numbers))):
@@ -62,8 +62,9 @@ def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
     return found
 
 
-def _of_machines(said: Mapping[str, Rank]) -> list[str]:
-    """Names like `log-gpu17-0.out` and `log-gpu17-1.out`: what looks like a rank is the machine that several share."""
+def _machine_names(said: Mapping[str, Rank]) -> list[str]:
+    """Names such as `log-gpu17-0.out` and `log-gpu17-1.out`, in which the apparent rank is a machine that several files
+    share."""
     sharing: dict[tuple[str, Rank], list[str]] = {}
     for name, rank in said.items():
         if not _RANK.search(name):
@@ -72,8 +73,8 @@ def _of_machines(said: Mapping[str, Rank]) -> list[str]:
     return [name for name in said if shape(name) in shared and not _RANK.search(name)]
 
 
-def _counted(names: list[str]) -> dict[str, Rank]:
-    """Names of one shape in which one of the numbers counts all of them from 0, whatever the others do."""
+def _by_counting(names: list[str]) -> dict[str, Rank]:
+    """Ranks of names with the same shape in which exactly one of the numbers counts all of them from 0."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(shape(name), []).append(name)
@@ -87,12 +88,12 @@ def _counted(names: list[str]) -> dict[str, Rank]:
 
 
 def is_bundle_part(name: str) -> bool:
-    """A raw part of a bundle of ours, named by its process."""
-    return _OWN.search(name) is not None
+    """Whether a file is a raw part of a bundle, named by process."""
+    return _BUNDLE_PART.search(name) is not None
 
 
 def shape(name: str) -> str:
-    """The name without its numbers: files of one kind, one for each rank, have the same."""
+    """The name with `#` in place of each number: files of one kind, one per rank, have the same shape."""
     return _NUMBER.sub("#", name)
 
 
@@ -100,9 +101,9 @@ _TRAILING = re.compile(r"(\d{1,7})(?:\.[A-Za-z]+)*$")
 
 
 def rank_of(path: str) -> Rank | None:
-    """The rank of one dump by its own path: what it says in words, else the number that its name ends with.
+    """The rank of a recorder dump from its path: as stated in words, or else the number at the end of the name.
 
-    Only for files that are written once a rank, as recorder dumps are (`TORCH_FR_DUMP_TEMP_FILE` plus the rank).
+    Only for files that are written once per rank, such as `TORCH_FR_DUMP_TEMP_FILE` plus the rank.
     """
     said = explicit_rank(path)
     if said is not None:

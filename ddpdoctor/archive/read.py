@@ -1,4 +1,4 @@
-"""Pure. One file's bytes -> its fragments, or the reason why there are none. Damaged bytes never raise."""
+"""Pure. One file's bytes -> its fragments, or a Gap that states why there are none. Damaged bytes never raise."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SOURCES = {
 
 
 def read(data: bytes, name: str, kind: Format) -> tuple[Fragment, ...] | Gap:
-    """The fragments of a file that was told to be of this kind."""
+    """The fragments of a file of this format."""
     if kind is Format.TEXT:
         return text_reader.read(data, name)
     if kind not in _READERS:
-        return Gap(_SOURCES.get(kind, Source.FILES), None, f"{name}: a {kind.value} is read apart from the others")
+        return Gap(_SOURCES.get(kind, Source.FILES), None, f"{name}: a {kind.value} is not read here")
     try:
         return _READERS[kind](data, name)
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
@@ -71,7 +71,7 @@ def _process(data: bytes, name: str) -> tuple[Fragment, ...]:
 
 
 def _error_file(data: bytes, name: str) -> tuple[Fragment, ...]:
-    """TORCHELASTIC_ERROR_FILE: what a worker under `@record` raised."""
+    """TORCHELASTIC_ERROR_FILE: the exception of a worker that runs under `@record`."""
     loaded: Any = json.loads(data)
     message = loaded.get("message") if isinstance(loaded, dict) else None
     extra = message.get("extraInfo") if isinstance(message, dict) else None

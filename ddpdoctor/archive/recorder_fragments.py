@@ -1,4 +1,4 @@
-"""Pure. Recorder dumps beside other evidence, and whose they are where nothing but names can tell."""
+"""Pure. Recorder dumps combined with other evidence, and their ranks if only file names state them."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.recorder_set import expand
 from ddpdoctor.model.report import Report
 
-#: recorders that are put together with stacks and logs rank by rank; of more, those that the recorders themselves name
+#: the most recorders that are combined with stacks and logs rank by rank; of more, those that the recorders' verdict
+#: names
 MOST_RANKS = 256
-#: of these, ranks that are named, and of each kind of waiting rank
+#: of these, the most culprits, and the most waiting ranks of each kind
 _MOST_NAMED = 8
 _EACH_KIND = 2
 _MOST_KINDS = 8
-#: a number at the end of a name is a rank where it is not far above the number of files: process ids are
+#: a number at the end of a name is a rank if it is below this multiple of the number of files; process ids are larger
 _SPARSE = 16
 _ALWAYS = 64
 
 
 def ranks_of(names: Iterable[str]) -> Callable[[str], Rank | None]:
-    """Tells the rank of a dump among these by its name."""
+    """A function from a dump's name to its rank, given the names of all dumps."""
     every = tuple(names)
-    told = rank_from_filename.ranks(every)
+    by_name = rank_from_filename.ranks(every)
     most = max(_ALWAYS, _SPARSE * len(every))
 
     def rank_of(name: str) -> Rank | None:
-        rank = told.get(name, rank_from_filename.rank_of(name))
-        return rank if rank is not None and (name in told or rank < most) else None
+        rank = by_name.get(name, rank_from_filename.rank_of(name))
+        return rank if rank is not None and (name in by_name or rank < most) else None
 
     return rank_of
 
 
 def ranks_to_examine(report: Report) -> RankSet:
-    """The ranks whose stacks and logs can add to a verdict on very many recorders: those named, some that wait."""
+    """The ranks whose stacks and logs can refine a verdict on very many recorders: those it names, and some that
+    wait."""
     named = [rank for diagnosis in report.diagnoses for rank in diagnosis.culprits][:_MOST_NAMED]
     kinds: dict[object, list[Rank]] = {}
     for status in report.ranks:
@@ -49,7 +51,7 @@ def ranks_to_examine(report: Report) -> RankSet:
 
 
 def refine(report: Report, seen: Report) -> Report:
-    """The verdict on all recorders, with the causes that stacks and logs give for the ranks that it names."""
+    """The verdict on all recorders, with the causes that stacks and logs show for the ranks it names."""
     named = {rank for diagnosis in report.diagnoses for rank in diagnosis.culprits}
     causes = [
         replace(diagnosis, waiting=report.diagnoses[0].waiting - diagnosis.culprits)
@@ -63,9 +65,9 @@ def refine(report: Report, seen: Report) -> Report:
 
 
 def fragments(dumps: Dumps, only: RankSet | None = None) -> Iterator[Fragment]:
-    """Every rank's recorder as a fragment of its own; whose it is by its name, the others' names help to tell.
+    """Every rank's recorder as a fragment; its rank is found from its name, with the help of the others' names.
 
-    Of few out of many the names tell too little: there the rank is given.
+    Of a selection the names are not enough, so there the rank is given.
     """
     for rank in only if only is not None else sorted(dumps.members):
         if rank not in dumps.members:
@@ -85,10 +87,10 @@ def fragments(dumps: Dumps, only: RankSet | None = None) -> Iterator[Fragment]:
 
 
 def notes(dumps: Dumps) -> Iterator[str]:
-    """Where the ranks' numbers come from."""
+    """Where the rank numbers come from."""
     sources = [
         f"{words} ({'rank' if len(ranks) == 1 else 'ranks'} {ranks})"
-        for words, ranks in (("what the dumps say", dumps.by_content), ("file names", dumps.by_name))
+        for words, ranks in (("the content of the dumps", dumps.by_content), ("file names", dumps.by_name))
         if ranks
     ]
     if sources:

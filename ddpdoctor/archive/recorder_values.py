@@ -1,4 +1,4 @@
-"""Pure. Single values of a recorder's dump, checked: a dump is a stranger's file."""
+"""Pure. Validates single values of a recorder dump, which is untrusted input."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from ddpdoctor.collect.redact import plain
 from ddpdoctor.program import libraries
 
-#: beyond what any counter or clock of torch reaches
+#: larger than any counter or clock of torch
 HUGE = 1 << 62
-#: tensors of one operation and their dimensions, together; torch itself allows 64 dimensions
+#: the most tensors of one operation and their dimensions, together; torch itself allows 64 dimensions
 _MOST_EXTENTS = 4096
-#: an operation's name, a group's, a file's
+#: the most characters of an operation's, a group's or a file's name
 _MOST_TEXT = 4096
 _MOST_FRAMES = 4096
 
 
 class DumpError(ValueError):
-    """The file is no Flight Recorder dump, or a damaged one; the message is one line."""
+    """The file is not a Flight Recorder dump, or is damaged; the message is one line."""
 
 
 def as_number(value: object) -> int:
@@ -34,7 +34,7 @@ def as_text(value: object) -> str:
 
 
 def count_extents(sizes: Sequence[Any], dtypes: Sequence[Any]) -> None:
-    """Refuse more extents than tensors have: shared lists can hold more than memory."""
+    """Refuse more extents than real tensors have: shared lists can expand beyond memory."""
     total = len(dtypes) + len(sizes)
     for shape in sizes if total <= _MOST_EXTENTS else ():
         total += len(shape)
@@ -45,13 +45,13 @@ def count_extents(sizes: Sequence[Any], dtypes: Sequence[Any]) -> None:
 
 
 class CallSites:
-    """Places of calls by their frames, which one dump shares between operations."""
+    """Call sites by their frames, which one dump shares between operations."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], tuple[str, int, str] | None] = {}
 
     def of(self, frames: Sequence[Mapping[str, Any]]) -> tuple[str, int, str] | None:
-        """The innermost frame that the user wrote."""
+        """The innermost frame of the user's code."""
         if len(frames) > _MOST_FRAMES:
             raise DumpError("a stack has too many frames")
         key = tuple(map(id, frames))  # alive as long as the dump is

@@ -1,9 +1,9 @@
-"""Pure. Lines about ranks that wait for others: store barriers, TCPStore's clients, monitored_barrier, NCCL's id.
+"""Pure. Log lines of ranks that wait for others: store barriers, TCPStore clients, monitored_barrier, NCCL's unique id.
 
     Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1
       (world_size=4, worker_count=3, timeout=0:30:00)
 
-The rank that such a line names is the one that reports, never the one that is missing.
+The rank in such a line is the reporter, never a missing rank.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ddpdoctor.archive.fragment import MissingPeers
 from ddpdoctor.model.ranks import Rank
 
-#: what every line of interest holds
+#: texts of which every relevant line contains one
 MARKS = (
     "store based barrier",
     "store-based barrier",
@@ -39,7 +39,7 @@ _UNIQUE_ID = re.compile(r"\[(\d{1,7})\] is setting up NCCL communicator and retr
 
 @dataclass(frozen=True, slots=True)
 class RendezvousLine:
-    """One such line; `rank` and `world_size` are None where it does not say them."""
+    """One such line; `rank` and `world_size` are None if it does not state them."""
 
     rank: Rank | None
     missing: MissingPeers
@@ -47,17 +47,17 @@ class RendezvousLine:
 
 
 def find(lines: tuple[str, ...]) -> Iterator[RendezvousLine]:
-    """All reports of waits that were not over later, in order; the same line again and again is told once."""
-    told: dict[RendezvousLine, None] = {}
+    """All waits that were not completed later, in order, without repetitions."""
+    waits: dict[RendezvousLine, None] = {}
     for line in lines:
         if not any(mark in line for mark in MARKS):
             continue
         if over := _COMPLETED.search(line):
             ended = Rank(int(over[1])), over[2].rstrip(",")
-            told = {report: None for report in told if (report.rank, report.missing.key) != ended}
+            waits = {report: None for report in waits if (report.rank, report.missing.key) != ended}
         elif (report := _report(line)) is not None:
-            told[report] = None
-    yield from told
+            waits[report] = None
+    yield from waits
 
 
 def _report(line: str) -> RendezvousLine | None:

@@ -1,6 +1,6 @@
-"""Impure. What bounds the reading of a stranger's file: memory, processor time, and a process of its own to end.
+"""Impure. Limits for reading untrusted files: memory, processor time, and a separate process.
 
-A pickle's opcodes are not counted before they are run: pickletools takes eight times as long as reading does.
+The opcodes of a pickle are not counted in advance: pickletools takes eight times as long as reading does.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from pathlib import Path
 from ddpdoctor.archive.input_files import MOST_BYTES, InputFile
 from ddpdoctor.workers import Lost
 
-#: bytes of memory that a reading process may add to its own
+#: bytes of memory that a reading process may use beyond its initial size
 MOST_MEMORY = 3 << 29
-#: seconds of processor time for one file, and for each megabyte of it: a real one takes a hundredth of that
+#: seconds of processor time per file, and per megabyte of it; a real dump takes a hundredth of that
 MOST_SECONDS = 4.0
 SECONDS_PER_MB = 0.25
-#: megabytes that a compressed one may have for each of its own
+#: assumed ratio of decompressed to compressed size
 _INFLATION = 20
-#: exit status of a reading process that ran out of its memory
+#: exit status of a reading process that exceeded its memory
 OUT_OF_MEMORY = 77
 
 
 def seconds_for(file: InputFile) -> float:
-    """Processor time that reading a file may take."""
+    """Processor time, in seconds, that reading a file may take."""
     try:
         size = len(file.data) if file.path is None else file.path.stat().st_size
     except OSError:
-        size = 0  # reading it will tell
+        size = 0  # reading it will report the error
     return MOST_SECONDS + SECONDS_PER_MB * min(size * (_INFLATION if file.compressed else 1), MOST_BYTES) / (1 << 20)
 
 
 def why_ended(lost: Lost, file: InputFile) -> str:
-    """Why the process that read this file ended, as a report says it."""
+    """Why the process that read this file ended, as a report states it."""
     if lost.signal == signal.SIGPROF:
         return f"refused: reading it takes more than {seconds_for(file):.0f} s of processor time"
     if lost.status == OUT_OF_MEMORY:
@@ -45,7 +45,7 @@ def why_ended(lost: Lost, file: InputFile) -> str:
 
 
 def impose() -> None:
-    """Memory, no core file, and not a word on the terminal from a process that a file breaks."""
+    """Limit memory, disable core files, and discard all output of this process."""
     faulthandler.disable()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
@@ -57,4 +57,4 @@ def impose() -> None:
         most = pages * os.sysconf("SC_PAGESIZE") + MOST_MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     except (OSError, ValueError):
-        pass  # a system without /proc, or one that has set a lower limit already
+        pass  # a system without /proc, or one that already has a lower limit

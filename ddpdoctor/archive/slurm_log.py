@@ -1,12 +1,12 @@
-"""Pure. What Slurm and the kernel say of processes that ended: srun's tasks, the time limit, the out-of-memory killer.
+"""Pure. What Slurm and the kernel log of processes that ended: srun's tasks, the time limit, the out-of-memory killer.
 
     srun: error: node07: task 3: Out Of Memory
     srun: error: node06: tasks 0-2: Terminated
     slurmstepd: error: *** STEP 8812.0 ON node06 CANCELLED AT 2024-04-23T12:18:08 DUE TO TIME LIMIT ***
     Memory cgroup out of memory: Killed process 14750 (python) total-vm:...
 
-A task is a rank where srun starts the ranks themselves; under torchrun it is a node. What Slurm ends after a first
-failure is no failure of its own.
+A task is a rank if srun starts the ranks itself; under torchrun it is a node. A task that Slurm ends after a first
+failure has not failed by itself.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _OVER = re.compile(
 )
 _LIMIT = re.compile(r"CANCELLED AT .{1,40}DUE TO TIME LIMIT")
 _KILLED = re.compile(r"Killed process (\d{1,10}),? ?(?:UID \d+,? ?)?\(([^)]{1,64})\)")
-#: srun's words -> exit status, a signal as a negative number
+#: srun's words -> exit status; a signal is a negative number
 _STATUS = {"Out Of Memory": -9, "Killed": -9, "Terminated": -15, **SIGNALS}
 
 
 @dataclass(frozen=True, slots=True)
 class SlurmTask:
-    """srun on one of its tasks; `status` is None for one that Slurm itself ended."""
+    """A line of srun about one task; `status` is None if Slurm itself ended it."""
 
     task: Rank
     status: int | None
-    #: a remark worth a line, "" where the status says it all
+    #: a remark for the report, "" if the status says it all
     remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class OomKill:
-    """The kernel ended this process because memory was out."""
+    """The kernel killed this process because it ran out of memory."""
 
     pid: int
     name: str
@@ -56,20 +56,20 @@ class TimeLimit:
 
 
 def find(lines: tuple[str, ...]) -> Iterator[SlurmTask | OomKill | TimeLimit]:
-    """All that is said, each once."""
-    told: set[object] = set()
+    """All that is logged, without repetitions."""
+    known: set[object] = set()
     over = False
     for line in lines:
         if not any(mark in line for mark in MARKS):
             continue
         over = over or _OVER.search(line) is not None
-        for one in _said(line, over=over):
-            if one not in told:
-                told.add(one)
+        for one in _events(line, over=over):
+            if one not in known:
+                known.add(one)
                 yield one
 
 
-def _said(line: str, *, over: bool) -> Iterator[SlurmTask | OomKill | TimeLimit]:
+def _events(line: str, *, over: bool) -> Iterator[SlurmTask | OomKill | TimeLimit]:
     if _LIMIT.search(line):
         yield TimeLimit()
     if killed := _KILLED.search(line):

@@ -1,4 +1,4 @@
-"""Pure. Any text: a log, stacks, backtraces, or a paste of all of them. Every reader looks at every stream of it."""
+"""Pure. Reads any text: a log, stacks, backtraces, or a mixture of them. Every reader is applied to every stream."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Stacks, StackSource, Thread
 
-#: What torch says when a wait took too long: the rank stood in that call, and nothing was wrong with it. So does who
-#: finds that another rank's call does not fit: every rank of the group raises that, and it does not say who is right.
+#: Messages of exceptions after a wait that took too long: the rank was blocked in that call, and nothing was wrong with
+#: it. The same holds for a mismatch of collectives: every rank of the group raises it, and it does not say which is
+#: right.
 _TIMED_OUT = re.compile(
     r"timed out waiting \d+ ?ms|monitoredbarrier|watchdog caught collective|timed out in blocking wait|"
     r"wait timeout after|socket timeout|timed out initializing process group|(clients|workers) joined|"
@@ -39,18 +40,19 @@ _TIMED_OUT = re.compile(
 
 
 def read(data: bytes, name: str) -> tuple[Fragment, ...]:
-    """Everything that a text says; nothing where it says nothing that we know."""
+    """All fragments of a text; none if nothing in it is recognised."""
     text = plain(data.decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n"))
     return tuple(fragment for stream in split(text) for fragment in _read_stream(stream, _place(name, stream)))
 
 
 def _place(name: str, stream: LogStream) -> str:
-    """The file, and the source within it if it holds several: a container's name can say its rank as a file's can."""
+    """The file, and the source within it if there are several: a container's name can contain its rank, as a file's
+    can."""
     return f"{name}/{stream.source}" if stream.source else name
 
 
 def is_timeout(raised: Raised) -> bool:
-    """The exception says that a wait took too long."""
+    """Whether the exception says that a wait took too long."""
     return _TIMED_OUT.search(raised.message) is not None
 
 
@@ -63,7 +65,7 @@ def _read_stream(stream: LogStream, name: str) -> Iterator[Fragment]:
 
 
 def _owned(fragment: Fragment, stream: LogStream) -> Fragment:
-    """The fragment with its stream's rank, unless it says one itself."""
+    """The fragment with its stream's rank, unless it has a rank of its own."""
     if fragment.rank is not None:
         return fragment
     if stream.rank is not None:
@@ -101,8 +103,8 @@ def _failures(stream: LogStream, name: str) -> Iterator[Fragment]:
 
 
 def _missing(stream: LogStream, name: str, report: rendezvous_log.RendezvousLine) -> Fragment:
-    """The rank that a line names is its reporter, in the group that waits: with another number there than in the job,
-    the numbers of those that it misses are not the job's either."""
+    """A wait for missing peers. The rank in the line is the reporter's rank within the group; if its global rank
+    differs, the numbers of the missing ranks are not global ranks either, and are left out."""
     of_a_part = stream.rank is not None and report.rank not in (None, stream.rank) and report.missing.named
     missing: Payload = replace(report.missing, named=()) if of_a_part else report.missing
     rank = None if of_a_part else report.rank
@@ -112,7 +114,7 @@ def _missing(stream: LogStream, name: str, report: rendezvous_log.RendezvousLine
 
 
 def _mismatches(stream: LogStream, name: str) -> Iterator[Fragment]:
-    """The collective that a rank was in, and the one of another rank that did not fit to it."""
+    """The collective of a rank, and the collective of a peer that did not match it."""
     for report in fingerprints.find(stream.lines):
         place = next(
             (f.raised for f in tracebacks.find_all(stream.lines) if fingerprints.MARK in f.raised.message), None
@@ -125,7 +127,7 @@ def _mismatches(stream: LogStream, name: str) -> Iterator[Fragment]:
 
 
 def _ends(stream: LogStream, name: str) -> Iterator[Fragment]:
-    """Ends that Slurm or the kernel tell."""
+    """Exits that Slurm or the kernel report."""
     for said in slurm_log.find(stream.lines):
         match said:
             case slurm_log.SlurmTask(task, status, remark):
@@ -136,19 +138,19 @@ def _ends(stream: LogStream, name: str) -> Iterator[Fragment]:
             case slurm_log.OomKill(pid, program):
                 yield Fragment(name, Format.TEXT, WorkerExit(-9), pid=pid)
                 yield Fragment(
-                    name, Format.TEXT, RankMention(f"out of memory, ended {pid} ({program})", "the kernel"), pid=pid
+                    name, Format.TEXT, RankMention(f"out of memory, killed {pid} ({program})", "the kernel"), pid=pid
                 )
             case slurm_log.TimeLimit():
                 yield Fragment(name, Format.TEXT, RankMention("the job was ended at its time limit", "Slurm"))
 
 
 def stacks_of(raised: Raised) -> Stacks:
-    """Where a rank stood when its wait was given up."""
+    """The stacks of a rank when it gave up waiting."""
     return Stacks(StackSource.TRACEBACK, (Thread(0, "MainThread", raised.frames),))
 
 
 def is_abandoned_wait(raised: Raised) -> bool:
-    """A wait took too long, or a peer was lost that had given up before."""
+    """Whether the exception ended a wait: it took too long, or a peer was lost that had given up before."""
     return bool(raised.frames) and (is_timeout(raised) or is_peer_loss(raised))
 
 

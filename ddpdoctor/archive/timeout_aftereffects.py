@@ -1,4 +1,4 @@
-"""Pure. What followed a timeout is no cause: exits, aborted peers, the launcher's signals."""
+"""Pure. Removes the consequences of a timeout from the evidence: exits, lost peers, the launcher's signals."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ddpdoctor.diagnose.digest.failure import is_peer_loss
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank
 
-#: what a watchdog, an exception and a launcher end a process with
+#: exit statuses caused by a watchdog, an exception and a launcher
 _OF_A_TIMEOUT = frozenset({-6, -15, 1})
 
 ByRank = Mapping[Rank, tuple[Fragment, ...]]
 
 
 def had_timeout(by_rank: ByRank) -> bool:
-    """Some rank gave up waiting; the job then ended by that."""
+    """Whether some rank gave up waiting, which then ended the job."""
     return any(_gave_up(fragment) for fragments in by_rank.values() for fragment in fragments)
 
 
 def without_aftereffects(by_rank: ByRank) -> ByRank:
-    """The job as it was when the first rank gave up: whoever lost a peer or was ended after that stood in its call.
+    """The job as it was when the first rank gave up: a rank that lost a peer or was ended later is shown in its call.
 
-    A rank that ended by another signal may be the cause and stays so, unless it was ended after others had been.
+    A rank that ended by another signal may be the cause and is kept, unless it ended after others had been ended.
     """
     if not had_timeout(by_rank):
         return by_rank
@@ -56,7 +56,8 @@ def _before(fragment: Fragment) -> Fragment:
 
 
 def _follows(fragment: Fragment, fragments: tuple[Fragment, ...], first: float | None) -> bool:
-    """An exit that the timeout explains, or native code's word on it, which says nothing of where the rank stood."""
+    """Whether a fragment is an exit that the timeout explains, or a native exception of it, which does not show where
+    the rank was."""
     ended = fragment.payload
     if isinstance(ended, Raised) and not ended.frames and (is_timeout(ended) or is_peer_loss(ended)):
         return True

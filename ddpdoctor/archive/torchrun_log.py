@@ -1,4 +1,4 @@
-"""Pure. What torchrun says of its workers: the failure summary, and the lines before it.
+"""Pure. What torchrun logs of failed workers: the failure summary, and the lines before it.
 
     Root Cause (first observed failure):
     [0]:
@@ -8,7 +8,7 @@
       exitcode  : -9 (pid: 14750)
       traceback : Signal 9 (SIGKILL) received by PID 14750
 
-What it calls the root cause is the failure that it observed first, which is often a victim: nothing is taken from that.
+"Root Cause" is the failure that torchrun observed first, which is often a victim: it is treated like the others.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _END = re.compile(r"^\s*(?:={8,}|-{8,}|Root Cause|\[\d+\]:)")
 
 @dataclass(frozen=True, slots=True)
 class FailedWorker:
-    """One worker's end; the rank is None where only the local rank is told."""
+    """A worker's exit; the rank is None if only the local rank is stated."""
 
     rank: Rank | None
     pid: int
@@ -43,7 +43,7 @@ class FailedWorker:
 
 
 def find(lines: tuple[str, ...]) -> Iterator[FailedWorker]:
-    """Every worker that the launcher says has failed; a worker told twice is told twice."""
+    """Every worker that the launcher reports as failed; a worker reported twice is returned twice."""
     block: list[str] = []
     inside = False
     for line in lines:
@@ -71,7 +71,7 @@ def _worker(block: list[str]) -> Iterator[FailedWorker]:
 
 
 def _raised(block: list[str]) -> tracebacks.Raised | None:
-    """The worker's own traceback, which is there where the script uses `@record`."""
+    """The worker's own traceback, which is present if the script uses `@record`."""
     at = next((number for number, line in enumerate(block) if _TRACEBACK.match(line)), None)
     if at is None:
         return None
@@ -81,7 +81,7 @@ def _raised(block: list[str]) -> tracebacks.Raised | None:
 
 
 def _seconds(text: str) -> float | None:
-    """Local time of another machine, taken for UTC: only differences are used."""
+    """Local time of another machine, read as UTC: only differences are used."""
     numbers = tuple(int(number) for number in re.findall(r"\d+", text))
     try:
         return float(calendar.timegm(numbers)) if len(numbers) == 6 else None

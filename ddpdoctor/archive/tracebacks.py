@@ -23,7 +23,7 @@ _CHAIN = re.compile(
     r"^(?:During handling of the above exception, another exception occurred"
     r"|The above exception was the direct cause of the following exception):\s*$"
 )
-#: frames of launchers: what they raise says that a worker failed, not why
+#: frames of launchers: their exceptions say that a worker failed, not why
 _LAUNCHERS = ("torch/distributed/run.py", "torch/distributed/launcher/", "accelerate/commands/", "deepspeed/launcher/")
 #: `-- Process 1 terminated with the following error:`, torch.multiprocessing.spawn
 _SPAWNED = re.compile(r"^-- Process (\d{1,5}) terminated with the following error:")
@@ -31,7 +31,7 @@ _SPAWNED = re.compile(r"^-- Process (\d{1,5}) terminated with the following erro
 
 @dataclass(frozen=True, slots=True)
 class Traceback:
-    """An exception and whose it is, as far as the text says that."""
+    """An exception, and the process it belongs to if the text states it."""
 
     raised: Raised
     #: index of the process that torch.multiprocessing.spawn started
@@ -44,9 +44,9 @@ def find(lines: tuple[str, ...]) -> Iterator[Raised]:
 
 
 def find_all(lines: tuple[str, ...]) -> Iterator[Traceback]:
-    """Every exception that left a program, in order; of a chain the last one, with the text of all.
+    """Every uncaught exception, in order; of a chain the last one, with the text of the whole chain.
 
-    `time` is the number of the line: all that a log without clocks says is what came first.
+    `time` is the line number, since a log without time stamps shows only the order.
     """
     at, spawned = 0, None
     while at < len(lines):
@@ -87,7 +87,7 @@ def _joined(first: Raised | None, last: Raised | None, lines: tuple[str, ...]) -
 
 
 def _one(lines: tuple[str, ...], start: int) -> tuple[Raised | None, int]:
-    """One traceback from its first line on; where it ends."""
+    """One traceback from its first line on, and the index of the line after it."""
     opening = _FIRST.match(lines[start])
     indent = opening[1] if opening else ""
     frames: list[Site] = []
@@ -108,7 +108,8 @@ def _one(lines: tuple[str, ...], start: int) -> tuple[Raised | None, int]:
 
 
 def _message(lines: tuple[str, ...], last: int, indent: str, first: str) -> tuple[str, int]:
-    """A message may go on over more lines: as long as nothing else begins, which a log cannot always tell."""
+    """The message, which may continue over several lines until something else begins; a log does not always show
+    where."""
     parts, end = [first], last + 1
     while end < len(lines) and end < last + 12 and sum(map(len, parts)) < _MOST_MESSAGE:
         line = lines[end].removeprefix(indent)

@@ -1,4 +1,4 @@
-"""Pure. Lines of ProcessGroupNCCL's watchdog, in the spellings of torch 1.8 to 2.15.
+"""Pure. Lines of ProcessGroupNCCL's watchdog, as torch 1.8 to 2.15 write them.
 
     [E ProcessGroupNCCL.cpp:737] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=..)
     [rank1]:[E816 ...] [PG ID 0 PG GUID 0(default_pg) Rank 1] ... last enqueued NCCL work: 811, last completed ...: 807.
@@ -9,9 +9,9 @@
     [rank0]:[E ...] Stack trace of the failed collective:
     #0 all_reduce from /usr/lib/python3/dist-packages/torch/distributed/distributed_c10d.py:2935
 
-The line on a dump signal is that of a rank which need not have timed out: it tells how far the culprit has come.
+The line about a dump signal is of a rank that need not have timed out: it shows how far that rank has come.
 
-`Rank` in these brackets is the rank in the group, not in the job; only the prefix `[rank1]:` is the job's.
+`Rank` in these brackets is the rank in the group; only the prefix `[rank1]:` is the global rank.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ddpdoctor.archive.fragment import CollectiveTimeout, StuckWatchdog
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.model.stacks import Site
 
-#: what every line of interest holds: looked for first, because a regular expression per line is slow
+#: substrings of which every relevant line contains one; searched first because a regular expression per line is slow
 MARKS = ("WorkNCCL(", "ast enqueued", "Work(", "WorkXCCL(", "WorkHCCL(")
-#: numbers in a log: a longer run of digits is damage
+#: a number in a log; longer runs of digits are damage
 _N = r"(\d{1,18})"
 _MOST_FRAMES = 256
 
@@ -36,15 +36,15 @@ _BLAMED = re.compile(r"caught collective operation timeout|timed out in blocking
 _FRONTIER = re.compile(rf"[Ll]ast enqueued(?: NCCL| XCCL)? work: ?{_N}.*?last completed(?: NCCL| XCCL)? work: ?{_N}")
 _AT = re.compile(rf"(?:at work(?: sequence id)?|NCCL work|XCCL work): ?{_N}(?:,| PG status:) last enqueued")
 _STUCK = re.compile(r"watchdog got stuck for (\d{1,9}) seconds|Heartbeat monitor timed out!")
-#: frames follow, the innermost first, on lines that have no prefix of their own
+#: frames follow, innermost first, on lines without a prefix
 STACK = "Stack trace of the failed collective:"
 FRAME = re.compile(r"^#\d{1,4} (\S.{0,200}?) from (.{1,1000}?):(\d{1,9})\s*$")
 _RANK = re.compile(r"\[(?:[^\[\]]{0,200} )?Rank (\d{1,7})\]")
-#: 2.5 on: both numbers, then the description; before: one number, or number and description
+#: torch 2.5 and later: both numbers, then the description; earlier: one number, or a number and the description
 _GUID = re.compile(r"\[PG (?:ID \S+ )?(?:PG )?GUID ([^\s(\]]{1,80})(?:\(([^)\]]{0,80})\))? Rank \d")
 _OLD_GROUP = re.compile(r"\[PG ([^\s\]]{1,80})(?: \(([^)\]]{0,80})\))? Rank \d")
 
-#: torch's OpType -> canonical names, as the rules and the recorder know them
+#: torch's OpType -> the canonical names of c10d
 _OPS = {
     "ALLREDUCE": "all_reduce",
     "ALLREDUCE_COALESCED": "all_reduce_coalesced",
@@ -63,20 +63,20 @@ _OPS = {
 
 @dataclass(frozen=True, slots=True)
 class WatchdogLine:
-    """One line: a collective that timed out, or how far the rank has come in a group; and whose line it is."""
+    """One line: a collective that timed out, or the newest operations of the rank in a group."""
 
     timeout: CollectiveTimeout
-    #: false for a line that only tells the frontier
+    #: false for a line that only states the newest operations
     timed_out: bool
 
 
 def find(lines: tuple[str, ...]) -> Iterator[WatchdogLine]:
-    """All timeouts and frontiers that the lines report, in order; a timeout with its stack where that follows."""
+    """All timeouts and newest operations that the lines report, in order; a timeout with its stack if that follows."""
     held: WatchdogLine | None = None
     for number, line in enumerate(lines):
         if STACK in line and held is not None:
             held = replace(held, timeout=replace(held.timeout, site=_site(lines, number + 1)))
-        for said in _said(line):
+        for said in _read_line(line):
             if said.timed_out and held is not None:
                 yield held
             if said.timed_out:
@@ -88,14 +88,14 @@ def find(lines: tuple[str, ...]) -> Iterator[WatchdogLine]:
 
 
 def find_stuck(lines: tuple[str, ...]) -> StuckWatchdog | None:
-    """What a heartbeat monitor says of a watchdog that stands still; None where none says so."""
+    """What a heartbeat monitor logged about a blocked watchdog; None if there is no such line."""
     found = [match for line in lines if "eartbeat" in line or "got stuck" in line for match in _STUCK.finditer(line)]
     seconds = [int(match[1]) for match in found if match[1]]
     return StuckWatchdog(max(seconds, default=None)) if found else None
 
 
 def _site(lines: tuple[str, ...], first: int) -> Site | None:
-    """The user's innermost frame of the stack that begins on this line."""
+    """The innermost frame of the user's code in the stack that begins at this line."""
     stack: list[Site] = []
     for line in lines[first : first + _MOST_FRAMES]:
         frame = FRAME.match(line)
@@ -105,21 +105,21 @@ def _site(lines: tuple[str, ...], first: int) -> Site | None:
     return frames.innermost_user_frame(stack)
 
 
-def _said(line: str) -> Iterator[WatchdogLine]:
+def _read_line(line: str) -> Iterator[WatchdogLine]:
     if any(mark in line for mark in MARKS):
         work = _WORK.search(line) if _BLAMED.search(line) else None
         said = _timeout(work[1]) if work else None
         if said is not None:
-            yield WatchdogLine(_whose(said, line), True)
+            yield WatchdogLine(_with_group(said, line), True)
         elif frontier := _FRONTIER.search(line):
             at = _AT.search(line)
             seq = int(at[1]) if at else None
-            told = CollectiveTimeout("", seq, enqueued=int(frontier[1]), completed=int(frontier[2]))
-            yield WatchdogLine(_whose(told, line), False)
+            newest = CollectiveTimeout("", seq, enqueued=int(frontier[1]), completed=int(frontier[2]))
+            yield WatchdogLine(_with_group(newest, line), False)
 
 
 def canonical_op(op: str) -> str:
-    """`_ALLGATHER_BASE` -> `all_gather_into_tensor`; what is not known is only written small."""
+    """`_ALLGATHER_BASE` -> `all_gather_into_tensor`; an unknown name is only put into lower case."""
     return _OPS.get(op.upper(), op.lower())
 
 
@@ -140,7 +140,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdigit() and len(text) < 19 else None
 
 
-def _whose(said: CollectiveTimeout, line: str) -> CollectiveTimeout:
+def _with_group(said: CollectiveTimeout, line: str) -> CollectiveTimeout:
     rank = _RANK.search(line)
     named = _GUID.search(line) or _OLD_GROUP.search(line)
     return replace(

@@ -1,4 +1,5 @@
-"""Pure. Watchdog lines of all ranks -> a recorder for each: the collectives that it reports, and how far it came."""
+"""Pure. Watchdog lines of all ranks -> a Recorder for each rank: the collectives they report, and the newest
+operations."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from ddpdoctor.model.stacks import Site
 
 VERSION = "watchdog"
 DEFAULT = "0"
-#: operations between two ranks, of which a log does not name the other one; they are counted by themselves
+#: operations between two ranks, of which a log does not name the peer; they have sequence numbers of their own
 _PAIRED = ("send", "recv", "coalesced")
 
 
 def recorders(said: Mapping[Rank, Sequence[CollectiveTimeout]]) -> dict[Rank, Recorder]:
-    """Per rank what its watchdog says. Groups of which nothing is known get no recorder: numbers of two groups must
-    not be compared."""
+    """A recorder for each rank, from what its watchdog logged. Lines of unidentified groups are left out, because
+    sequence numbers of different groups must not be compared."""
     whole = {rank: _with_groups(lines) for rank, lines in said.items()}
     known = _known_groups(whole)
     found = {rank: _recorder(lines, known) for rank, lines in whole.items()}
@@ -26,15 +27,16 @@ def recorders(said: Mapping[Rank, Sequence[CollectiveTimeout]]) -> dict[Rank, Re
 
 
 def unknown_groups(said: Mapping[Rank, Sequence[CollectiveTimeout]]) -> RankSet:
-    """Ranks whose lines are of groups that cannot be told from each other."""
+    """Ranks whose lines belong to groups that cannot be identified."""
     made = recorders(said)
     return RankSet.of(rank for rank, lines in said.items() if rank not in made and any(line.op for line in lines))
 
 
 def _with_groups(lines: Sequence[CollectiveTimeout]) -> tuple[CollectiveTimeout, ...]:
-    """Lines with the group and the frontier that the next line of the same rank and number tells."""
-    told = [line for line in lines if not line.op]
-    named = {line.seq: line for line in told if line.seq is not None}
+    """Lines completed with the group and the newest operations from another line of the same rank and sequence
+    number."""
+    frontiers = [line for line in lines if not line.op]
+    named = {line.seq: line for line in frontiers if line.seq is not None}
     groups = {(line.group, line.description) for line in lines if line.group}
     only = next(iter(groups)) if len(groups) == 1 else ("", "")
     joined = []
@@ -49,10 +51,10 @@ def _with_groups(lines: Sequence[CollectiveTimeout]) -> tuple[CollectiveTimeout,
 
 
 def _known_groups(said: Mapping[Rank, tuple[CollectiveTimeout, ...]]) -> Mapping[str, str]:
-    """The name in a line -> the group's name here; only groups that are, as far as the lines show, of all ranks.
+    """Group name in the log -> group name here, for groups that span all ranks as far as the lines show.
 
-    That is so where a line says so, or where each rank has in the group the number that it has in the job, and no two
-    ranks claim one number.
+    A group does if a line says so, or if every rank has the same number in the group as globally and no two ranks have
+    the same one.
     """
     found: dict[str, str] = {}
     lines = [(rank, line) for rank, of_rank in said.items() for line in of_rank]
@@ -75,7 +77,7 @@ def _recorder(lines: Sequence[CollectiveTimeout], known: Mapping[str, str]) -> R
             continue
         if line.op and line.seq is not None:
             before = entries.get(line.seq)
-            site = line.site or (before.site if before else None)  # the same timeout is told more than once
+            site = line.site or (before.site if before else None)  # one timeout may be logged more than once
             entries[line.seq] = _entry(group, line.seq, line.op, line.numel_in, finished=False, site=site)
         if line.enqueued is not None and 0 <= line.enqueued < 1 << 62:
             entries.setdefault(
@@ -87,7 +89,7 @@ def _recorder(lines: Sequence[CollectiveTimeout], known: Mapping[str, str]) -> R
 def _entry(
     group: str, seq: int, op: str, numel: int | None, *, finished: bool, site: Site | None = None
 ) -> RecorderEntry:
-    """`op` is "" where only the number is known."""
+    """`op` is "" if only the sequence number is known."""
     return RecorderEntry(
         seq=seq,
         op=op,

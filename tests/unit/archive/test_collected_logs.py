@@ -82,7 +82,7 @@ def test_a_pasted_traceback_is_judged_though_nobody_says_whose_it_is() -> None:
     first = report.diagnoses[0]
     assert (report.outcome, first.code, first.culprit_confidence) == (Outcome.CRASH, "DD251", Confidence.POSSIBLE)
     assert "ValueError: bad sample" in first.summary
-    assert any("no line says which rank is which" in note for note in report.notes)
+    assert any("because no line names a rank" in note for note in report.notes)
 
 
 def test_of_several_nobodys_tracebacks_the_one_with_a_reason_of_its_own_counts() -> None:
@@ -179,7 +179,7 @@ def test_the_time_limit_and_the_kernels_word_are_told() -> None:
 
 
 def test_where_no_rank_is_named_the_one_line_says_what_was_found() -> None:
-    with pytest.raises(InputError, match="out of memory, ended 14751"):
+    with pytest.raises(InputError, match="out of memory, killed 14751"):
         diagnose("Memory cgroup out of memory: Killed process 14751 (python) total-vm:1kB\n")
 
 
@@ -214,4 +214,4 @@ def test_a_small_file_that_claims_to_hold_very_much_is_given_up(
     (file,) = input_files.find([str(tmp_path / "x.gz")], io.BytesIO()).files
     data, cut = input_files.read_content(file)
     assert len(data) < 4 << 20
-    assert "the rest was not looked at" in cut
+    assert "the rest was not read" in cut

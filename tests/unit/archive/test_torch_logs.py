@@ -109,7 +109,7 @@ def test_a_watchdog_that_stands_still_is_never_healthy(line: str) -> None:
     report = diagnose(f"[rank1]:[F1 ProcessGroupNCCL.cpp:1169] {line}\n")
     assert report.outcome is Outcome.HANG
     assert not report.diagnoses[0].culprits
-    assert any("watchdog of rank 1 stood still" in note for note in report.notes)
+    assert any("watchdog of rank 1 was blocked" in note for note in report.notes)
 
 
 PRINT = "TensorDtypes=Float, TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda))"
