@@ -8,8 +8,7 @@ from ddpdoctor.diagnose.codes import SHOWN_FIRST
 from ddpdoctor.diagnose.digest.outcome import deadlock
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts, digest
-from ddpdoctor.diagnose.offline import unanswered_pairs
-from ddpdoctor.diagnose.offline.recorder_dumps.report import recorded_beside
+from ddpdoctor.diagnose.offline import without_pages
 from ddpdoctor.diagnose.registry import FALLBACK, RULES
 from ddpdoctor.diagnose.rule import RegisteredRule
 from ddpdoctor.merge.frontiers import merge_frontiers
@@ -61,18 +60,12 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
             not_considered[registered.rule.code] = f"no {', '.join(lacking)}"
             continue
         found.extend((diagnosis, registered) for diagnosis in registered.diagnose(facts))
-    recorded: tuple[Diagnosis, ...] = ()
-    if facts.outcome is Outcome.HANG and Source.PAGES in missing and Source.RECORDER not in missing:
-        recorded = recorded_beside(facts.evidence)
-    if facts.outcome is Outcome.HANG and Source.PAGES in missing and not recorded:
-        recorded = tuple(unanswered_pairs.unanswered(facts))
-    found.extend(
-        (diagnosis, _BY_CODE[diagnosis.code]) for diagnosis in recorded if diagnosis.code != FALLBACK.rule.code
-    )
+    offline = without_pages.diagnoses(facts, missing)
+    named = [diagnosis for diagnosis in offline if diagnosis.code != FALLBACK.rule.code]
+    found.extend((diagnosis, _BY_CODE[diagnosis.code]) for diagnosis in named)
     # what recorders say without pages is said of the same ranks: that the evidence does not decide stands in it
-    if not _is_told(found) and not any(diagnosis.code != FALLBACK.rule.code for diagnosis in recorded):
-        left_open = [diagnosis for diagnosis in recorded if diagnosis.code == FALLBACK.rule.code]
-        found.extend((diagnosis, FALLBACK) for diagnosis in left_open or FALLBACK.diagnose(facts))
+    if not named and not _is_told(found):
+        found.extend((diagnosis, FALLBACK) for diagnosis in offline or FALLBACK.diagnose(facts))
     ranked = sorted(found, key=lambda pair: (_ORDER[pair[0].confidence], _PLACE[pair[1].rule]))
     return tuple(diagnosis for diagnosis, _ in ranked), not_considered
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from ddpdoctor.diagnose.digest import frames, wait_graph
 from ddpdoctor.diagnose.digest.failure import Failure, find_failures, find_masked
@@ -44,6 +46,8 @@ class Facts:
     #: exceptions of ranks that live on, earliest first
     masked: tuple[Failure, ...]
     outcome: Outcome
+    #: what functions that are `kept` found for these facts; it goes when they go
+    answers: dict[Hashable, object] = field(default_factory=dict, repr=False)
 
     def state(self, rank: Rank) -> RankState:
         return self.states[rank]
@@ -89,6 +93,26 @@ class Facts:
                 by_site.setdefault(site, []).append(rank)
         ordered = sorted(by_site.items(), key=lambda item: (-len(item[1]), item[1]))
         return tuple(self.location(members, site) for site, members in ordered)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def kept(function: Callable[Concatenate[Facts, P], T]) -> Callable[Concatenate[Facts, P], T]:
+    """Compute once for the same facts and positional arguments, and keep the answer for as long as the facts live.
+
+    A watcher looks for days: a cache of the module's would keep the evidence of looks that are long over.
+    """
+
+    @functools.wraps(function)
+    def once(facts: Facts, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        key = (function, args, tuple(kwargs.items()))
+        if key not in facts.answers:
+            facts.answers[key] = function(facts, *args, **kwargs)
+        return cast("T", facts.answers[key])
+
+    return once
 
 
 def digest(evidence: Evidence) -> Facts:

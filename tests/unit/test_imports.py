@@ -71,7 +71,7 @@ DIAGNOSE = {
     "digest": "",
     "facts": "digest source_reading",
     "wording": "digest facts",
-    "divergence": "digest facts source_reading wording",
+    "divergence": "codes digest facts source_reading wording",
     "blocked": "digest facts source_reading wording",
     "offline": "codes diagnosis digest divergence facts source_reading wording",
     "rules": "blocked codes diagnosis digest divergence facts offline source_reading wording",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.model.evidence import Evidence, RankEvidence
@@ -255,3 +256,29 @@ def cut_off_data_worker(failure: Failure) -> bool:
         return False
     loader = any("/torch/utils/data/dataloader.py" in frame.file for frame in raised.frames)
     return loader and "/multiprocessing/" in raised.frames[0].file
+
+
+class FailureKind(Enum):
+    """What a failure says of its own cause."""
+
+    #: gloo met an operation of another size
+    SIZES_DIFFER = "sizes differ"
+    #: it lost another rank, or waited too long for one
+    LOST_PEER = "lost a peer"
+    MODEL_DIFFERS = "model differs"
+    LOST_DATA_WORKER = "lost a data worker"
+    #: SIGABRT without an exception, as gloo ends a rank whose operations do not fit together
+    ABORTED = "aborted"
+    OTHER = "other"
+
+
+def kind_of(failure: Failure) -> FailureKind:
+    if sizes_differ(failure):
+        return FailureKind.SIZES_DIFFER
+    if failure.raised is not None and is_peer_loss(failure.raised):
+        return FailureKind.LOST_PEER
+    if model_differs(failure):
+        return FailureKind.MODEL_DIFFERS
+    if lost_data_worker(failure):
+        return FailureKind.LOST_DATA_WORKER
+    return FailureKind.ABORTED if failure.raised is None and failure.status == ABORTED else FailureKind.OTHER

@@ -24,6 +24,7 @@ _KINDS = {"broadcast": Kind.FROM_ROOT, "scatter": Kind.FROM_ROOT, "reduce": Kind
 
 #: Collective calls that issue nothing that a recorder holds: told apart by counting them.
 UNRECORDED = frozenset({"new_group", "split_group", "init_process_group", "monitored_barrier", "destroy_process_group"})
+_BARRIERS = frozenset({"barrier", "monitored_barrier"})
 _EQUAL_SIZES = frozenset({"all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter"})
 
 
@@ -35,6 +36,10 @@ def family(op: str) -> str:
         if plain.startswith(known):
             return known
     return plain
+
+
+def is_barrier(op: str) -> bool:
+    return op in _BARRIERS
 
 
 def equal_sizes(op: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ddpdoctor.diagnose.digest.failure import ABORTED, Failure
+from ddpdoctor.diagnose.digest.failure import ABORTED, Failure, FailureKind, kind_of
 from ddpdoctor.diagnose.digest.rank_state import Activity, RankState
 from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
@@ -63,6 +63,27 @@ def cap_of_histories(
     live = [rank for side in sides for rank in side if rank in graph.waits]
     held = len(live) > 0 and all(_is_held(graph, side) for side in sides)
     return Confidence.CERTAIN if held else Confidence.LIKELY
+
+
+#: How sure it can be at most that a rank's death is the cause: some kinds have a diagnosis of their own, and some only
+#: show that operations met that do not belong together, or that another rank had gone before.
+_CAPS_OF_DEATHS = {
+    FailureKind.SIZES_DIFFER: Confidence.POSSIBLE,
+    FailureKind.LOST_PEER: Confidence.POSSIBLE,
+    FailureKind.MODEL_DIFFERS: Confidence.LIKELY,
+    FailureKind.LOST_DATA_WORKER: Confidence.LIKELY,
+}
+
+
+def cap_of_death(first: Failure, *, parted: bool) -> Confidence:
+    """How sure it can be at most that the first failure is the cause.
+
+    `parted`: the ranks' histories differ or were not seen, so gloo's abort may only show that.
+    """
+    kind = kind_of(first)
+    if kind is FailureKind.ABORTED and parted:
+        return Confidence.POSSIBLE
+    return _CAPS_OF_DEATHS.get(kind, Confidence.CERTAIN)
 
 
 def _is_held(graph: WaitGraph, side: RankSet) -> bool:

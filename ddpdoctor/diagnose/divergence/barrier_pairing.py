@@ -6,6 +6,8 @@ import dataclasses
 
 from ddpdoctor.diagnose.digest import histories
 from ddpdoctor.diagnose.digest.histories import HistoryStep
+from ddpdoctor.diagnose.digest.operations import is_barrier
+from ddpdoctor.diagnose.divergence.call_conditions import condition_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 
@@ -18,7 +20,7 @@ def first_pair(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, Histo
     sides = [[step for step in side if step.collective] for side in histories.shared(left, right)]
     for ours, theirs in zip(*sides, strict=False):
         if ours.site != theirs.site:
-            met = "barrier" in ours.op and "barrier" in theirs.op and ours.issued == theirs.issued
+            met = is_barrier(ours.op) and is_barrier(theirs.op) and ours.issued == theirs.issued
             return (ours, theirs) if met else None
     return None
 
@@ -34,7 +36,7 @@ def extra_barrier(facts: Facts, divergence: Divergence) -> Divergence | None:
         pair is None
         or divergence.odd_next is None
         or divergence.odd_next.site is None
-        or "barrier" not in divergence.odd_next.op
+        or not is_barrier(divergence.odd_next.op)
     ):
         return None
     ours, theirs = pair
@@ -44,3 +46,21 @@ def extra_barrier(facts: Facts, divergence: Divergence) -> Divergence | None:
         return None
     diff = dataclasses.replace(divergence.diff, left=(ours,), right=(theirs,))
     return dataclasses.replace(divergence, diff=diff)
+
+
+def skipped_barrier(facts: Facts, divergence: Divergence) -> bool:
+    """A barrier of some ranks paired with another barrier of the rest, and all went on, off by one."""
+    ours, theirs = divergence.odd_next, divergence.collectives()[1]
+    if ours is None or ours.site is None or theirs is None or theirs.site == ours.site:
+        return False
+    if not divergence.diff.inserted() or not (is_barrier(ours.op) and is_barrier(theirs.op)):
+        return False
+    skipped = len(divergence.reference) < len(divergence.odd)
+    return skipped or condition_of(facts, ours.site, divergence.odd, divergence.reference) is None
+
+
+def may_have_met_another(facts: Facts, divergence: Divergence) -> bool:
+    """The odd ranks' call is a barrier that may have returned, paired with one that was meant for another place."""
+    if divergence.odd_next is None or not is_barrier(divergence.odd_next.op):
+        return False
+    return divergence.diff.inserted() or first_pair(facts, divergence) is not None

@@ -8,7 +8,6 @@ trace in its history are no ways.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +17,7 @@ from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
 from ddpdoctor.diagnose.divergence.relative_position import users_line
-from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.diagnose.source_reading.cfg import LOOPS, FlowGraph
 from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 from ddpdoctor.diagnose.source_reading.source import enclosing_loops
@@ -175,7 +174,7 @@ def ended_inner_loop(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: R
     )
 
 
-@functools.lru_cache(maxsize=4)
+@kept
 def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
     """The ways through those of the files that are the user's; None where they are too many."""
     own = [file for file in files if not facts.is_library(file)][:_MOST_FILES]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind
@@ -11,7 +9,6 @@ from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 
 
-@functools.lru_cache(maxsize=64)
 def loader_raised(facts: Facts, divergence: Divergence) -> Site | None:
     """The loader that raised on the odd ranks, which went on a batch short: by its end, or out of the loop at once.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -24,7 +23,7 @@ from ddpdoctor.diagnose.divergence.relative_position import (
     ran_module,
     shares_loop,
 )
-from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.progress import EventKind
@@ -84,6 +83,11 @@ class Divergence:
         return self.diff.right_next
 
     @property
+    def odd_site(self) -> Site | None:
+        """Where the odd ranks did the odd thing."""
+        return self.odd_next.site if self.odd_next else None
+
+    @property
     def culprits(self) -> RankSet:
         """The smaller side; where both are equal, the one that did the odd thing."""
         return self.reference if len(self.reference) < len(self.odd) else self.odd
@@ -103,7 +107,7 @@ class Divergence:
         return odd_next, reference_next
 
 
-@functools.lru_cache(maxsize=2)
+@kept
 def divergences(facts: Facts) -> tuple[Divergence, ...]:
     """One divergence for every side of the job that parted from the largest, if that is what holds the job up."""
     return tuple(_divergences(facts))

@@ -43,10 +43,10 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for told, _ in divergences_of(facts, Cause.BARRIER):
+    for told in divergences_of(facts, Cause.BARRIER):
         divergence = barrier_pairing.extra_barrier(facts, told) or told
-        if divergence.odd_next and divergence.odd_next.site:
-            yield _diagnosis(facts, divergence, divergence.odd_next.site)
+        if divergence.odd_site:
+            yield _diagnosis(facts, divergence, divergence.odd_site)
 
 
 def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:

@@ -31,24 +31,16 @@ from ddpdoctor.diagnose.codes import COLLECTIVE_ORDER_MISMATCH
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.causes import cause_of
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence in patterns.divergences(facts):
-        odd_next, reference_next = divergence.odd_next, divergence.reference_next
-        if (
-            divergence.pattern is Pattern.ORDER
-            and odd_next
-            and reference_next
-            and odd_next.group == reference_next.group
-            and cause_of(facts, divergence) is None
-        ):
-            yield _diagnosis(facts, divergence)
+    for divergence in divergences_of(facts, Cause.ORDER):
+        yield _diagnosis(facts, divergence)
 
 
 def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:

@@ -34,9 +34,10 @@ from ddpdoctor.diagnose.codes import CONDITIONAL_SHARDED_MODULE
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import causes, patterns, relative_position
-from ddpdoctor.diagnose.divergence.causes import Cause
+from ddpdoctor.diagnose.divergence import patterns, relative_position
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.sharded_modules import implicit, module_call
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -44,8 +45,8 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence, _ in causes.divergences_of(facts, Cause.SHARDED_MODULE):
-        found = causes.module_call(facts, divergence)
+    for divergence in divergences_of(facts, Cause.SHARDED_MODULE):
+        found = module_call(facts, divergence)
         if found and found[0].site:
             yield _diagnosis(facts, divergence, *found, found[0].site)
 
@@ -62,7 +63,7 @@ def _diagnosis(
     site = relative_position.users_line(facts, ran, called)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     culprits = RankSet() if divergence.tie else divergence.culprits
-    what = "the sharded module that is called" if causes.implicit(facts, call) else f"the {call.op}"
+    what = "the sharded module that is called" if implicit(facts, call) else f"the {call.op}"
     ours, theirs = wording.ranks(ran), wording.ranks(left_out)
     return diagnosis(
         CONDITIONAL_SHARDED_MODULE,

@@ -43,9 +43,9 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence, _ in divergences_of(facts, Cause.GROUP_CREATION):
-        if divergence.odd_next and divergence.odd_next.site:
-            yield _diagnosis(facts, divergence, divergence.odd_next.site)
+    for divergence in divergences_of(facts, Cause.GROUP_CREATION):
+        if divergence.odd_site:
+            yield _diagnosis(facts, divergence, divergence.odd_site)
             return
     if facts.outcome is Outcome.HANG:
         yield from _all_inside(facts)

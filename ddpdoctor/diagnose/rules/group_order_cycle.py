@@ -34,8 +34,7 @@ from ddpdoctor.diagnose.digest import device_waits
 from ddpdoctor.diagnose.digest.histories import History, HistoryStep
 from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
-from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.patterns import Pattern
+from ddpdoctor.diagnose.divergence.causes import more_than_an_order
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
@@ -49,10 +48,7 @@ MOST_PATHS = 4096
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     cycle = _cycle(facts)
-    other = any(
-        divergence.pattern not in (Pattern.ORDER, Pattern.UNCLEAR) for divergence in patterns.divergences(facts)
-    )
-    if other and not _in_queues(cycle):
+    if more_than_an_order(facts) and not _in_queues(cycle):
         return
     if len(cycle) > 2:
         yield _long_cycle(facts, cycle)

@@ -36,9 +36,9 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import LOCAL_STOP_DECISION
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import loader_errors, patterns
+from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
-from ddpdoctor.diagnose.divergence.causes import cause_of
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -48,17 +48,13 @@ _SENTINEL = re.compile(r"\bis (not )?None\b")
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence in patterns.divergences(facts):
-        if loader_errors.loader_raised(facts, divergence):
-            continue
+    for divergence in divergences_of(facts, Cause.LOCAL_DECISION):
         conditions = [point for point in divergence.branch_points if point.kind is BranchKind.CONDITION]
-        kinds = {point.kind for point in divergence.branch_points}
-        left = divergence.pattern is Pattern.LEFT_LOOP and conditions and BranchKind.DATA not in kinds
-        if (left or patterns.decided_alone(facts, divergence)) and cause_of(facts, divergence) is None:
-            yield _diagnosis(facts, divergence, conditions, left=bool(left))
+        yield _diagnosis(facts, divergence, conditions)
 
 
-def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoint], *, left: bool) -> Diagnosis:
+def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoint]) -> Diagnosis:
+    left = divergence.pattern is Pattern.LEFT_LOOP
     # `while batch is not None` asks whether the data have ended: that is DD201
     ended = any(_SENTINEL.search(point.text) for point in conditions)
     sure = left and len(divergence.branch_points) == 1 and divergence.unique and not ended

@@ -33,21 +33,21 @@ from ddpdoctor.diagnose.codes import METRIC_KEYS_DIFFER
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import causes
 from ddpdoctor.diagnose.divergence.branch_points import BranchPoint
-from ddpdoctor.diagnose.divergence.causes import Cause
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.reduced_names import key_loop, nothing_to_give
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence, _ in causes.divergences_of(facts, Cause.METRIC_KEYS):
-        found = causes.key_loop(facts, divergence)
+    for divergence in divergences_of(facts, Cause.FEWER_NAMES):
+        found = key_loop(facts, divergence)
         if found:
             yield _diagnosis(facts, divergence, *found)
-        elif (empty := causes.nothing_to_give(facts, divergence)) is not None and divergence.odd_next is not None:
+        elif (empty := nothing_to_give(facts, divergence)) is not None and divergence.odd_next is not None:
             yield _returned_early(facts, divergence, empty, divergence.odd_next)
 
 

@@ -32,7 +32,8 @@ from ddpdoctor.diagnose.codes import NO_SYNC_MISMATCH
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -41,9 +42,9 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence in patterns.divergences(facts):
-        if divergence.pattern is Pattern.NO_SYNC and divergence.odd_next and divergence.odd_next.site:
-            yield _diagnosis(facts, divergence, divergence.odd_next.site)
+    for divergence in divergences_of(facts, Cause.NO_SYNC):
+        if divergence.odd_site:
+            yield _diagnosis(facts, divergence, divergence.odd_site)
 
 
 def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis:

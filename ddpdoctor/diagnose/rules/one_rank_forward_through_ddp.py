@@ -33,16 +33,17 @@ from ddpdoctor.diagnose.codes import ONE_RANK_FORWARD_THROUGH_DDP
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import call_conditions, patterns, relative_position
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence in patterns.divergences(facts):
-        if divergence.pattern is Pattern.EXTRA_FORWARD and divergence.odd_next and divergence.odd_next.site:
-            yield _diagnosis(facts, divergence, divergence.odd_next.site)
+    for divergence in divergences_of(facts, Cause.FORWARD_ALONE):
+        if divergence.odd_site:
+            yield _diagnosis(facts, divergence, divergence.odd_site)
 
 
 def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:

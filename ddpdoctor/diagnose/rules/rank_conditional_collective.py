@@ -32,8 +32,8 @@ from ddpdoctor.diagnose.codes import RANK_CONDITIONAL_COLLECTIVE
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import barrier_pairing, patterns, relative_position
-from ddpdoctor.diagnose.divergence.causes import cause_of
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import stacks_only
 from ddpdoctor.diagnose.source_reading import source
@@ -42,10 +42,9 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence in patterns.divergences(facts):
-        extra = divergence.pattern is Pattern.EXTRA_CALL and not patterns.decided_alone(facts, divergence)
-        if extra and divergence.odd_next and divergence.odd_next.site and cause_of(facts, divergence) is None:
-            yield _diagnosis(facts, divergence, divergence.odd_next.site)
+    for divergence in divergences_of(facts, Cause.RANK_CONDITION):
+        if divergence.odd_site:
+            yield _diagnosis(facts, divergence, divergence.odd_site)
     alone = stacks_only.extra_call(facts) if facts.outcome is Outcome.HANG else None
     if alone is not None:
         yield _by_standing(facts, alone)
@@ -86,9 +85,8 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     )
     condition = patterns.condition_on_rank(facts, divergence)
     # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).
-    barrier = "barrier" in (divergence.odd_next.op if divergence.odd_next else "")
-    paired_on = barrier and (divergence.diff.inserted() or barrier_pairing.first_pair(facts, divergence) is not None)
-    sure = never and divergence.unique and condition is not None and not paired_on
+    met = barrier_pairing.may_have_met_another(facts, divergence)
+    sure = never and divergence.unique and condition is not None and not met
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     op = divergence.odd_next.op if divergence.odd_next else "a collective"
     odd = wording.ranks(divergence.odd)

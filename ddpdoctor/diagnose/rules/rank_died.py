@@ -31,6 +31,7 @@ from ddpdoctor.diagnose.codes import RANK_DIED
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.digest.failure import Failure
+from ddpdoctor.diagnose.digest.outcome import cap_of_death, weaker
 from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -67,16 +68,8 @@ def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> 
     others = RankSet.of(facts.states) - culprit
     victims = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
     sure = reasons == 1 and not facts.evidence.unseen() and _has_its_own_reason(first) and _raised_known(facts)
-    confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
-    if failures.model_differs(first) or failures.lost_data_worker(first):
-        confidence = Confidence.LIKELY  # it has a name of its own
-    aborted = first.raised is None and first.status == failures.ABORTED
-    if (
-        failures.sizes_differ(first)
-        or _gave_up(first)
-        or (aborted and (seen.page is None or patterns.divergences(facts)))
-    ):
-        confidence = Confidence.POSSIBLE  # gloo aborts where operations do not fit: why the ranks parted comes first
+    cap = cap_of_death(first, parted=seen.page is None or bool(patterns.divergences(facts)))
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, cap)
     blamed = Confidence.POSSIBLE if _together(facts, first) else confidence
     locations = (facts.location(culprit, site),) if site else ()
     return diagnosis(

@@ -32,17 +32,18 @@ from ddpdoctor.diagnose.codes import SHARDED_STATE_ON_ONE_RANK
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns, relative_position
-from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of, state_call
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.sharded_modules import state_call
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence, _ in divergences_of(facts, Cause.SHARDED_STATE):
-        if divergence.odd_next and divergence.odd_next.site:
-            yield _diagnosis(facts, divergence, divergence.odd_next.site)
+    for divergence in divergences_of(facts, Cause.SHARDED_STATE):
+        if divergence.odd_site:
+            yield _diagnosis(facts, divergence, divergence.odd_site)
 
 
 def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:

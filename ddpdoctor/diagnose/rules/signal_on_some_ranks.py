@@ -34,14 +34,15 @@ from ddpdoctor.diagnose.codes import SIGNAL_ON_SOME_RANKS
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of, signal_choice
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.signal_flags import signal_choice
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence, _ in divergences_of(facts, Cause.SIGNAL):
+    for divergence in divergences_of(facts, Cause.SIGNAL):
         yield _diagnosis(facts, divergence)
 
 

@@ -36,7 +36,8 @@ from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
@@ -44,9 +45,8 @@ from ddpdoctor.model.ranks import Rank
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence in patterns.divergences(facts):
-        caught = patterns.only_an_exception(divergence) or patterns.perhaps_an_exception(divergence)
-        if divergence.pattern is Pattern.SKIPPED and divergence.reference_next and not caught:
+    for divergence in divergences_of(facts, Cause.SKIPPED_BATCH):
+        if divergence.reference_next:
             yield _diagnosis(facts, divergence, divergence.reference_next)
 
 

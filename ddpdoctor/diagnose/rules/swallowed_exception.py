@@ -38,6 +38,7 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import loader_errors, patterns
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import except_clauses
@@ -48,11 +49,11 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence in patterns.divergences(facts):
+    for divergence in divergences_of(facts, Cause.CAUGHT_EXCEPTION):
         loader = loader_errors.loader_raised(facts, divergence)
         if loader:
             yield _of_loader(facts, divergence, loader)
-        elif patterns.only_an_exception(divergence) and divergence.reference_next and divergence.reference_next.site:
+        elif divergence.reference_next and divergence.reference_next.site:
             yield _diagnosis(facts, divergence, divergence.reference_next, divergence.reference_next.site)
 
 

@@ -36,8 +36,8 @@ from ddpdoctor.diagnose.codes import UNEVEN_INPUTS
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import loader_errors, patterns
-from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence import batch_counts, patterns
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -53,21 +53,11 @@ _FIX = (
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence in patterns.divergences(facts):
-        if loader_errors.loader_raised(facts, divergence):
-            continue  # the batches were there: one was lost in an exception
-        if divergence.pattern is Pattern.ENDED_EARLY and divergence.odd_next and divergence.odd_next.site:
-            diagnosis = _diagnosis(facts, divergence, divergence.odd_next.site)
-            if diagnosis:
-                yield diagnosis
-        elif divergence.pattern is Pattern.LEFT_LOOP and _only_ended(divergence):
+    for divergence in divergences_of(facts, Cause.UNEVEN_INPUTS):
+        if divergence.pattern is Pattern.ENDED_EARLY and divergence.odd_site:
+            yield _fewer_batches(facts, divergence, divergence.odd_site)
+        else:
             yield _fewer_rounds(facts, divergence)
-
-
-def _only_ended(divergence: Divergence) -> bool:
-    """The source knows one way out, that the loop ended, and no round that would leave no trace."""
-    loops = [point for point in divergence.branch_points if point.kind in (BranchKind.DATA, BranchKind.COUNT)]
-    return len(divergence.branch_points) == len(loops) == 1 and not loops[0].idle
 
 
 def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
@@ -98,12 +88,9 @@ def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
     )
 
 
-def _diagnosis(facts: Facts, divergence: Divergence, loop: Site) -> Diagnosis | None:
+def _fewer_batches(facts: Facts, divergence: Divergence, loop: Site) -> Diagnosis:
     short, long = divergence.odd, divergence.reference
-    counts = {rank: _count(facts, rank, loop) for rank in (*short, *long)}
-    agree = _counters_agree(counts, short, long) or _ends_in_earlier_epoch(facts, loop, short, long)
-    if not agree and all(counts.values()) and not _draws_several(divergence, loop):
-        return None  # as many batches everywhere: something else parted them
+    counts, agree = batch_counts.counts(facts, divergence), batch_counts.ended_before(facts, divergence)
     confidence = weaker(Confidence.CERTAIN if agree and divergence.unique else Confidence.LIKELY, divergence.cap)
     return diagnosis(
         UNEVEN_INPUTS,
@@ -141,56 +128,6 @@ def _fix(divergence: Divergence) -> str:
         "Give every rank the same number of batches: pad the shards, as DistributedSampler does, and cut the result to "
         "the data's length; or collect what each rank has and communicate once, behind the loop."
     )
-
-
-def _draws_several(divergence: Divergence, loop: Site) -> bool:
-    """A round takes more than one batch (`zip`), so that the rank that ran out was given as many as the others."""
-    before = divergence.diff.before
-    return before is not None and before.kind is EventKind.NEXT and before.site == loop
-
-
-def _count(facts: Facts, rank: Rank, loop: Site) -> LoaderCount | None:
-    counters = facts.counters(rank)
-    return next((c for c in counters.loaders if c.site == loop), None) if counters else None
-
-
-def _counters_agree(counts: dict[Rank, LoaderCount | None], short: RankSet, long: RankSet) -> bool:
-    """The counters, which lose nothing, tell the same on every rank of either side: fewer delivered, and an end.
-
-    Loaders that look one batch ahead have seen the end on the other side too.
-    """
-    few = [c for r in short if (c := counts[r])]
-    many = [c for r in long if (c := counts[r])]
-    if len(few) != len(short) or len(many) != len(long):
-        return False
-    return max(c.delivered for c in few) < min(c.delivered for c in many) and (
-        min(c.stops for c in few) >= max(1, *(c.stops for c in many))
-    )
-
-
-def _ends_in_earlier_epoch(facts: Facts, loop: Site, short: RankSet, long: RankSet) -> bool:
-    """The short side is in a later epoch already: it got fewer batches in the first that is not the same for all."""
-    few, many = ([_epochs(facts, rank, loop) for rank in side] for side in (short, long))
-    if not all(few) or not all(many):
-        return False
-    first = min(len(epochs or ()) for epochs in (*few, *many)) - 1
-    ended, longest = [e[first] for e in few if e], [e[first] for e in many if e]
-    before = {tuple(epochs[:first]) for epochs in (*few, *many) if epochs}
-    return len(before) == 1 and max(ended) < min(longest) and all(len(e or ()) > first + 1 for e in few)
-
-
-def _epochs(facts: Facts, rank: Rank, loop: Site) -> list[int] | None:
-    """Batches of each epoch, the unfinished last one included; None where the history has lost some."""
-    history = facts.histories.get(rank)
-    if history is None or history.truncated:
-        return None
-    found = [0]
-    for step in history.steps:
-        if step.site == loop and step.kind is EventKind.NEXT:
-            found[-1] += 1
-        elif step.site == loop and step.kind is EventKind.STOP_ITERATION:
-            found.append(0)
-    return found
 
 
 def _summary(counts: dict[Rank, LoaderCount | None], short: RankSet, long: RankSet, loop: Site) -> str:

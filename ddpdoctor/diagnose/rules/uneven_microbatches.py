@@ -32,57 +32,19 @@ from ddpdoctor.diagnose.codes import UNEVEN_MICROBATCHES
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns
-from ddpdoctor.diagnose.divergence.branch_points import BranchKind
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.batch_counts import more_microbatches
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
-
-_FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
-_ROUND = frozenset({EventKind.NEXT, EventKind.OPTIMIZER_STEP})
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence in patterns.divergences(facts):
-        found = _more(facts, divergence) if divergence.pattern in (Pattern.UNCLEAR, Pattern.LEFT_LOOP) else None
+    for divergence in divergences_of(facts, Cause.UNEVEN_MICROBATCHES):
+        found = more_microbatches(facts, divergence)
         if found:
             yield _diagnosis(facts, divergence, *found)
-
-
-def _more(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, RankSet, RankSet] | None:
-    """The forward that one side began again where the other updated its weights, and both sides."""
-    before = divergence.diff.before
-    if before is None or before.kind is not EventKind.BACKWARD:
-        return None
-    if any(point.kind is BranchKind.CONDITION for point in divergence.branch_points):
-        return None
-    sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
-    for (more, less), ranks in zip(sides, (divergence.odd, divergence.reference), strict=True):
-        rest = divergence.reference if ranks == divergence.odd else divergence.odd
-        updates = less is not None and less.kind is EventKind.OPTIMIZER_STEP
-        if more is None or more.kind not in _FORWARDS or not updates:
-            continue
-        if _again(facts, more, ranks) and _as_many_batches(facts, divergence):
-            return more, ranks, rest
-    return None
-
-
-def _again(facts: Facts, forward: HistoryStep, ranks: RankSet) -> bool:
-    """The same forward ran before in this step: neither a batch was fetched nor weights updated since."""
-    history = facts.histories.get(ranks.members[0])
-    steps = history.steps if history else ()
-    last = next((n for n in reversed(range(len(steps))) if steps[n] == forward), None)
-    if last is None:
-        return False
-    earlier = next((n for n in reversed(range(last)) if steps[n].kind in (*_ROUND, *_FORWARDS)), None)
-    return earlier is not None and steps[earlier].kind in _FORWARDS and steps[earlier].site == forward.site
-
-
-def _as_many_batches(facts: Facts, divergence: Divergence) -> bool:
-    counters = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
-    return all(counters) and len({c.delivered for c in counters if c}) == 1
 
 
 def _diagnosis(facts: Facts, divergence: Divergence, forward: HistoryStep, more: RankSet, less: RankSet) -> Diagnosis:

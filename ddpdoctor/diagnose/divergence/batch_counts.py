@@ -1,0 +1,129 @@
+"""How many batches and micro-batches either side was given, as the ranks' counters and histories tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ddpdoctor.diagnose.digest.histories import HistoryStep
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.progress import EventKind, LoaderCount
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
+
+_FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
+_ROUND = frozenset({EventKind.NEXT, EventKind.OPTIMIZER_STEP})
+
+
+def only_ended(divergence: Divergence) -> bool:
+    """The source knows one way out, that the loop ended, and no round that would leave no trace."""
+    loops = [point for point in divergence.branch_points if point.kind in (BranchKind.DATA, BranchKind.COUNT)]
+    return len(divergence.branch_points) == len(loops) == 1 and not loops[0].idle
+
+
+def counts(facts: Facts, divergence: Divergence) -> dict[Rank, LoaderCount | None]:
+    """What each rank's counters say of the loader at which the odd ranks went another way."""
+    ranks = (*divergence.odd, *divergence.reference)
+    return {rank: _count(facts, rank, divergence.odd_site) for rank in ranks}
+
+
+def ended_before(facts: Facts, divergence: Divergence) -> bool:
+    """Counters or whole histories show that the loader gave the odd ranks less and then ended."""
+    loop, short, long = divergence.odd_site, divergence.odd, divergence.reference
+    if loop is None:
+        return False
+    agree = _counters_agree(counts(facts, divergence), short, long)
+    return agree or _ends_in_earlier_epoch(facts, loop, short, long)
+
+
+def fewer_batches(facts: Facts, divergence: Divergence) -> bool:
+    """Nothing speaks against it that the odd ranks were given less: as many everywhere means that another thing parted
+    the ranks, but for loops that take several batches a round."""
+    if ended_before(facts, divergence) or _draws_several(divergence):
+        return True
+    return not all(counts(facts, divergence).values())
+
+
+def _draws_several(divergence: Divergence) -> bool:
+    """A round takes more than one batch (`zip`), so that the rank that ran out was given as many as the others."""
+    before = divergence.diff.before
+    return before is not None and before.kind is EventKind.NEXT and before.site == divergence.odd_site
+
+
+def _count(facts: Facts, rank: Rank, loop: Site | None) -> LoaderCount | None:
+    counters = facts.counters(rank)
+    return next((c for c in counters.loaders if c.site == loop), None) if counters else None
+
+
+def _counters_agree(given: Mapping[Rank, LoaderCount | None], short: RankSet, long: RankSet) -> bool:
+    """The counters, which lose nothing, tell the same on every rank of either side: fewer delivered, and an end.
+
+    Loaders that look one batch ahead have seen the end on the other side too.
+    """
+    few = [c for r in short if (c := given[r])]
+    many = [c for r in long if (c := given[r])]
+    if len(few) != len(short) or len(many) != len(long):
+        return False
+    return max(c.delivered for c in few) < min(c.delivered for c in many) and (
+        min(c.stops for c in few) >= max(1, *(c.stops for c in many))
+    )
+
+
+def _ends_in_earlier_epoch(facts: Facts, loop: Site, short: RankSet, long: RankSet) -> bool:
+    """The short side is in a later epoch already: it got fewer batches in the first that is not the same for all."""
+    few, many = ([_epochs(facts, rank, loop) for rank in side] for side in (short, long))
+    if not all(few) or not all(many):
+        return False
+    first = min(len(epochs or ()) for epochs in (*few, *many)) - 1
+    ended, longest = [e[first] for e in few if e], [e[first] for e in many if e]
+    before = {tuple(epochs[:first]) for epochs in (*few, *many) if epochs}
+    return len(before) == 1 and max(ended) < min(longest) and all(len(e or ()) > first + 1 for e in few)
+
+
+def _epochs(facts: Facts, rank: Rank, loop: Site) -> list[int] | None:
+    """Batches of each epoch, the unfinished last one included; None where the history has lost some."""
+    history = facts.histories.get(rank)
+    if history is None or history.truncated:
+        return None
+    found = [0]
+    for step in history.steps:
+        if step.site == loop and step.kind is EventKind.NEXT:
+            found[-1] += 1
+        elif step.site == loop and step.kind is EventKind.STOP_ITERATION:
+            found.append(0)
+    return found
+
+
+def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, RankSet, RankSet] | None:
+    """The forward that one side began again where the other updated its weights, and both sides."""
+    before = divergence.diff.before
+    if before is None or before.kind is not EventKind.BACKWARD:
+        return None
+    if any(point.kind is BranchKind.CONDITION for point in divergence.branch_points):
+        return None
+    sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
+    for (more, less), ranks in zip(sides, (divergence.odd, divergence.reference), strict=True):
+        rest = divergence.reference if ranks == divergence.odd else divergence.odd
+        updates = less is not None and less.kind is EventKind.OPTIMIZER_STEP
+        if more is None or more.kind not in _FORWARDS or not updates:
+            continue
+        if _again(facts, more, ranks) and _as_many_batches(facts, divergence):
+            return more, ranks, rest
+    return None
+
+
+def _again(facts: Facts, forward: HistoryStep, ranks: RankSet) -> bool:
+    """The same forward ran before in this step: neither a batch was fetched nor weights updated since."""
+    history = facts.histories.get(ranks.members[0])
+    steps = history.steps if history else ()
+    last = next((n for n in reversed(range(len(steps))) if steps[n] == forward), None)
+    if last is None:
+        return False
+    earlier = next((n for n in reversed(range(last)) if steps[n].kind in (*_ROUND, *_FORWARDS)), None)
+    return earlier is not None and steps[earlier].kind in _FORWARDS and steps[earlier].site == forward.site
+
+
+def _as_many_batches(facts: Facts, divergence: Divergence) -> bool:
+    counters = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
+    return all(counters) and len({c.delivered for c in counters if c}) == 1

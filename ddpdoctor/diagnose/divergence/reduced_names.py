@@ -1,0 +1,116 @@
+"""Loops over names, of which some ranks have fewer, and conditions past which a rank with nothing returns."""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeGuard
+
+from ddpdoctor.diagnose.digest import operations
+from ddpdoctor.diagnose.digest.histories import HistoryStep
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading import empty_checks
+from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.stacks import Site
+
+
+def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, HistoryStep, RankSet] | None:
+    """The loop over names of which some ranks had fewer: the loop, the call in it, the ranks that made one more."""
+    sides = (
+        (divergence.odd_next, divergence.reference_next, divergence.odd),
+        (divergence.reference_next, divergence.odd_next, divergence.reference),
+    )
+    before = divergence.diff.before
+    for more, less, ranks in sides:
+        if more is None or more.kind is not EventKind.CALL or more.site is None or more == less:
+            continue
+        if before is not None and before.kind is not EventKind.CALL:
+            continue
+        if (around := _names_in_expression(facts, divergence, more, ranks)) is not None:
+            return around, more, ranks
+        for point in divergence.branch_points:
+            loop = _loop_over_names(facts, point, more.site) if point.kind is BranchKind.DATA else None
+            if loop and not (less and less.site and less.site.file == more.site.file and less.site.line in loop):
+                return point, more, ranks
+    return None
+
+
+def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep, ranks: RankSet) -> BranchPoint | None:
+    """The line that goes over a mapping's names in a comprehension or `map`, if the ranks stand in its calls again."""
+    before = divergence.diff.before
+    if before is None or before.site != more.site or before.op != more.op:
+        return None
+    for frame in facts.stack(ranks.members[0]):
+        tree = facts.program.tree(frame.file)
+        for node in ast.walk(tree) if tree else ():
+            if _goes_over_names(node) and node.lineno <= frame.line <= (node.end_lineno or node.lineno):
+                text = facts.program.line_text(frame.file, frame.line)
+                return BranchPoint(BranchKind.DATA, EdgeKind.ROUND, frame, text)
+    return None
+
+
+def _goes_over_names(node: ast.AST) -> TypeGuard[ast.expr]:
+    """`{k: mean(v) for k, v in logs.items()}`, `map(mean, logs.values())`."""
+    match node:
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            given = [generator.iter for generator in node.generators]
+        case ast.Call(func=ast.Name(id="map"), args=[_, *given]):
+            pass
+        case _:
+            return False
+    called = {
+        inner.func.attr
+        for part in given
+        for inner in ast.walk(part)
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute)
+    }
+    return bool(called & {"items", "keys", "values"})
+
+
+def nothing_to_give(facts: Facts, divergence: Divergence) -> BranchPoint | None:
+    """The condition past which a rank with nothing collected returns before the ranks' results are gathered."""
+    if divergence.odd_next is None or divergence.odd_next.site is None or len(divergence.branch_points) != 1:
+        return None
+    point = divergence.branch_points[0]
+    collects = (
+        operations.family(divergence.odd_next.op) in ("all_gather", "gather") or "gather" in divergence.odd_next.op
+    )
+    decided = (
+        divergence.pattern is Pattern.EXTRA_CALL
+        and point.kind is BranchKind.CONDITION
+        and point.site.file == divergence.odd_next.site.file
+    )
+    return point if collects and decided and empty_checks.asks_empty(facts.program, point.site) else None
+
+
+def _loop_over_names(facts: Facts, point: BranchPoint, call: Site) -> range | None:
+    """Lines of the loop, if it goes over a mapping or its keys and the call is in it."""
+    tree = facts.program.tree(point.site.file)
+    if tree is None or call.file != point.site.file:
+        return None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.For) or node.lineno != point.site.line:
+            continue
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        if call.line in lines and _over_names(node):
+            return lines
+    return None
+
+
+def _over_names(loop: ast.For) -> bool:
+    """`for k in d` where `d[k]` is read, or `for k, v in d.items()`."""
+    methods = {
+        n.func.attr for n in ast.walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
+    }
+    if methods & {"items", "keys", "values"}:
+        return True
+    targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    return any(_index(node) in targets for statement in loop.body for node in ast.walk(statement))
+
+
+def _index(node: ast.AST) -> str:
+    key = node.slice if isinstance(node, ast.Subscript) else None
+    return key.id if isinstance(key, ast.Name) else ""

@@ -1,0 +1,105 @@
+"""Collectives that a sharded model issues by itself: for its state, or while one of its modules runs."""
+
+from __future__ import annotations
+
+from ddpdoctor.diagnose.digest import frames, operations
+from ddpdoctor.diagnose.digest.histories import HistoryStep
+from ddpdoctor.diagnose.divergence.call_conditions import condition_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading import source
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import RankSet
+
+#: Functions of torch, DeepSpeed and Accelerate that gather a sharded model's parameters on every rank of the group.
+STATE_FUNCTIONS = frozenset(
+    {
+        "get_model_state_dict",
+        "get_optimizer_state_dict",
+        "get_state_dict",
+        "full_tensor",
+        "full_optim_state_dict",
+        "optim_state_dict",
+        "scatter_full_optim_state_dict",
+        "summon_full_params",
+        "GatheredParameters",
+        "save_checkpoint",
+        "save_state",
+        "save_16bit_model",
+        "consolidate_state_dict",
+    }
+)
+#: Parts of paths of the code that shards models, and gathers their parameters when a module runs.
+_SHARDING = ("/torch/distributed/fsdp/", "/deepspeed/", "/torch/distributed/_composable/")
+_GATHERING = frozenset({"all_gather", "reduce_scatter"})
+_RUNNING = frozenset({"forward", "generate", "__call__"})
+
+
+def state_call(facts: Facts, odd_next: HistoryStep, odd: RankSet) -> str:
+    """The function that gathers a sharded model's state and issued this collective, "" if none is seen.
+
+    Either the odd ranks' stacks stand in it, or its name is on the line that made the call.
+    """
+    if odd_next.site is None or operations.family(odd_next.op) not in (*_GATHERING, "broadcast", "all_reduce"):
+        return ""
+    for rank in odd:
+        seen = facts.evidence.rank(rank)
+        main = frames.main_thread(seen) if seen else None
+        if main and any(frames.same_place(frame, odd_next.site) for frame in main.frames):
+            names = [frame.function.rpartition(".")[2] for frame in main.frames if facts.is_library(frame.file)]
+            found = next((name for name in reversed(names) if name in STATE_FUNCTIONS), "")
+            if found:
+                return found
+    line = source.Span(odd_next.site.line, odd_next.site.line, "")
+    called = source.called_names(facts.program, odd_next.site.file, line)
+    return next(iter(sorted(called & STATE_FUNCTIONS)), "")
+
+
+def implicit(facts: Facts, odd_next: HistoryStep) -> bool:
+    """The line that made the call names no such operation: something that it called issued it, for its own sake."""
+    if odd_next.site is None or odd_next.site.file not in facts.evidence.code:
+        return False
+    called = source.called_names(
+        facts.program, odd_next.site.file, source.Span(odd_next.site.line, odd_next.site.line, "")
+    )
+    return bool(called) and not any(operations.family(name) == operations.family(odd_next.op) for name in called)
+
+
+def made_in_module(facts: Facts, divergence: Divergence) -> bool:
+    """The odd ranks' call was made while a module ran: for its shards, or by a layer that communicates."""
+    site = divergence.odd_site
+    if site is None or divergence.odd_next is None or site.function.rpartition(".")[2] not in _RUNNING:
+        return False
+    if implicit(facts, divergence.odd_next):
+        return operations.family(divergence.odd_next.op) in _GATHERING and _shards(facts)
+    return condition_of(facts, site, divergence.odd, divergence.reference) is None
+
+
+def module_call(
+    facts: Facts, divergence: Divergence
+) -> tuple[HistoryStep, HistoryStep | None, RankSet, RankSet] | None:
+    """A collective of a module's forward that one side issued and the other did not come to.
+
+    It, what the others went on to, the ranks that ran the module, and those that left it out.
+    """
+    if divergence.pattern is Pattern.EXTRA_CALL:
+        return (
+            (divergence.odd_next, divergence.reference_next, divergence.odd, divergence.reference)
+            if divergence.odd_next
+            else None
+        )
+    sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
+    both = (divergence.odd, divergence.reference), (divergence.reference, divergence.odd)
+    for (ran, passed), (ours, theirs) in zip(sides, both, strict=True):
+        if ran is None or passed is None or ran.kind is not EventKind.CALL or ran.site is None or passed.site is None:
+            continue
+        inside, outside = (site.function.rpartition(".")[2] in _RUNNING for site in (ran.site, passed.site))
+        if inside and not outside and not implicit(facts, ran) and not condition_of(facts, ran.site, ours, theirs):
+            return ran, passed, ours, theirs
+    return None
+
+
+def _shards(facts: Facts) -> bool:
+    """Some rank stands in the code that shards models."""
+    seen = [main for rank in facts.evidence.ranks if (main := frames.main_thread(rank))]
+    return any(part in frame.file for main in seen for frame in main.frames for part in _SHARDING)
