@@ -114,14 +114,14 @@ def _notes(facts: Facts) -> tuple[str, ...]:
     notes = list(facts.evidence.notes)
     healthy = facts.outcome is Outcome.HEALTHY
     if healthy and facts.doing(Activity.WORKING):
-        notes.append("no rank waits for another that does not move")
+        notes.append("no rank waits for another that makes no progress")
     resumed = [
         rank.rank for rank in facts.evidence.ranks if rank.motion and rank.motion.page_moved is True and rank.page
     ]
     if resumed and not healthy:
-        notes.append(f"moved while the samples were taken: ranks {RankSet.of(resumed)}")
+        notes.append(f"made progress while the samples were taken: ranks {RankSet.of(resumed)}")
     changed = sorted(path for path, text in facts.evidence.code.items() if text.changed)
     notes.extend(
-        f"{path} was changed after the job started: its lines may not be the ones that run" for path in changed
+        f"{path} was changed after the job started: its lines may not be the lines that run" for path in changed
     )
     return tuple(notes)

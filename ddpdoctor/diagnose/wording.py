@@ -48,14 +48,14 @@ def step(event: HistoryStep | None) -> str:
 
 def parted(odd_next: HistoryStep | None, reference_next: HistoryStep | None) -> str:
     """What either side of a divergence did next."""
-    return f"the histories part: {step(odd_next)} against {step(reference_next)}"
+    return f"the histories diverge: {step(odd_next)} against {step(reference_next)}"
 
 
 def waiting(facts: Facts, members: RankSet) -> str:
     """`all_reduce seq 8 at train.py:88`: where the first of these waits."""
     wait = next((w for rank in members if (w := facts.wait(rank))), None)
     if wait is None:
-        return "no wait that we know"
+        return "no known wait"
     site = facts.state(wait.rank).site or wait.site
     return f"{wait_label(wait)} at {place(site)}" if site else wait_label(wait)
 

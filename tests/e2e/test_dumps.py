@@ -40,7 +40,7 @@ def diagnose(*arguments: str) -> str:
 
 
 WANTED = {
-    "missing": ("DD299", [2], "rank 2 never came to all_reduce"),
+    "missing": ("DD299", [2], "rank 2 never reached all_reduce"),
     "mismatch": ("DD213", [1], "rank 1 issues all_gather"),
     "skipped": ("DD299", [1], "rank 1 left out all_reduce at dumping.py:"),
 }

@@ -15,10 +15,10 @@ _MOST_NAMED = 3
 
 
 def named(facts: Facts, holder: Holder) -> str:
-    """`rank 2`, `thread 'writer' of rank 2`, `process 77 (python serve.py), outside of the job`."""
+    """`rank 2`, `thread 'writer' of rank 2`, `process 77 (python serve.py), outside the job`."""
     rank = rank_of(facts, holder)
     if rank is None:
-        return f"{_process(holder)}, outside of the job"
+        return f"{_process(holder)}, outside the job"
     seen = facts.rank(rank)
     thread = frames.thread_of(seen, holder.thread) if holder.thread else None
     if holder.pid != seen.worker.pid:
@@ -36,7 +36,7 @@ def listed(facts: Facts, holders: Iterable[Holder]) -> str:
 
 
 def doing(facts: Facts, rank: Rank) -> str:
-    """`in all_reduce seq 8`, `standing still in load`: to be put behind "which is"."""
+    """`in all_reduce seq 8`, `idle in load`: to follow "which is"."""
     state = facts.state(rank)
     return f"in {state.label}" if state.activity is Activity.WAITING else state.label
 
@@ -77,6 +77,6 @@ def peers(facts: Facts, descriptor: Descriptor, holders: Iterable[Holder]) -> Ra
 
 def _process(holder: Holder) -> str:
     if not holder.name:
-        return f"process {holder.pid}, which has ended"
+        return f"process {holder.pid}, which has exited"
     command = " ".join(holder.command[:4]) or holder.name
     return f"process {holder.pid} ({command[:_LONGEST_COMMAND]})"

@@ -143,18 +143,20 @@ def owner_sentence(facts: Facts, wait: LockWait) -> str:
     if wait.held:
         return f"The lock is held by {holders.listed(facts, wait.owners)}."
     if wait.exists is False:
-        return "The file is not there any more: it may go on."
+        return "The file no longer exists: the rank may continue."
     held = holders.listed(facts, wait.owners)
     if held:
         return f"It is open in {held}, which may hold the lock.{_age(facts, wait)}"
     if not wait.path:
-        return "Neither the file's name nor who holds the lock was seen; a process that was killed may have left it."
+        return (
+            "Neither the file's name nor the holder of the lock is known; a process that was killed may have left it."
+        )
     if wait.exists is None:
-        return "Whether the file is still there was not seen, nor who holds the lock."
+        return "It is not known whether the file still exists, nor which process holds the lock."
     if wait.unseen:
-        return f"Who has it open was not seen: {wait.unseen}.{_age(facts, wait)}"
+        return f"It is not known which process has it open: {wait.unseen}.{_age(facts, wait)}"
     return (
-        "No process that can be seen from here has it open: whoever made it has ended without removing it, or is on "
+        "No process that is visible from here has it open: its creator has exited without removing it, or is on "
         f"another machine or in another container.{_age(facts, wait)}"
     )
 
@@ -164,9 +166,9 @@ def _kernel_owner(facts: Facts, wait: LockWait) -> str:
     if living:
         return f"The lock is held by {holders.listed(facts, living)}."
     if wait.unseen:
-        return f"Who holds the lock was not seen: {wait.unseen}."
+        return f"It is not known which process holds the lock: {wait.unseen}."
     return (
-        "No process that can be seen from here holds the lock: its owner is on another machine that shares the file, "
+        "No process that is visible from here holds the lock: its owner is on another machine that shares the file, "
         "or in another container."
     )
 
@@ -177,7 +179,7 @@ def _thread_owner(facts: Facts, wait: LockWait) -> str:
         return f"{wait.thread.capitalize()} of the same process holds it{doing}."
     if wait.owners:
         return f"It is held by {holders.listed(facts, wait.owners)}."
-    return "No other thread of the process is seen inside of it: one that has ended, or this one, did not give it back."
+    return "No other thread of the process is inside it: a thread that has ended, or this one, did not release it."
 
 
 def _age(facts: Facts, wait: LockWait) -> str:
@@ -187,5 +189,7 @@ def _age(facts: Facts, wait: LockWait) -> str:
         return ""
     before = started - wait.modified
     if before > 2.0:
-        return f" It was made {wording.seconds(before)} before this job's ranks were started: an earlier run left it."
-    return " It was made in the course of this job."
+        return (
+            f" It was created {wording.seconds(before)} before this job's ranks were started: an earlier run left it."
+        )
+    return " It was created during this job."

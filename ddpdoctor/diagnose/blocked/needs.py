@@ -28,16 +28,19 @@ def _need(facts: Facts, rank: Rank) -> str:
     if interpreter_exit.is_over(facts, rank):
         kept = interpreter_exit.kept_by(facts, rank)
         by = f" and waits for its thread {kept[0]!r} at {wording.place(kept[1])}" if kept else ""
-        return f"It has left the program{by}: the process does not end, and does not come to what the others wait for."
+        return (
+            f"It has left the program{by}: the process does not exit, and does not reach the call that the others "
+            "wait for."
+        )
     blocked = blocked_syscall(facts, rank)
     if blocked is None:
         return ""
     poll = polling.polled_file(facts.program, blocked.site)
     if poll is not None and not poll.gone:
-        return f"It sleeps in a loop until `{poll.check}` says that the file is there; who has to make it is not known."
+        return f"It sleeps in a loop until `{poll.check}` finds the file; which process has to create it is not known."
     peers = holders.peers(facts, blocked.target, blocked.holders) if blocked.target else RankSet()
     if peers - RankSet.of([rank]):
-        return f"It waits for {wording.ranks(peers)} over a connection of the program's own."
+        return f"It waits for {wording.ranks(peers)} over one of the program's own connections."
     if blocked.within(*_BETWEEN_THREADS):
         return _of_threads(facts, rank, blocked)
     what = waits_on(facts, blocked)
@@ -74,7 +77,7 @@ def _of_child(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
     child = next((one for holder in blocked.holders if (one := holders.child_of(facts, rank, holder))), None)
     main = child.stacks.main() if child and child.stacks else None
     site = frames.innermost_user_frame(main.frames) if main else None
-    return f" That process stands at {wording.place(site)}." if site else ""
+    return f" That process is at {wording.place(site)}." if site else ""
 
 
 def details(facts: Facts, rank: Rank) -> Iterator[str]:
@@ -102,6 +105,6 @@ def owed(facts: Facts, key: str, found: tuple[store_keys.Setter, ...], culprits:
         f"{wording.place(setter.site)}{f' under `{setter.condition}`' if setter.condition else ''}" for setter in found
     )
     if not culprits:
-        return f"'{key}' is set at {places}; which rank has to is not known."
+        return f"'{key}' is set at {places}; which rank has to set it is not known."
     rank = culprits.members[0]
     return f"'{key}' is set at {places}, by its number on rank {rank}, which is {holders.doing(facts, rank)}."

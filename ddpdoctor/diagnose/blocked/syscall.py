@@ -79,12 +79,12 @@ def waits_on(facts: Facts, blocked: BlockedSyscall) -> str:
     "" where the kernel does not say.
     """
     if blocked.call == "wait4" and blocked.holders:
-        return f"wait4, for the end of {holders.listed(facts, blocked.holders)}"
+        return f"wait4, for the exit of {holders.listed(facts, blocked.holders)}"
     if not blocked.call or not (blocked.target or blocked.path):
         return ""
     what = blocked.path or (f"descriptor {blocked.target.number}, {blocked.target.target}" if blocked.target else "")
     held = holders.listed(facts, blocked.holders)
     ends = {"pipe": "at its other end", "socket": "at its other end"}
     where = ends.get(blocked.target.kind if blocked.target else "", "held by")
-    unseen = f"; who holds it was not seen: {blocked.unseen}" if blocked.unseen and not held else ""
+    unseen = f"; its holder is not known: {blocked.unseen}" if blocked.unseen and not held else ""
     return f"{blocked.call} on {what}{f'; {where}: {held}' if held else unseen}"

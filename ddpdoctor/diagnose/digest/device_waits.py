@@ -12,7 +12,7 @@ from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.ranks import Group, RankSet
 
 #: why such a wait proves nothing
-DOUBT = "the process itself is in no communication: only its GPU is known to wait"
+DOUBT = "the process itself is in no communication call: only its GPU is known to wait"
 
 
 def unfinished(rank: RankEvidence) -> RecorderEntry | None:

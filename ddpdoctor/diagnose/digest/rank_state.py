@@ -82,8 +82,8 @@ def judge_rank(
     if not (rank.stacks or rank.page or rank.process):
         return RankState(Activity.UNKNOWN, site, "in code that nothing shows")
     if rank.motion is None and not (reported_hanging and _idle(rank)):
-        return RankState(Activity.UNKNOWN, site, "in none of the waits that we know")
-    place = f"standing still in {site.function}" if site else "standing still"
+        return RankState(Activity.UNKNOWN, site, "in no known wait")
+    place = f"idle in {site.function}" if site else "idle"
     return RankState(Activity.STILL, site, place, holds_gil=silent)
 
 

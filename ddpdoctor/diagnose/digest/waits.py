@@ -87,7 +87,7 @@ def _waits_in_recorder(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ..
     entry = next((e for e in rank.recorder.entries if not e.retired and e.state != "completed"), None)
     if entry is None:
         return ()
-    doubt = "only a recorder says so"
+    doubt = "only a recorder shows it"
     if not entry.p2p:
         return (_entry_wait(evidence, rank, rank.worker.pid, entry.site, None, doubt, entry),)
     kind = Kind.RECV if entry.op == "recv" else Kind.SEND
@@ -111,7 +111,7 @@ def _waits_in_log(rank: RankEvidence) -> tuple[Wait, ...]:
             None,
             seq=said.seq,
             needs=RankSet.of(said.missing),
-            doubt="only a log says so",
+            doubt="only a log shows it",
         )
         for said in rank.reported
     )
@@ -166,7 +166,7 @@ def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
     if call.kind in (Kind.RECV, Kind.SEND):
         return _peer_wait(evidence, rank, call, doubt)
     if call.kind is Kind.STORE:
-        doubt = doubt or "who sets a store key is not known"
+        doubt = doubt or "which rank sets a store key is not known"
         others = RankSet.of(range(evidence.world_size)) - RankSet.of([rank.rank])
         place = rank.rank, call.thread, call.op, call.kind, call.site, call.since
         return Wait(*place, any_of=others, key=call.detail, doubt=doubt)
@@ -286,14 +286,14 @@ def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> str:
     if motion is None:
         return "only one sample was taken"
     if motion.page_moved is not False or motion.lines_moved is True:
-        return "the rank moved between two samples"
+        return "the rank made progress between two samples"
     kernel = next((t for t in rank.process.threads if t.os_id == os_id), None) if rank.process else None
     if rank.process is not None and rank.process.state == "T":
-        return "the process is stopped and may go on"
+        return "the process is stopped and may continue"
     if kernel is None:
         return "the thread's state is not known"
     if kernel.state != "S":
         return f"the thread is in state {kernel.state}"
     if backward and motion.cpu_share >= IDLE_CORES:
-        return "the process computes"
+        return "the process is computing"
     return ""

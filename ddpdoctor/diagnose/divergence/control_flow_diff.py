@@ -113,7 +113,7 @@ def _sentence(point: BranchPoint, odd: str, reference: str) -> str:
         return f"{odd} raised what `{point.text}` at {where} catches; {reference} did not"
     if point.kind in (BranchKind.COUNT, BranchKind.DATA):
         ended, went_on = (odd, reference) if point.taken is EdgeKind.END else (reference, odd)
-        return f"`{point.text}` at {where} ended on {ended} and went on for {went_on}"
+        return f"`{point.text}` at {where} ended on {ended} and continued on {went_on}"
     if point.jump is None:
         yes = point.taken in (EdgeKind.YES, EdgeKind.ROUND)
         taken, passed = (odd, reference) if yes else (reference, odd)

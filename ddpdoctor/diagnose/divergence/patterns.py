@@ -311,7 +311,8 @@ def parted_by(facts: Facts, divergence: Divergence) -> tuple[str, ...]:
     changed = control_flow_diff.unreadable(facts, divergence.diff)
     if changed:
         return (
-            f"{PurePath(changed).name} was changed after the job started: what parted the ranks is not read from it",
+            f"{PurePath(changed).name} was changed after the job started, so it is not used to find where the ranks "
+            "diverged",
         )
     return tuple(control_flow_diff.sentences(divergence.branch_points, divergence.odd, divergence.reference))
 

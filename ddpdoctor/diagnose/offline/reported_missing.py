@@ -31,13 +31,14 @@ def of_missing(rule: Rule, facts: Facts, missing: RankSet) -> Diagnosis:
         confidence=Confidence.POSSIBLE,
         blame=Confidence.LIKELY,
         culprits=missing,
-        summary=f"{who} did not come to {where}, where {wording.ranks(waiting)} gave up waiting",
+        summary=f"{who} did not reach {where}, where {wording.ranks(waiting)} timed out",
         why=(
-            f"torch's own message names {who}. What {wording.verb(missing, 'it', 'they')} did instead, no line that is "
-            "given here tells."
+            f"torch's own message names {who}. What {wording.verb(missing, 'it', 'they')} did instead, none of the "
+            "given lines shows."
         ),
         fix=(
-            f"Look at the log, the exit and the stack of {who}; py-spy dump shows where a rank that still lives stands."
+            f"Check the log, the exit status and the stack of {who}; py-spy dump shows where a rank that is still "
+            "alive is."
         ),
         locations=(*facts.locations_of(missing), *facts.locations_of(facts.waiting)),
         evidence=tuple(

@@ -10,22 +10,22 @@ from ddpdoctor.diagnose.facts import Facts
 _FIRST = 2
 
 _PEER = (
-    "NCCL_P2P_DISABLE=1; if that cures it, peer-to-peer access between the GPUs is broken: see `nvidia-smi topo -m`, "
+    "NCCL_P2P_DISABLE=1; if that helps, peer-to-peer access between the GPUs is broken: see `nvidia-smi topo -m`, "
     "turn ACS off (`lspci -vvv | grep ACSCtl`) and the IOMMU off or to `iommu=pt` (/proc/cmdline), update the driver"
 )
-_SHARED = "NCCL_SHM_DISABLE=1; if that cures it, give the container a larger /dev/shm"
+_SHARED = "NCCL_SHM_DISABLE=1; if that helps, give the container a larger /dev/shm"
 _DEVICE = (
     "`dmesg | grep -i xid` and `nvidia-smi -q` on every machine: a GPU with an Xid or ECC error, or one at 100 % that "
     "draws little power, has dropped out; drain that machine"
 )
 _FABRIC = (
-    "NCCL_IB_DISABLE=1; if that cures it, InfiniBand or RoCE is broken: NCCL_IB_GID_INDEX, `ibstat`, the ports' error "
+    "NCCL_IB_DISABLE=1; if that helps, InfiniBand or RoCE is broken: NCCL_IB_GID_INDEX, `ibstat`, the ports' error "
     "counters, `NET/IB` lines with NCCL_DEBUG=INFO"
 )
 _NCCL_INTERFACE = "NCCL_SOCKET_IFNAME=<interface>: one on which the machines reach each other, without a firewall"
 _LIBRARY = (
-    "NCCL's own switches, one at a time: NCCL_NVLS_ENABLE=0, NCCL_CUMEM_ENABLE=0, NCCL_PROTO=Simple, NCCL_ALGO=Ring, "
-    "CUDA_LAUNCH_BLOCKING unset; one that cures it names a bug: another NCCL version"
+    "NCCL's own features, one at a time: NCCL_NVLS_ENABLE=0, NCCL_CUMEM_ENABLE=0, NCCL_PROTO=Simple, NCCL_ALGO=Ring, "
+    "CUDA_LAUNCH_BLOCKING unset; if one helps, it is a bug: use another NCCL version"
 )
 _GLOO_INTERFACE = "GLOO_SOCKET_IFNAME=<interface>: the one on which the machines reach each other"
 _NETWORK = "`ss -ti` and iperf between the machines: lost packets, a firewall, an MTU that differs"
@@ -57,7 +57,9 @@ def advise(backends: frozenset[str], *, nodes: bool | None, seq: int | None) -> 
         return Advice((_LOCAL,) if nodes is False else (_GLOO_INTERFACE, _NETWORK), tuple(excluded))
     starts = seq is not None and seq <= _FIRST
     if seq is not None and not starts:
-        excluded.append(f"an interface that reaches nobody: the group has done {seq - 1} operations before")
+        excluded.append(
+            f"an interface that reaches no other machine: the group has completed {seq - 1} operations before"
+        )
     inside = (_PEER, _SHARED)
     between = () if nodes is False else (*((_NCCL_INTERFACE,) if starts or seq is None else ()), _FABRIC)
     steps = (*between, *inside, _LIBRARY, _DEVICE) if starts or seq is None else (_DEVICE, *between, *inside, _LIBRARY)

@@ -37,9 +37,9 @@ def unanswered(facts: Facts) -> Iterator[Diagnosis]:
         blame=Confidence.POSSIBLE,
         summary=f"{wording.ranks(inside)} {kind}{where}, and no rank that is seen {other}",
         why=(
-            f"A {next(iter(kinds))} returns when the rank on its other side comes, and every rank that is seen waits "
-            f"itself{': ' + wording.ranks(rest) + ' elsewhere' if rest else ''}. Whom each waits for, a stack does "
-            "not show."
+            f"A {next(iter(kinds))} returns when its partner arrives, and every rank that is seen is itself "
+            f"waiting{': ' + wording.ranks(rest) + ' elsewhere' if rest else ''}. A stack does not show for which "
+            "rank each waits."
         ),
         fix="Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
         locations=(*facts.locations_of(inside), *facts.locations_of(rest)),

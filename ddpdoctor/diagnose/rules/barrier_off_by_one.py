@@ -62,16 +62,16 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         blame=Confidence.POSSIBLE if divergence.tie else confidence,
         culprits=culprits,
         summary=(
-            f"{passed} did not come to the barrier at {wording.place(site)}; "
-            f"{wording.verb(divergence.reference, 'its', 'their')} next one paired with it"
+            f"{passed} did not reach the barrier at {wording.place(site)}; "
+            f"{wording.verb(divergence.reference, 'its', 'their')} next barrier was paired with it"
         ),
         why=(
-            f"Barriers pair by their order alone. {came.capitalize()} came to the one at {wording.place(site)}, "
+            f"Barriers are paired by order alone. {came.capitalize()} reached the one at {wording.place(site)}, "
             f"{passed} only to {wording.step(paired)}: both returned, and since then the ranks are off by one. "
             f"{came.capitalize()} {wording.inside(facts, divergence.odd)}, {passed} "
             f"{wording.inside(facts, divergence.reference)}."
         ),
-        fix=f"Let every rank come to the barrier at {wording.place(site)}: take it out of the condition.",
+        fix=f"Let every rank reach the barrier at {wording.place(site)}: move it out of the condition.",
         locations=(
             facts.location(culprits or divergence.odd, site),
             *facts.locations_of((*divergence.odd, *divergence.reference)),

@@ -65,12 +65,13 @@ def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
             f"{wording.verb(divergence.reference, 'issues', 'issue')} {_step(reference_next, odd_next)}"
         ),
         why=(
-            f"Collectives of a group are paired by their order{number}: {ours} on {wording.ranks(divergence.odd)} "
-            f"meets {theirs} on {wording.ranks(divergence.reference)}, and each waits for ranks that are in the other."
+            f"Collectives of a group are paired by their order{number}: {ours} on {wording.ranks(divergence.odd)} is "
+            f"paired with {theirs} on {wording.ranks(divergence.reference)}, and each waits for ranks that are in the "
+            "other."
         ),
         fix=(
             "Issue collectives in one fixed order on every rank, for instance over sorted names, not in an order that "
-            "data decide."
+            "depends on data."
         ),
         locations=facts.locations_of(first) + facts.locations_of(second),
         evidence=(

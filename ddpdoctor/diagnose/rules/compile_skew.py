@@ -60,12 +60,12 @@ def _diagnosis(facts: Facts, found: Mapping[Rank, Compiling]) -> Diagnosis:
             f"{wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}"
         ),
         why=(
-            f"This is slow, not a deadlock: the others go on as soon as {who} "
-            f"{wording.verb(compilers, 'has', 'have')} compiled what they did not have to. If that takes longer than "
+            f"This is slow, not a deadlock: the others continue as soon as {who} "
+            f"{wording.verb(compilers, 'has', 'have')} finished compiling. If that takes longer than "
             "the process group's timeout, the job ends with an error that blames the collective."
         ),
         fix=(
-            "Give all ranks the same shapes (pad, or pieces of one length) or mark the size that varies as dynamic; "
+            "Give all ranks the same shapes (pad, or pieces of one length) or mark the varying size as dynamic; "
             "warm up before training, share the compiler's cache, or give init_process_group a longer timeout."
         ),
         locations=(*facts.locations_of(compilers), *facts.locations_of(waiting)),

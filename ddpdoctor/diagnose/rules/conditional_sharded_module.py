@@ -71,13 +71,14 @@ def _diagnosis(
         confidence=confidence,
         blame=Confidence.POSSIBLE if divergence.tie else divergence.blame(confidence),
         culprits=culprits,
-        summary=f"{theirs} did not come to {what} at {wording.place(site)}, {ours} did",
+        summary=f"{theirs} did not reach {what} at {wording.place(site)}, {ours} did",
         why=(
             f"The forward issues {call.op} at {wording.place(site)}, and every rank must take part. "
-            f"{theirs.capitalize()} went on to {wording.step(passed)} instead, so all later operations meet the wrong "
-            f"partners: {theirs} {wording.inside(facts, left_out)}, {ours} in {wording.waiting(facts, ran)}."
+            f"{theirs.capitalize()} went on to {wording.step(passed)} instead, so all later operations are paired "
+            f"with the wrong ones: {theirs} {wording.inside(facts, left_out)}, {ours} in "
+            f"{wording.waiting(facts, ran)}."
         ),
-        fix="Run the same modules on every rank: a dummy row times zero keeps an unused one in step.",
+        fix="Run the same modules on every rank: feed an unused one a dummy row and multiply its result by zero.",
         locations=(facts.location(culprits or left_out, site), *facts.locations_of((*left_out, *ran))),
         evidence=(
             wording.parted(call, passed),

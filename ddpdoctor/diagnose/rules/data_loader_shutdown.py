@@ -68,28 +68,28 @@ def _diagnosis(facts: Facts, ending: RankSet) -> Diagnosis:
     who = wording.ranks(ending)
     stuck = tuple(worker for rank in ending for worker in stuck_workers(facts, rank))
     waiting = facts.waiting - ending
-    where = f"; worker {stuck[0].pid} stands at {stuck[0].site_text()}" if stuck else ""
+    where = f"; worker {stuck[0].pid} is at {stuck[0].site_text()}" if stuck else ""
     return diagnosis(
         DATA_LOADER_SHUTDOWN,
         waiting,
         confidence=Confidence.LIKELY,
         culprits=ending,
         summary=(
-            f"{who} {wording.verb(ending, 'waits', 'wait')} for the end of {wording.verb(ending, 'its', 'their')} "
-            f"data workers at {wording.place(facts.state(ending.members[0]).site)}{where}"
+            f"{who} {wording.verb(ending, 'waits', 'wait')} for {wording.verb(ending, 'its', 'their')} data workers "
+            f"to exit at {wording.place(facts.state(ending.members[0]).site)}{where}"
         ),
         why=(
-            f"The iterator over the DataLoader was given up, and its workers do not end{where}. "
+            f"The iterator of the DataLoader was discarded, and its workers do not exit{where}. "
             f"{wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} in "
             f"{wording.waiting(facts, waiting)}."
             if waiting
-            else f"The iterator over the DataLoader was given up, and its workers do not end{where}."
+            else f"The iterator of the DataLoader was discarded, and its workers do not exit{where}."
         ),
         fix=(
-            "Give the dataset's waits a time limit and let workers end on SIGTERM; persistent_workers=True keeps "
-            "them over the epochs."
+            "Set a time limit on the dataset's waits and let workers exit on SIGTERM; persistent_workers=True keeps "
+            "them between epochs."
         ),
         locations=(*facts.locations_of(ending), *facts.locations_of(waiting)),
-        evidence=tuple(f"worker {worker.pid} stands at {worker.site_text()}" for worker in stuck)
+        evidence=tuple(f"worker {worker.pid} is at {worker.site_text()}" for worker in stuck)
         or (f"{who}: inside the DataLoader's _shutdown_workers",),
     )

@@ -62,8 +62,8 @@ def _raised(facts: Facts, first: Failure, *, alone: bool) -> Diagnosis:
         culprits=culprit,
         summary=f"a data worker of rank {first.rank} was killed: {said[:160]}",
         why=(
-            f"The worker's process is gone, and rank {first.rank} raised when it asked for the next batch. "
-            "The other ranks only lost their peer."
+            f"The worker's process is gone, and rank {first.rank} raised an exception when it requested the next "
+            "batch. The other ranks only lost their peer."
         ),
         fix=_FIX,
         locations=(facts.location(culprit, site),) if site else (),
@@ -103,7 +103,7 @@ def _waits(facts: Facts, rank: Rank, dead: tuple[int, ...]) -> Diagnosis:
         confidence=Confidence.LIKELY,
         culprits=culprit,
         summary=f"rank {rank} waits for its DataLoader, whose worker {pids} is dead",
-        why=f"The worker's process has ended, and rank {rank} still waits for a batch of it.",
+        why=f"The worker's process has ended, and rank {rank} still waits for a batch from it.",
         fix=_FIX,
         locations=(*facts.locations_of(culprit), *facts.locations_of(facts.waiting - culprit)),
         evidence=(f"rank {rank}: child {pids} has ended and was not waited for",),

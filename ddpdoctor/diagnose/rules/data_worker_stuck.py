@@ -52,13 +52,13 @@ def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWo
         waiting,
         confidence=Confidence.LIKELY,
         culprits=culprit,
-        summary=f"rank {rank} waits for its data worker {workers[0].pid}, which stands at {where}",
+        summary=f"rank {rank} waits for its data worker {workers[0].pid}, which is at {where}",
         why=(
             f"Rank {rank} needs the next batch from its worker process{'es' if len(workers) > 1 else ''} {pids}, and "
-            f"{'they do' if len(workers) > 1 else 'it does'} not move in the dataset's own "
+            f"{'they do' if len(workers) > 1 else 'it does'} not leave the dataset's own "
             f"code.{_reads(facts, workers[0])}{wording.held_up(facts, waiting, f'rank {rank}')}"
         ),
-        fix="Give what the worker reads a timeout; DataLoader(timeout=...) turns the hang into an error.",
+        fix="Set a timeout on what the worker reads; DataLoader(timeout=...) turns the hang into an error.",
         locations=(
             *(facts.location([rank], worker.site) for worker in workers[:1]),
             *facts.locations_of(culprit),

@@ -51,12 +51,12 @@ def _diagnosis(facts: Facts, found: Unequal) -> Diagnosis:
         confidence=found.cap,
         blame=found.cap if found.odd else Confidence.POSSIBLE,
         culprits=found.odd,
-        summary=f"the tensors that the ranks give to {call.op} at {wording.place(site)} differ in type ({types})",
+        summary=f"the tensors that the ranks pass to {call.op} at {wording.place(site)} differ in type ({types})",
         why=(
-            f"{call.op} sends bytes; nothing compares types. All ranks made the same calls up to here and bring as "
-            "many elements, of different types."
+            f"{call.op} sends bytes; nothing compares types. All ranks made the same calls up to here and pass "
+            "equally many elements, of different types."
         ),
-        fix="Name the dtype where the tensor is made, so that it does not follow the rank's own data.",
+        fix="Set the dtype where the tensor is created, so that it does not depend on the rank's own data.",
         locations=(facts.location(found.odd or RankSet.of(found.given), site),) if site else (),
         evidence=tuple(f"rank {rank}: {n} elements of {dtype}" for rank, (n, dtype) in sorted(found.given.items())),
     )

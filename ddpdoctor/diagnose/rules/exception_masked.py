@@ -84,7 +84,7 @@ def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
         waiting,
         confidence=confidence,
         culprits=culprit,
-        summary=f"rank {first.rank} raised {name}{': ' + message if message else ''}{where}, and has not ended",
+        summary=f"rank {first.rank} raised {name}{': ' + message if message else ''}{where}, and has not exited",
         why=_why(facts, first, waiting),
         fix=_fix(raised),
         locations=(
@@ -100,11 +100,12 @@ def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
 def _fix(raised: Raised | None) -> str:
     if raised is not None and raised.type == "SystemExit":
         return (
-            "Let all ranks decide together that the program ends; call no collective in `finally:`, and make helper "
+            "Let all ranks decide together to end the program; call no collective in `finally:`, and make helper "
             "threads daemons."
         )
     return (
-        "Mend what the traceback says; call no collective in `finally:` or `except:`, and make helper threads daemons."
+        "Fix the error in the traceback; call no collective in `finally:` or `except:`, and make helper threads "
+        "daemons."
     )
 
 
@@ -151,7 +152,9 @@ def _went_no_further(facts: Facts, first: Failure) -> bool:
 
 
 def _why(facts: Facts, first: Failure, waiting: RankSet) -> str:
-    own = f"Rank {first.rank} is {holders.doing(facts, first.rank)} on its way out, so nobody has seen its traceback"
+    own = (
+        f"Rank {first.rank} is {holders.doing(facts, first.rank)} on its way out, so its traceback has not been printed"
+    )
     later = [text[0].upper() + text[1:] + "." for text in _in_time(facts, first)][1:]
     verb = wording.verb(waiting, "waits", "wait")
     held = f"; {wording.ranks(waiting)} {verb} for it in {wording.waiting(facts, waiting)}" if waiting else ""

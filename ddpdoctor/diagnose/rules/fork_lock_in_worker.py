@@ -58,7 +58,7 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Di
         culprits=culprit,
         summary=f"rank {rank} waits for its data worker {first.pid}, which waits for a lock at {first.site_text()}",
         why=(
-            f"Worker {first.pid} sleeps in {_lock(facts, first)} that nobody gives back: "
+            f"Worker {first.pid} sleeps in {_lock(facts, first)} that is never released: "
             f"{_owner(facts, rank, first)}, and that thread does not exist in the "
             f"worker.{wording.held_up(facts, waiting, f'rank {rank}')}"
         ),
@@ -90,7 +90,7 @@ def _owner(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
     inside = locks.holder_inside(facts, seen, taken) if taken else None
     if inside is not None:
         thread, site = inside
-        return f"thread {thread.name or thread.os_id} of rank {rank} is inside of it at {wording.place(site)}"
+        return f"thread {thread.name or thread.os_id} of rank {rank} is inside it at {wording.place(site)}"
     found = locks.takers(facts, seen, taken) if taken else ()
     if len(found) == 1:
         thread, site = found[0]

@@ -58,17 +58,15 @@ def _diagnosis(facts: Facts, rank: Rank) -> Diagnosis:
             f"{wording.seconds(silent)}"
         ),
         why=(
-            f"Python has not run in rank {rank} since: its heartbeat thread gets no turn, the process uses no "
-            f"processor.{wording.held_up(facts, waiting)}"
+            f"Python has not run in rank {rank} since: its heartbeat thread does not run, and the process uses no "
+            f"CPU.{wording.held_up(facts, waiting)}"
         ),
         fix="Release the lock around the call (ctypes.CDLL, not PyDLL; Py_BEGIN_ALLOW_THREADS), or give it a timeout.",
         locations=(
             *((facts.location([rank], site),) if site else ()),
             *facts.locations_of(waiting),
         ),
-        evidence=(
-            f"rank {rank}: no heartbeat for {wording.seconds(silent)}, and no processor time between two samples",
-        ),
+        evidence=(f"rank {rank}: no heartbeat for {wording.seconds(silent)}, and no CPU time between two samples",),
     )
 
 

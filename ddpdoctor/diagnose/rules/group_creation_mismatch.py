@@ -72,12 +72,12 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
             )
         ),
         why=(
-            "Creating a group needs every rank of the job, members or not, and all groups in one order. Here ranks "
-            "wait for others that are creating another."
+            "Creating a group needs every rank of the job, members or not, and the groups must be created in the same "
+            "order. Here ranks wait for others that are creating a different group."
         ),
         fix=(
-            (f"Take the call out of `{first[1].text}` ({wording.place(first[0])}): every" if first else "Every")
-            + " rank calls new_group for every group, and keeps the result where it is a member; or give "
+            (f"Move the call out of `{first[1].text}` ({wording.place(first[0])}): every" if first else "Every")
+            + " rank calls new_group for every group, and keeps the result where it is a member; or pass "
             "use_local_synchronization=True."
         ),
         locations=(*shown, *facts.locations_of(facts.waiting)),
@@ -102,12 +102,12 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         ),
         why=(
             f"Every rank of the job must create every group, members or not, in one order. {made.capitalize()} "
-            f"{wording.verb(divergence.odd, 'has', 'have')} made one more than {missed}; what is made next does not "
-            f"belong together: {made} {wording.inside(facts, divergence.odd)}, {missed} "
+            f"{wording.verb(divergence.odd, 'has', 'have')} created one more than {missed}; what is created next does "
+            f"not belong together: {made} {wording.inside(facts, divergence.odd)}, {missed} "
             f"{wording.inside(facts, divergence.reference)}."
         ),
         fix=(
-            f"Call new_group at {wording.place(site)} on every rank, and keep the result on the members; or give "
+            f"Call new_group at {wording.place(site)} on every rank, and keep the result on the members; or pass "
             "use_local_synchronization=True."
         ),
         locations=(

@@ -99,14 +99,11 @@ def _long_cycle(facts: Facts, cycle: tuple[Wait, ...]) -> Diagnosis:
         confidence=Confidence.LIKELY,
         blame=Confidence.POSSIBLE,
         summary=(
-            f"{wording.ranks(members)} wait for each other in a circle through "
+            f"{wording.ranks(members)} wait for each other in a cycle through "
             f"{len({_key(wait.group) for wait in cycle if wait.group})} process groups"
         ),
-        why=f"{'; '.join(links)}. Each would enter the group that the one before it waits in only afterwards.",
-        fix=(
-            "Use the groups in the same order on every rank, also where communication is overlapped with something "
-            "else."
-        ),
+        why=f"{'; '.join(links)}. Each rank would enter the group in which the previous rank waits only afterwards.",
+        fix="Use the groups in the same order on every rank, also where communication overlaps with other work.",
         locations=facts.locations_of(members),
         evidence=tuple(links),
     )
@@ -148,10 +145,10 @@ def _threads(facts: Facts, order: Mapping[Rank, tuple[Wait, ...]]) -> Diagnosis:
         culprits=odd if len(odd) < len(rest) else RankSet(),
         summary=f"threads share {label}: {wording.ranks(odd)} issued {issued[0]}, {wording.ranks(rest)} {issued[1]}",
         why=(
-            "Collectives of a group are paired by their order, and which of two threads comes first is chance. Each "
-            "thread waits for a partner that waits in the other thread's operation."
+            "Collectives of a group are paired by their order, and the order of the two threads is not determined. "
+            "Each thread waits for a partner that waits in the other thread's operation."
         ),
-        fix="Give the background thread a process group of its own (dist.new_group) and let nothing else use it.",
+        fix="Give the background thread a process group of its own (dist.new_group) and do not use it elsewhere.",
         locations=tuple(
             facts.location([r for r, ws in order.items() if any(w.site == site for w in ws)], site) for site in sites
         ),

@@ -80,16 +80,16 @@ def _diagnosis(facts: Facts, asked: RankSet, what: str) -> Diagnosis:
         waiting,
         confidence=Confidence.LIKELY,
         culprits=asked,
-        summary=f"{who} {wording.verb(asked, 'waits', 'wait')} for a person: {what} at {place}",
+        summary=f"{who} {wording.verb(asked, 'waits', 'wait')} for user input: {what} at {place}",
         why=(
-            f"{who.capitalize()} {wording.verb(asked, 'stands', 'stand')} in {what} and would go on if somebody "
-            f"answered. {wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} meanwhile in "
+            f"{who.capitalize()} {wording.verb(asked, 'is', 'are')} in {what} and would continue after an answer. "
+            f"{wording.ranks(waiting).capitalize()} {wording.verb(waiting, 'waits', 'wait')} meanwhile in "
             f"{wording.waiting(facts, waiting)}."
             if waiting
-            else f"{who.capitalize()} {wording.verb(asked, 'stands', 'stand')} in {what}."
+            else f"{who.capitalize()} {wording.verb(asked, 'is', 'are')} in {what}."
         ),
         fix=(
-            "Take the call out; to look at a running job press Ctrl-\\ under `ddpdoctor watch`, or use "
+            "Remove the call; to inspect a running job press Ctrl-\\ under `ddpdoctor watch`, or use "
             "torch.distributed.breakpoint(rank)."
         ),
         locations=(*facts.locations_of(asked), *facts.locations_of(waiting)),

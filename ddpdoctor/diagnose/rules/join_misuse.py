@@ -80,7 +80,10 @@ def _diagnosis(facts: Facts, joined: RankSet, outside: RankSet) -> Diagnosis:
             f"{wording.verb(joined, 'replays', 'replay')} what the model issues, nothing else. {ours.capitalize()} "
             f"{wording.verb(outside, 'needs', 'need')} them in {wording.waiting(facts, outside)}."
         ),
-        fix="Take the collective out of the loop, or give Join throw_on_early_termination=True and stop together.",
+        fix=(
+            "Move the collective out of the loop, or pass throw_on_early_termination=True to Join and stop all ranks "
+            "together."
+        ),
         locations=(*facts.locations_of(outside), *facts.locations_of(joined)),
         evidence=(f"{theirs}: inside {_JOIN.rpartition('/')[2]}",),
     )

@@ -73,9 +73,9 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
             f"{wording.step(divergence.reference_next)}"
         ),
         why=(
-            f"{odd.capitalize()} {wording.now(facts, divergence.odd)}; {reference}, not on the way there, "
-            f"{wording.now(facts, divergence.reference)}. A condition that each rank evaluates on its own values "
-            "parted them."
+            f"{odd.capitalize()} {wording.now(facts, divergence.odd)}; {reference}, not on a path to it, "
+            f"{wording.now(facts, divergence.reference)}. They diverged at a condition that each rank evaluates "
+            "on its own values."
         ),
         fix="Decide together: all_reduce the flag or the metric, and let every rank act on the result.",
         locations=(

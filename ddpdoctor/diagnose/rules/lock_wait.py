@@ -109,11 +109,11 @@ def _doing(facts: Facts, owners: RankSet) -> str:
 def _advice(wait: LockWait) -> str:
     alive = any(owner.name for owner in wait.owners)
     if wait.kind is LockKind.THREAD:
-        return "Take the lock with `with`, and do not communicate or wait for other threads inside of it."
+        return "Take the lock with `with`, and do not communicate or wait for other threads inside it."
     if alive:
-        return f"Give the lock back before the next collective; do not remove {wait.path} while a process has it open."
+        return f"Release the lock before the next collective; do not remove {wait.path} while a process has it open."
     named = f" {wait.path}" if wait.path else ""
-    return f"Make sure that nobody is at work under the lock{named}, then remove it; build before the job starts."
+    return f"Make sure that no process is using the lock{named}, then remove it; build before the job starts."
 
 
 def _evidence(facts: Facts, wait: LockWait) -> str:

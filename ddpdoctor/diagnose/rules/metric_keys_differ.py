@@ -62,15 +62,12 @@ def _returned_early(facts: Facts, divergence: Divergence, condition: BranchPoint
         confidence=confidence,
         blame=Confidence.POSSIBLE if divergence.tie else confidence,
         culprits=culprits,
-        summary=(
-            f"{ours} had nothing to give to {call.op} at {wording.place(call.site)} and did not come to it, {theirs} "
-            "did"
-        ),
+        summary=f"{ours} had nothing for {call.op} at {wording.place(call.site)} and did not reach it, {theirs} did",
         why=(
-            f"`{condition.text}` at {wording.place(condition.site)} parted them: {theirs} "
+            f"They diverged at `{condition.text}` at {wording.place(condition.site)}: {theirs} "
             f"{wording.now(facts, divergence.odd)}, {ours} {wording.now(facts, divergence.reference)}."
         ),
-        fix="Never return before a collective: let a rank that has nothing give an empty list or tensor.",
+        fix="Never return before a collective: let a rank without data pass an empty list or tensor.",
         locations=(
             facts.location(culprits or divergence.reference, condition.site),
             *facts.locations_of((*divergence.odd, *divergence.reference)),
@@ -90,13 +87,13 @@ def _diagnosis(facts: Facts, divergence: Divergence, loop: BranchPoint, call: Hi
         confidence=confidence,
         blame=Confidence.POSSIBLE if divergence.tie else confidence,
         culprits=culprits,
-        summary=f"{ours} made fewer rounds of `{loop.text}` at {wording.place(loop.site)} than {theirs}",
+        summary=f"{ours} ran fewer iterations of `{loop.text}` at {wording.place(loop.site)} than {theirs}",
         why=(
-            f"Every round issues {call.op} at {wording.place(call.site)}. {theirs.capitalize()} had one more name to "
-            f"reduce and {wording.inside(facts, more)}; {ours} "
-            f"{wording.verb(fewer, 'is', 'are')} already in {wording.waiting(facts, fewer)}."
+            f"Every iteration issues {call.op} at {wording.place(call.site)}. {theirs.capitalize()} had one more name "
+            f"to reduce and {wording.inside(facts, more)}; {ours} {wording.verb(fewer, 'is', 'are')} already in "
+            f"{wording.waiting(facts, fewer)}."
         ),
-        fix="Put a value for every name on every rank, or reduce one tensor over a list of names that all agree on.",
+        fix="Provide a value for every name on every rank, or reduce one tensor over an agreed list of names.",
         locations=(facts.location(culprits or fewer, loop.site), *facts.locations_of((*more, *fewer))),
         evidence=(wording.parted(divergence.odd_next, divergence.reference_next),),
     )

@@ -60,8 +60,8 @@ def _diagnosis(facts: Facts, own: list[Failure]) -> Diagnosis:
             f"the model of {wording.ranks(complained)} differs from rank 0's at {wording.place(site)}: {said[:160]}"
         ),
         why=(
-            "DistributedDataParallel compares the parameters of all ranks when it is built, and found them to differ. "
-            "The other ranks need no change; they only lost their peer."
+            "DistributedDataParallel compares the parameters of all ranks when it is constructed, and found a "
+            "difference. The other ranks need no change; they only lost their peer."
         ),
         fix=(
             "Build the model on every rank from the same values: from the configuration, or from numbers that were "

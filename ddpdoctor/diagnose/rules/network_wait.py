@@ -82,11 +82,11 @@ def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
         culprits=culprit,
         summary=f"rank {rank} waits for the network at {wording.place(blocked.site)}{peer}",
         why=(
-            f"Rank {rank} uses no processor and is inside a network client that has no time limit, or a long one."
+            f"Rank {rank} uses no CPU and is inside a network client with no timeout or a long one."
             f"{server}{wording.held_up(facts, waiting)}"
         ),
         fix=(
-            "Give the request a timeout, or talk to the network before the process group exists or in a thread of "
+            "Set a timeout on the request, or access the network before the process group exists or in a thread of "
             "its own."
         ),
         locations=(facts.location([rank], blocked.site), *facts.locations_of(waiting)),

@@ -76,15 +76,15 @@ def _of_child(facts: Facts, rank: Rank, blocked: BlockedSyscall, child: Child) -
         confidence=Confidence.LIKELY,
         culprits=culprit,
         summary=(
-            f"rank {rank} waits at {wording.place(blocked.site)} for the end of a child that cannot write: its pipe is "
-            "full"
+            f"rank {rank} waits at {wording.place(blocked.site)} for the exit of a child that cannot write: its pipe "
+            "is full"
         ),
         why=(
-            f"Process {child.worker.pid}, a child of rank {rank}, sleeps inside a write to a pipe that nobody reads. "
-            f"Rank {rank} waits for its end before it reads, so neither goes on.{wording.held_up(facts, waiting)}"
+            f"Process {child.worker.pid}, a child of rank {rank}, sleeps inside a write to a pipe that is not read. "
+            f"Rank {rank} waits for its exit before it reads, so neither continues.{wording.held_up(facts, waiting)}"
         ),
         fix=(
-            "Read what the child writes before waiting for its end: communicate() of a subprocess, get() of a queue "
+            "Read what the child writes before waiting for its exit: communicate() of a subprocess, get() of a queue "
             "before join() of the process that fills it."
         ),
         locations=(facts.location([rank], blocked.site), *facts.locations_of(waiting)),
@@ -112,13 +112,13 @@ def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
         confidence=Confidence.LIKELY,
         culprits=culprit,
         summary=(
-            f"rank {rank} cannot write to {what} at {wording.place(blocked.site)}: the pipe is full and nobody reads it"
+            f"rank {rank} cannot write to {what} at {wording.place(blocked.site)}: the pipe is full and is not read"
         ),
         why=(
-            f"Rank {rank} sleeps inside the write until somebody reads what is in the "
+            f"Rank {rank} sleeps inside the write until the reader empties the "
             f"pipe.{_reader(facts, rank, blocked)}{wording.held_up(facts, waiting)}"
         ),
-        fix="Read the pipe while the job runs (communicate(), a thread of its own), or send the output to a file.",
+        fix="Read the pipe while the job runs (communicate(), a separate thread), or redirect the output to a file.",
         locations=(facts.location([rank], blocked.site), *facts.locations_of(waiting)),
         evidence=tuple(_evidence(facts, rank, blocked)),
     )
@@ -130,9 +130,9 @@ def _evidence(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Iterator[str
         return
     yield f"{blocked.target.target} is descriptor {blocked.target.number} of rank {rank}"
     if blocked.holders:
-        yield f"the end to read it from is open in {holders.listed(facts, blocked.holders)}"
+        yield f"its read end is open in {holders.listed(facts, blocked.holders)}"
     elif blocked.unseen:
-        yield f"who could read it was not seen: {blocked.unseen}"
+        yield f"its reader is not known: {blocked.unseen}"
 
 
 def _reader(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
@@ -141,6 +141,6 @@ def _reader(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
         return ""
     own = facts.rank(rank).worker.pid
     if all(holder.pid == own for holder in blocked.holders):
-        return f" Only rank {rank} itself has the end to read it from, and does not come to that."
+        return f" Only rank {rank} itself has its read end open, and does not get to reading it."
     others = tuple(holder for holder in blocked.holders if holder.pid != own)
-    return f" The end to read it from is open in {holders.listed(facts, others)}."
+    return f" Its read end is open in {holders.listed(facts, others)}."

@@ -104,11 +104,11 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
             f"{wording.waiting(facts, RankSet.of([found.peer]))}"
         ),
         why=(
-            f"Rank {found.peer} waits in an operation that rank {wait.rank} has to join, and cannot come to its part "
+            f"Rank {found.peer} waits in an operation that rank {wait.rank} has to join, and cannot reach its part "
             f"of this one: the two do not agree on how often they {'exchange' if culprits else 'meet'}."
         ),
         fix=(
-            f"Let both sides reckon with the same number of messages at {wording.place(wait.site)}: agree on the "
+            f"Let both sides expect the same number of messages at {wording.place(wait.site)}: agree on the "
             "number of micro-batches before, and skip on neither side alone."
         ),
         locations=facts.locations_of((*pair,)),
@@ -168,7 +168,7 @@ def _diagnosis(facts: Facts, circle: tuple[Wait, ...]) -> Diagnosis:
         confidence=Confidence.CERTAIN if alike and proven else Confidence.LIKELY,
         blame=Confidence.POSSIBLE,
         summary=(
-            f"{wording.ranks(members)} {kind} in a circle: {'; '.join(links[:3])}{' ...' if len(links) > 3 else ''}"
+            f"{wording.ranks(members)} {kind} in a cycle: {'; '.join(links[:3])}{' ...' if len(links) > 3 else ''}"
         ),
         why="Each waits for the next one's send or recv, which comes only after its own returns.",
         fix="Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",

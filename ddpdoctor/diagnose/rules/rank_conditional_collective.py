@@ -62,18 +62,18 @@ def _by_standing(facts: Facts, extra: stacks_only.Extra) -> Diagnosis:
         blame=blamed,
         culprits=extra.culprits,
         summary=(
-            f"only {odd} can come to {extra.op} at {wording.place(extra.site)}; "
+            f"only {odd} can reach {extra.op} at {wording.place(extra.site)}; "
             f"{reference} {wording.now(facts, extra.reference)}"
         ),
         why=(
             f"Every rank of a group must enter the same collectives in the same order. {odd.capitalize()} "
-            f"{wording.verb(extra.odd, 'stands', 'stand')} in one that is reached only past a condition on the rank."
+            f"{wording.verb(extra.odd, 'is', 'are')} in one that is reached only past a condition on the rank."
         ),
         fix=_fix(extra.op, condition),
         locations=(facts.location(extra.odd, extra.site), *facts.locations_of(extra.reference)),
         evidence=(
             f"{wording.place(extra.where)} is reached only past `{extra.condition.text}`",
-            f"{reference} {wording.verb(extra.reference, 'stands', 'stand')} past no such condition",
+            f"{reference} {wording.verb(extra.reference, 'is', 'are')} past no such condition",
         ),
     )
 
@@ -129,7 +129,7 @@ def _evidence(
     else:
         yield f"{wording.ranks(divergence.odd)} made one more {op} at {where} than {reference}"
     yield (
-        f"the histories part there: {wording.step(divergence.odd_next)} against "
+        f"the histories diverge there: {wording.step(divergence.odd_next)} against "
         f"{wording.step(divergence.reference_next)}"
     )
     if condition:

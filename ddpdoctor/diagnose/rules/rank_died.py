@@ -121,7 +121,8 @@ def _summary(first: Failure, culprit: RankSet, site: Site | None) -> str:
     where = f" at {wording.place(site)}" if site else ""
     if sizes := failures.sizes_differ(first):
         return (
-            f"operations of unequal size met on rank {first.rank}: {sizes[0]} bytes came where it expected {sizes[1]}"
+            f"operations of unequal size were paired on rank {first.rank}: {sizes[0]} bytes arrived where it expected "
+            f"{sizes[1]}"
         )
     if first.raised:
         message = failures.said(first.raised)
@@ -145,47 +146,53 @@ def _ended(first: Failure) -> str:
 def _why(first: Failure, culprit: RankSet, victims: RankSet, waiting: RankSet) -> str:
     parts = [f"Rank {first.rank} failed first."]
     if len(culprit) > 1:
-        parts = [f"{wording.ranks(culprit).capitalize()} raised the same at one line: none is a victim of another."]
+        parts = [
+            (
+                f"{wording.ranks(culprit).capitalize()} raised the same exception at one line: none is a victim of "
+                "another."
+            )
+        ]
     if _gave_up(first):
         parts = [
-            f"Rank {first.rank} gave up first, but only because a peer was lost or did not come in time. No rank has "
+            f"Rank {first.rank} failed first, but only because a peer was lost or did not arrive in time. No rank has "
             "a failure of its own on record."
         ]
     if failures.sizes_differ(first):
         parts = [
-            f"gloo ended rank {first.rank} by SIGABRT: another rank's operation met its own and brought more bytes. "
-            "Some rank was in another collective, or gave a tensor of another size; that need not be the one that died."
+            f"gloo ended rank {first.rank} by SIGABRT: another rank's operation was paired with its own and sent more "
+            "bytes. Some rank was in another collective, or passed a tensor of another size; that need not be the one "
+            "that died."
         ]
     if victims:
         what = wording.verb(victims, "its end is", "their ends are")
         parts.append(f"{wording.ranks(victims).capitalize()} only lost it: {what} a consequence.")
     if waiting:
         verb = wording.verb(waiting, "waits", "wait")
-        parts.append(f"{wording.ranks(waiting).capitalize()} still {verb} for it, in vain.")
+        parts.append(f"{wording.ranks(waiting).capitalize()} still {verb} for it.")
     return " ".join(parts)
 
 
 def _fix(first: Failure, culprit: RankSet) -> str:
     if _gave_up(first):
         return (
-            "Find out why the peer that it waited for did not come: a longer timeout leaves `ddpdoctor watch` time to "
-            "see the hang itself, and each rank's own log may tell of an end that nobody saw."
+            "Find out why the peer that it waited for did not arrive: a longer timeout leaves `ddpdoctor watch` time "
+            "to see the hang itself, and each rank's own log may show an exit that was not recorded."
         )
     if failures.sizes_differ(first):
         return (
-            "Compare where each rank stood: their tracebacks, and py-spy's stacks where a rank still lives. Under "
+            "Compare where each rank was: the tracebacks, and py-spy's stacks for ranks that are still alive. Under "
             "`ddpdoctor watch` the calls of all ranks are compared."
         )
     if first.raised:
         others = "" if len(culprit) > 1 else "; the other ranks need no change"
-        return f"Mend what rank {first.rank}'s traceback says{others}."
+        return f"Fix the error in rank {first.rank}'s traceback{others}."
     if first.status == -9:
         return (
-            "Look in `dmesg` and in the container's events for the out-of-memory killer, or for whoever sent SIGKILL."
+            "Look in `dmesg` and in the container's events for the out-of-memory killer, or for the sender of SIGKILL."
         )
     if first.status is not None and first.status < 0:
         return f"Read rank {first.rank}'s own output and the fault handler's stack: native code ended the process."
-    return f"Find out why rank {first.rank} left with this status; the others need it."
+    return f"Find out why rank {first.rank} exited with this status; the others need it."
 
 
 def _evidence(facts: Facts, first: Failure) -> Iterator[str]:

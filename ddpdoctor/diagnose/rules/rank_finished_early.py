@@ -61,7 +61,7 @@ def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
         culprits=culprits,
         summary=_summary(facts, culprits, left),
         why=(
-            f"{who.capitalize()} left the program without an error, so the launcher sees nothing wrong; "
+            f"{who.capitalize()} exited without an error, so the launcher sees no failure; "
             f"{wording.ranks(left)} {wording.verb(left, 'needs', 'need')} it for a collective that it will never enter."
         ),
         fix=(

@@ -57,7 +57,7 @@ def _diagnosis(facts: Facts, inside: RankSet, missing: RankSet) -> Diagnosis:
     who = wording.ranks(missing)
     site = next((s.site for rank in missing if (s := facts.states[rank]).site), None)
     doing = (
-        f"{wording.ranks(unseen)} {wording.verb(unseen, 'has', 'have')} no process that we can see"
+        f"{wording.ranks(unseen)} {wording.verb(unseen, 'has', 'have')} no visible process"
         if unseen
         else f"{who} {wording.verb(missing, 'is', 'are')} at {wording.place(site)}"
     )
@@ -70,11 +70,11 @@ def _diagnosis(facts: Facts, inside: RankSet, missing: RankSet) -> Diagnosis:
             f"{wording.ranks(inside)} {wording.verb(inside, 'waits', 'wait')} in init_process_group for {who}: {doing}"
         ),
         why=(
-            f"The process group is made when all {facts.evidence.world_size} ranks have arrived. {who.capitalize()} "
+            f"The process group is created when all {facts.evidence.world_size} ranks have arrived. {who.capitalize()} "
             f"{wording.verb(missing, 'has', 'have')} not called init_process_group yet."
         ),
         fix=(
-            f"Look at what {who} {wording.verb(missing, 'does', 'do')} before init_process_group, or why "
+            f"Check what {who} {wording.verb(missing, 'does', 'do')} before init_process_group, or why "
             f"{wording.verb(missing, 'it was', 'they were')} not started."
         ),
         locations=(*facts.locations_of(missing), *facts.locations_of(inside)),

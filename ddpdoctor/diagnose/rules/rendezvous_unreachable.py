@@ -73,16 +73,16 @@ def _diagnosis(facts: Facts, meeting: RankSet) -> Diagnosis:
         meeting,
         confidence=Confidence.LIKELY if whole else Confidence.POSSIBLE,
         blame=Confidence.POSSIBLE,
-        summary=f"{who} {wording.verb(meeting, 'waits', 'wait')} at the rendezvous, and nobody meets anybody",
+        summary=f"{who} {wording.verb(meeting, 'waits', 'wait')} at the rendezvous, and no connection is made",
         why=(
-            f"{'All' if whole else 'The'} ranks that are seen have come to the rendezvous, so none is missing; but no "
-            "connection to the store stands. They have another address or port, or cannot reach the one that they have."
+            f"{'All' if whole else 'The'} ranks that are seen have reached the rendezvous, so none is missing; but no "
+            "connection to the store exists. Their addresses or ports differ, or are not reachable."
         ),
         fix=(
             "Compare MASTER_ADDR and MASTER_PORT, or the init_method, of all ranks; they must be the same, and "
-            "reachable from every node. Where nodes have several networks set GLOO_SOCKET_IFNAME or "
+            "reachable from every node. If nodes have several networks, set GLOO_SOCKET_IFNAME or "
             "NCCL_SOCKET_IFNAME."
         ),
         locations=facts.locations_of(meeting),
-        evidence=(f"{who}: making the store in torch/distributed/rendezvous.py", *nowhere),
+        evidence=(f"{who}: creating the store in torch/distributed/rendezvous.py", *nowhere),
     )

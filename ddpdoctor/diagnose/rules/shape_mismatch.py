@@ -53,10 +53,10 @@ def _diagnosis(facts: Facts, found: Unequal) -> Diagnosis:
         confidence=found.cap,
         blame=found.cap if found.odd else Confidence.POSSIBLE,
         culprits=found.odd,
-        summary=f"the tensors that the ranks give to {call.op} at {wording.place(site)} differ in size ({sizes})",
+        summary=f"the tensors that the ranks pass to {call.op} at {wording.place(site)} differ in size ({sizes})",
         why=(
             f"{call.op} needs tensors of one size on all ranks; nothing checks it. All ranks made the same calls up to "
-            "here, so the call is the right one and only what is given to it is not."
+            "here, so the call is right and only its argument is wrong."
         ),
         fix=(
             "Agree on the size first, for instance with an all_reduce(MAX) of it, and pad to it; or drop the last "

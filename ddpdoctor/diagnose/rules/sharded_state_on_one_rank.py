@@ -68,7 +68,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         ),
         why=(
             f"{function} gathers the shards of all ranks. {odd.capitalize()} {wording.inside(facts, divergence.odd)} "
-            f"for it; {reference} did not come there and {wording.inside(facts, divergence.reference)}."
+            f"for it; {reference} did not reach it and {wording.inside(facts, divergence.reference)}."
         ),
         fix=f"Call {function} on every rank, and let one rank write the file.",
         locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),

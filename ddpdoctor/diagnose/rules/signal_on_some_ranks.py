@@ -61,14 +61,14 @@ def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
         blame=Confidence.POSSIBLE if divergence.tie else divergence.blame(confidence),
         culprits=culprits,
         summary=(
-            f"{odd} went to {wording.step(divergence.odd_next)} at the sign of a signal, {reference} went on to "
+            f"{odd} went to {wording.step(divergence.odd_next)} because of a signal, {reference} went on to "
             f"{wording.step(divergence.reference_next)}"
         ),
         why=(
             f"`{flag}` is set by {handler}, which handles a signal. It reached {odd} and not {reference}: {reference} "
             f"{wording.inside(facts, divergence.reference)}, {odd} in {wording.waiting(facts, divergence.odd)}."
         ),
-        fix="Agree on the flag once a step with an all_reduce(MAX), and let every rank act on the result.",
+        fix="Agree on the flag once per step with an all_reduce(MAX), and let every rank act on the result.",
         locations=(
             *((facts.location(culprits or divergence.odd, first),) if first else ()),
             *facts.locations_of((*divergence.reference, *divergence.odd)),

@@ -77,11 +77,11 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Di
         why=(
             f"{odd.capitalize()} issued one gradient all-reduce fewer than {wording.ranks(divergence.reference)}, so "
             "all later "
-            f"ones were paired with the wrong step until none was left: {wording.ranks(divergence.reference)} "
+            f"ones were paired with the wrong step until no partner was left: {wording.ranks(divergence.reference)} "
             f"{wording.now(facts, divergence.reference)}, {odd} {wording.now(facts, divergence.odd)}."
         ),
         fix=(
-            "Do not skip on one rank: multiply the bad loss by zero and run backward all the same, or let all ranks "
+            "Do not skip on one rank: multiply the bad loss by zero and run backward anyway, or let all ranks "
             "agree on the skip with an all_reduce(MAX) of a flag."
         ),
         locations=(*locations, *facts.locations_of((*divergence.reference, *divergence.odd))),

@@ -58,8 +58,8 @@ def _diagnosis(facts: Facts, savers: RankSet, site: Site) -> Diagnosis:
             f"{wording.ranks(waiting)} {wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}"
         ),
         why=(
-            f"This is slow, not a deadlock: {who} {wording.verb(savers, 'moves', 'move')}, and the others go on when "
-            "it is done. If that takes longer than the process group's timeout, the job ends with an error that "
+            f"This is slow, not a deadlock: {who} {wording.verb(savers, 'is', 'are')} busy, and the others continue "
+            "when it is done. If that takes longer than the process group's timeout, the job ends with an error that "
             "blames the collective."
         ),
         fix=(

@@ -61,9 +61,9 @@ def _diagnosis(facts: Facts, workers: RankSet) -> Diagnosis:
             f"{wording.waiting(facts, facts.waiting)}"
         ),
         why=(
-            f"This is slow, not a deadlock: {who} {wording.verb(workers, 'moves', 'move')}, and the others can go on "
-            "as soon as it arrives. If it takes longer than the process group's timeout, the job ends with an error "
-            "that blames the collective."
+            f"This is slow, not a deadlock: {who} {wording.verb(workers, 'is', 'are')} busy, and the others can "
+            "continue as soon as it arrives. If it takes longer than the process group's timeout, the job ends with "
+            "an error that blames the collective."
         ),
         fix=(
             "Do this work before the job starts, store its result, or split it over the ranks; if it must stay, give "
@@ -83,7 +83,7 @@ def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:
     if motion.lines_moved:
         yield f"rank {rank}: its stack changed between the samples"
     if facts.state(rank).holds_gil:
-        yield f"rank {rank}: its heartbeat stands still: one long call holds the interpreter's lock"
+        yield f"rank {rank}: its heartbeat has stopped: one long call holds the interpreter's lock"
     for child in seen.children:
         if child.motion and child.motion.cpu_share >= 0.1:
             yield f"rank {rank}: its child {child.worker.pid} uses {child.motion.cpu_share:.0%} of a core"

@@ -56,9 +56,9 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         ),
         why=(
             f"The kernel does not run {who}: a SIGSTOP or SIGTSTP, a debugger or a container freezer stopped it. It "
-            "would go on after SIGCONT, so nothing here is proven to be deadlocked."
+            "would continue after SIGCONT, so no deadlock is proven."
         ),
-        fix=f"Continue it with `kill -CONT {pids.replace(',', '')}` and find out who stopped it.",
+        fix=f"Continue it with `kill -CONT {pids.replace(',', '')}` and find out what stopped it.",
         locations=(*facts.locations_of(stopped), *facts.locations_of(waiting)),
         evidence=tuple(f"rank {rank}: process {facts.rank(rank).worker.pid} is in state T" for rank in stopped),
     )

@@ -68,14 +68,17 @@ def _of_loader(facts: Facts, divergence: Divergence, loader: Site) -> Diagnosis:
         confidence=confidence,
         blame=divergence.blame(confidence),
         culprits=divergence.culprits,
-        summary=f"the data loader of {wording.place(loader)} raised on {odd}, which went on without that batch",
+        summary=(
+            f"the data loader of {wording.place(loader)} raised an exception on {odd}, which continued without that "
+            "batch"
+        ),
         why=(
             f"{odd.capitalize()} caught the exception and issued fewer gradient all-reduces than {reference}, so all "
-            f"later operations meet the wrong ones: {reference} {wording.now(facts, divergence.reference)}, {odd} "
-            f"{wording.now(facts, divergence.odd)}."
+            f"later operations are paired with the wrong ones: {reference} "
+            f"{wording.now(facts, divergence.reference)}, {odd} {wording.now(facts, divergence.odd)}."
         ),
         fix=(
-            "Do not catch it on one rank: mend or leave out the bad sample in the dataset itself, so that every "
+            "Do not catch it on one rank: fix or omit the bad sample in the dataset itself, so that every "
             "batch is delivered on every rank, or let the exception end the job."
         ),
         locations=(
@@ -126,8 +129,8 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site:
 
 def _what(divergence: Divergence, skipped: HistoryStep) -> str:
     if skipped.kind is EventKind.CALL:
-        return "went on without"
-    return "left a batch out without" if divergence.pattern is Pattern.SKIPPED else "left the loop without"
+        return "continued without"
+    return "skipped a batch without" if divergence.pattern is Pattern.SKIPPED else "left the loop without"
 
 
 def _left_out(skipped: HistoryStep) -> str:

@@ -58,14 +58,14 @@ def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
         RankSet(),
         confidence=Confidence.LIKELY,
         culprits=leaving,
-        summary=f"{who} {wording.verb(leaving, 'is', 'are')} done and cannot end, waiting{by}",
+        summary=f"{who} {wording.verb(leaving, 'is', 'are')} done and cannot exit, waiting{by}",
         why=(
-            f"No rank has work left{f', {wording.ranks(left)} ended already' if left else ''}. Before a process ends, "
-            "the interpreter joins every thread that is no daemon and runs the exit hooks; one of these does not "
-            "come back."
+            f"No rank has work left{f', {wording.ranks(left)} exited already' if left else ''}. Before a process "
+            "exits, the interpreter joins every non-daemon thread and runs the exit hooks; one of these does not "
+            "return."
         ),
         fix=(
-            "Tell the thread to stop and join it, or make it a daemon; give exit hooks a time limit; call "
+            "Stop and join the thread, or make it a daemon; set a time limit on exit hooks; call "
             "destroy_process_group() on all ranks."
         ),
         locations=(

@@ -77,17 +77,16 @@ def _diagnosis(facts: Facts, waits: list[Wait]) -> Diagnosis:
         facts.waiting,
         confidence=Confidence.LIKELY if transport.gloo_only(backends) else Confidence.POSSIBLE,
         blame=Confidence.POSSIBLE,
-        summary=f"all ranks are in {wording.waiting(facts, facts.waiting)}, none is missing, and it does not end",
+        summary=f"all ranks are in {wording.waiting(facts, facts.waiting)}, none is missing, and it does not finish",
         why=(
-            "Every member of the group has entered the same operation, and nothing moved between two samples: the "
-            "program agrees with itself. What carries the data does not: the network, access between devices, a "
-            "driver, a device."
+            "Every member of the group has entered the same operation, and nothing changed between two samples. The "
+            "ranks agree; the transport of the data fails: the network, access between devices, a driver, a device."
         ),
         fix=f"Test the transport without the program (nccl-tests, iperf). In this order: {advice.numbered()}.",
         locations=facts.locations_of(facts.waiting),
         evidence=(
             f"{len(waits)} of {len(facts.states)} ranks have entered {first.op} seq {first.seq}",
-            "no page moved, and no rank computes",
+            "no page changed, and no rank is computing",
             *(f"excluded: {what}" for what in advice.excluded),
         ),
     )

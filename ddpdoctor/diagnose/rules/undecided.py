@@ -75,7 +75,7 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
     unseen = facts.evidence.unseen()
     if not failed:
         return
-    missing = f"; nothing is known of {wording.ranks(unseen)}" if unseen else ""
+    missing = f"; nothing is known about {wording.ranks(unseen)}" if unseen else ""
     yield diagnosis(
         UNDECIDED,
         facts.waiting,
@@ -86,7 +86,10 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
             "Only consequences were seen: a lost connection, or the launcher's signal after another rank had failed. "
             "The first failure itself left no trace that could be read."
         ),
-        fix="Read the output of the ranks that are not seen here, or run the job again: the look may come in time.",
+        fix=(
+            "Read the output of the ranks that are not seen here, or run the job again: the next inspection may be in "
+            "time."
+        ),
         locations=facts.locations_of(failed),
         evidence=tuple(
             f"rank {f.rank}: {f.raised.type if f.raised else f'exit status {f.status}'}" for f in facts.failures
@@ -110,19 +113,19 @@ def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
         blame=divergence.blame(weaker(Confidence.LIKELY, divergence.cap)) if skipped else Confidence.POSSIBLE,
         culprits=culprits,
         summary=(
-            f"{sides[0]} left out {wording.step(divergence.reference_next)}: the evidence does not say whether by a "
-            "condition or by a caught exception"
+            f"{sides[0]} skipped {wording.step(divergence.reference_next)}: the evidence does not show whether "
+            "because of a condition or because of a caught exception"
             if skipped
             else f"{sides[0]} in {wording.waiting(facts, left)}, {sides[1]} in {wording.waiting(facts, right)}: "
-            "the evidence does not say which is wrong"
+            "the evidence does not show which is wrong"
         ),
         why=(
-            f"The ranks' histories part: {sides[0]} came to {wording.step(divergence.collectives()[0])}, {sides[1]} to "
+            f"The ranks' histories diverge: {sides[0]} reached {wording.step(divergence.collectives()[0])}, {sides[1]} "
             f"{wording.step(divergence.collectives()[1])}. {_meaning(divergence)}"
         ),
         fix=_advice(divergence, sides),
         locations=(*places, *facts.locations_of((*left, *right))),
-        evidence=(f"one story: {one}", f"the other: {other}", *patterns.parted_by(facts, divergence)),
+        evidence=(f"one explanation: {one}", f"the other: {other}", *patterns.parted_by(facts, divergence)),
     )
 
 
@@ -132,29 +135,29 @@ def _both(divergence: Divergence, sides: list[str]) -> tuple[str, str]:
     kinds = {point.kind for point in divergence.branch_points}
     if patterns.perhaps_an_exception(divergence):
         return (
-            f"{sides[0]} skipped {reference_next} on a condition of its own (DD207)",
+            f"{sides[0]} skipped {reference_next} because of its own condition (DD207)",
             f"an exception on {sides[0]} was caught (DD208)",
         )
     if divergence.pattern is Pattern.LEFT_LOOP and {BranchKind.DATA, BranchKind.CONDITION} <= kinds:
-        return f"the data of {sides[0]} ended first (DD201)", f"{sides[0]} decided alone to stop (DD206)"
+        return f"the data of {sides[0]} ended first (DD201)", f"{sides[0]} decided on its own to stop (DD206)"
     return f"{sides[0]} missed {reference_next}", f"{sides[1]} missed {odd_next}"
 
 
 def _advice(divergence: Divergence, sides: list[str]) -> str:
     odd_next, reference_next = (wording.step(step) for step in divergence.collectives())
     if patterns.perhaps_an_exception(divergence):
-        return "Look at each way past it below: none of them may be taken on one rank alone."
-    return f"Look at both places: either {sides[0]} must also come to {reference_next}, or {sides[1]} to {odd_next}."
+        return "Check each path past it below: no path may be taken on one rank only."
+    return f"Check both places: either {sides[0]} must also reach {reference_next}, or {sides[1]} {odd_next}."
 
 
 def _meaning(divergence: Divergence) -> str:
     if patterns.perhaps_an_exception(divergence):
-        return f"More than one way leads past what {wording.ranks(divergence.odd)} left out."
+        return f"More than one path leads past what {wording.ranks(divergence.odd)} skipped."
     if divergence.pattern is Pattern.LEFT_LOOP:
         return f"{wording.ranks(divergence.odd).capitalize()} left the loop first: {_reasons(divergence)}."
     if divergence.pattern is Pattern.NO_SYNC:
         return f"{wording.ranks(divergence.odd).capitalize()} ran the step under no_sync and reduced no gradients."
-    return "Nothing else in their histories or their source tells which of them is right."
+    return "Nothing else in their histories or their source shows which of them is right."
 
 
 def _reasons(divergence: Divergence) -> str:
@@ -163,11 +166,11 @@ def _reasons(divergence: Divergence) -> str:
     reasons = []
     if not kinds or kinds & {BranchKind.DATA, BranchKind.COUNT}:
         reasons.append("its data ended (DD201)")
-        reasons.append("a batch was left out before, by a condition (DD207) or a caught exception (DD208)")
+        reasons.append("a batch was skipped before, because of a condition (DD207) or a caught exception (DD208)")
     if not kinds or BranchKind.CONDITION in kinds:
-        reasons.append("it decided alone to stop (DD206)")
+        reasons.append("it decided on its own to stop (DD206)")
     if BranchKind.EXCEPTION in kinds:
-        reasons.append("an exception was caught outside of it (DD208)")
+        reasons.append("an exception was caught outside it (DD208)")
     return "; or ".join(reasons)
 
 
@@ -181,7 +184,9 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
     unclear = all(facts.state(rank).activity is Activity.UNKNOWN for rank in blockers)
     seen = [facts.evidence.rank(rank) for rank in blockers]
     one_look = unclear or not any(rank and rank.motion for rank in seen)
-    moved = "One look does not tell whether it moves." if one_look else "It did not move between two samples."
+    moved = (
+        "A single sample does not show whether it changes." if one_look else "It did not change between two samples."
+    )
     return diagnosis(
         UNDECIDED,
         facts.waiting,
@@ -189,8 +194,8 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
         blame=Confidence.LIKELY if len(blockers) <= len(facts.waiting) and not unclear else Confidence.POSSIBLE,
         culprits=blockers,
         summary=summary,
-        why=f"{who.capitalize()}: {moved} {what_for(facts, blockers)} It may still come.{keys(facts)}",
-        fix="Look at the line where it stands, and at what that call needs to return.",
+        why=f"{who.capitalize()}: {moved} {what_for(facts, blockers)} It may still arrive.{keys(facts)}",
+        fix="Check the line where it is, and what that call needs to return.",
         locations=(*facts.locations_of(blockers), *facts.locations_of(facts.waiting)),
         evidence=tuple(f"rank {rank}: {'; '.join(details(facts, rank))}" for rank in blockers),
     )
@@ -216,19 +221,20 @@ def _by_waits(facts: Facts) -> Diagnosis:
         confidence=Confidence.POSSIBLE,
         culprits=smallest if odd else RankSet(),
         summary=(
-            f"{shown}; nothing was seen of {wording.ranks(unseen)}"
+            f"{shown}; nothing is known about {wording.ranks(unseen)}"
             if unseen
-            else f"{shown}: the evidence does not say why"
+            else f"{shown}: the evidence does not show why"
         ),
         why=(
             _why(facts, classes, waits)
             if placed
-            else "Logs alone do not tell whether these wait for each other or for others."
+            else "Logs alone do not show whether these wait for each other or for others."
         ),
         fix=(
-            "Run `ddpdoctor watch` on every node of the job, and give `ddpdoctor diagnose` what all of them left."
+            "Run `ddpdoctor watch` on every node of the job, and pass the files from all of them to `ddpdoctor "
+            "diagnose`."
             if unseen
-            else "Compare these places; what could not be read, and how to make it readable, is listed with the report."
+            else "Compare these places; the report lists what could not be read, and how to make it readable."
         ),
         locations=(*facts.locations_of(smallest if odd else ()), *facts.locations_of(rest)),
         evidence=tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
@@ -254,10 +260,10 @@ def _bykeys(facts: Facts) -> Diagnosis | None:
         culprits=culprits,
         summary=(
             f"{wording.ranks(held)} {wording.verb(held, 'waits', 'wait')} in {wait.op} for the store's key {shown}, "
-            "which nobody has set"
+            "which no rank has set"
         ),
         why=f"{owed(facts, wait.key, found, culprits)} What the other ranks wait for is listed below.",
-        fix="Let the key be set on every way that leads to the wait, or give the wait a timeout of its own.",
+        fix="Set the key on every path that leads to the wait, or give the wait its own timeout.",
         locations=(
             *facts.locations_of(held),
             *(facts.location(culprits, setter.site) for setter in found),
@@ -284,19 +290,19 @@ def _why(facts: Facts, classes: list[RankSet], waits: list[Wait]) -> str:
     unseen = facts.evidence.unseen()
     if unseen:
         does, it = wording.verb(unseen, "does", "do"), wording.verb(unseen, "it is", "they are")
-        said = f"What {wording.ranks(unseen)} {does} is not known: {it} on other nodes, or left nothing behind. "
-        return f"{said}Those that wait may only wait for that."
+        said = f"What {wording.ranks(unseen)} {does} is not known: {it} on other nodes, or left no evidence. "
+        return f"{said}The waiting ranks may only be waiting for that."
     if len(classes) == 1 and not waits:
         return (
-            "All ranks have entered the same operation and none is missing: the program agrees with itself; the "
-            "transport, or something that was not seen, does not."
+            "All ranks have entered the same operation and none is missing: the ranks agree; the "
+            "transport, or something that was not seen, fails."
         )
     cycle = next(((a, b) for a in waits for b in waits if b.rank in a.needs and a.rank in b.needs), None)
     if cycle:
         first, second = cycle
         return (
             f"Rank {first.rank} waits in {wait_label(first)} for rank {second.rank}, which waits in "
-            f"{wait_label(second)} for rank {first.rank}. Their recorded calls do not say which of them came wrongly: "
-            "a call that the history does not hold, an unused branch of the model (DD209) or history that was lost."
+            f"{wait_label(second)} for rank {first.rank}. Their recorded calls do not show which of them is wrong: "
+            "a call that the history does not contain, an unused branch of the model (DD209) or history that was lost."
         )
-    return "They wait for each other in operations that do not belong together, and nothing shows how they parted."
+    return "They wait for each other in operations that do not belong together, and nothing shows how they diverged."

@@ -76,14 +76,14 @@ def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
             f"{wording.step(divergence.reference_next)}"
         ),
         why=(
-            f"{_went_on(divergence)} {wording.ranks(short).capitalize()} had no round left and went on behind the "
-            f"loop: {_where(facts, short)}."
+            f"{_went_on(divergence)} {wording.ranks(short).capitalize()} had no iteration left and continued after "
+            f"the loop: {_where(facts, short)}."
         ),
         fix=_fix(divergence),
         locations=(facts.location(divergence.culprits, loop), *facts.locations_of((*short, *long))),
         evidence=(
             *patterns.parted_by(facts, divergence),
-            "the source shows no other way out of the loop, and none past its steps",
+            "the source shows no other exit from the loop, and no path past its steps",
         ),
     )
 
@@ -100,7 +100,7 @@ def _fewer_batches(facts: Facts, divergence: Divergence, loop: Site) -> Diagnosi
         culprits=divergence.culprits,
         summary=_summary(counts, short, long, loop),
         why=(
-            f"{_went_on(divergence)} {wording.ranks(short).capitalize()} had no batch left and went on behind the "
+            f"{_went_on(divergence)} {wording.ranks(short).capitalize()} had no batch left and continued after the "
             f"loop: {_where(facts, short)}. {_so(facts)}"
         ),
         fix=_fix(divergence),
@@ -125,8 +125,8 @@ def _fix(divergence: Divergence) -> str:
     if _meeting(divergence) is None:
         return _FIX
     return (
-        "Give every rank the same number of batches: pad the shards, as DistributedSampler does, and cut the result to "
-        "the data's length; or collect what each rank has and communicate once, behind the loop."
+        "Give every rank the same number of batches: pad the shards, as DistributedSampler does, and truncate the "
+        "result to the data's length; or collect the data of each rank and communicate once, after the loop."
     )
 
 
@@ -142,7 +142,7 @@ def _summary(counts: dict[Rank, LoaderCount | None], short: RankSet, long: RankS
 
 def _so(facts: Facts) -> str:
     if facts.outcome is Outcome.CRASH:
-        return "What the two issued does not fit together."
+        return "The operations that the two sides issued do not match."
     return "Neither side can finish."
 
 
@@ -153,7 +153,7 @@ def _where(facts: Facts, short: RankSet) -> str:
 
 
 def _evidence(facts: Facts, counts: dict[Rank, LoaderCount | None], loop: Site) -> Iterator[str]:
-    yield f"the histories part at {wording.place(loop)}: StopIteration against another batch"
+    yield f"the histories diverge at {wording.place(loop)}: StopIteration against another batch"
     alike: dict[tuple[int, int], list[Rank]] = {}
     for rank, count in sorted(counts.items()):
         if count:

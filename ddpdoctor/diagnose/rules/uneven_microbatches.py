@@ -63,13 +63,13 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: HistoryStep, more:
             f"{wording.verb(less, 'was', 'were')} done with the step"
         ),
         why=(
-            f"All ranks fetched as many batches, but cut the last into different numbers of micro-batches. "
+            f"All ranks fetched equally many batches, but split the last into different numbers of micro-batches. "
             f"{ours.capitalize()} {wording.inside(facts, more)}, {theirs} "
             f"{wording.verb(less, 'is', 'are')} already in {wording.waiting(facts, less)}."
         ),
         fix=(
-            "Agree on the number of micro-batches with an all_reduce(MAX), and fill up with ones whose loss counts "
-            "zero."
+            "Agree on the number of micro-batches with an all_reduce(MAX), and fill up with micro-batches whose loss "
+            "is multiplied by zero."
         ),
         locations=(*first, *facts.locations_of((*more, *less))),
         evidence=(

@@ -69,12 +69,11 @@ def _diagnosis(facts: Facts, rank: Rank, thread: ThreadState) -> Diagnosis:
         culprits=culprit,
         summary=f"rank {rank} waits for {what}{function} at {wording.place(facts.state(rank).site)}",
         why=(
-            f"The process is in state D{function}: the kernel waits for a device or a server and lets nothing "
-            "interrupt it. py-spy and SIGKILL may not get through either."
+            f"The process is in state D{function}: the kernel waits for a device or a server and allows nothing to "
+            "interrupt it. py-spy and SIGKILL may not reach it either."
         ),
         fix=(
-            "Look at the storage first: dmesg, the file server, the mount. Copy the data to local disks before "
-            "training."
+            "Check the storage first: dmesg, the file server, the mount. Copy the data to local disks before training."
         ),
         locations=(*facts.locations_of(culprit), *facts.locations_of(waiting)),
         evidence=(f"rank {rank}: main thread in state D{function}",),

@@ -62,10 +62,10 @@ def _diagnosis(facts: Facts, ranks: RankSet) -> Diagnosis:
         WRONG_DEVICE,
         ranks,
         confidence=Confidence.POSSIBLE,
-        summary=f"the first NCCL collective does not return on {wording.ranks(ranks)}, and no rank chose its GPU",
+        summary=f"the first NCCL collective does not return on {wording.ranks(ranks)}, and no rank selected its GPU",
         why=(
-            "All ranks are in the first collective, so none is missing. Nothing in the source that was seen chooses a "
-            "device: ranks may share one."
+            "All ranks are in the first collective, so none is missing. Nothing in the available source selects a "
+            "device, so ranks may share one."
         ),
         fix=(
             'Call torch.cuda.set_device(int(os.environ["LOCAL_RANK"])) before init_process_group, and give it '

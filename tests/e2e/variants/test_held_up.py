@@ -53,21 +53,21 @@ def test_a_file_that_is_polled_for(tmp_path: Path) -> None:
 def test_a_connection_between_ranks(tmp_path: Path) -> None:
     run = _run("connection", tmp_path)
     assert (run.first["code"], "says nothing" in _line(run)) == ("DD299", True), run.explain()
-    assert "waits for rank 0 over a connection" in run.first["why"], run.explain()
+    assert "waits for rank 0 over one of the program's own connections" in run.first["why"], run.explain()
 
 
 @pytest.mark.slow
 def test_a_pipe_whose_reader_is_no_part_of_the_job(tmp_path: Path) -> None:
     run = _run("output", tmp_path, behind="| sleep 200")
     assert (run.first["code"], "flush" in _line(run) or "a pipe holds" in _line(run)) == ("DD239", True), run.explain()
-    assert "(sleep 200), outside of the job" in run.first["why"], run.explain()
+    assert "(sleep 200), outside the job" in run.first["why"], run.explain()
 
 
 @pytest.mark.slow
 def test_a_child_that_does_not_end(tmp_path: Path) -> None:
     run = _run("child", tmp_path)
     assert (run.first["code"], "does not end" in _line(run)) == ("DD299", True), run.explain()
-    assert "wait4, for the end of process" in run.first["why"], run.explain()
+    assert "wait4, for the exit of process" in run.first["why"], run.explain()
     assert "a child of rank 1" in run.first["why"], run.explain()
 
 

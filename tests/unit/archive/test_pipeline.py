@@ -241,7 +241,7 @@ def test_sizes_that_differ_in_gloo_are_said_to_and_not_only_the_death() -> None:
 """
     first = diagnose("-", stdin=log.encode()).diagnoses[0]
     assert (first.code, first.culprits.members, first.confidence) == ("DD251", (3,), Confidence.POSSIBLE)
-    assert "408 bytes came where it expected 4" in first.summary
+    assert "408 bytes arrived where it expected 4" in first.summary
 
 
 def test_source_is_shown_where_the_stack_leads_and_only_if_it_fits(tmp_path: Path) -> None:

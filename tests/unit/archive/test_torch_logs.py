@@ -178,7 +178,7 @@ def test_that_nobody_is_missing_is_only_said_where_the_number_of_ranks_is_known(
     same = "".join(timeout(rank, 461, "ALLREDUCE") for rank in range(3))
     alone = diagnose(same).diagnoses[0]
     assert "none is missing" not in alone.summary
-    assert "one that left nothing may be the one that did not come" in alone.why
+    assert "a rank that left nothing may be the one that did not arrive" in alone.why
     told = "node1:9:9 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 0 nranks 3 cudaDev 0 busId 4 - Init START\n"
     assert "none is missing" in diagnose(told + same).diagnoses[0].summary
 

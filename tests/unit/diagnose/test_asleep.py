@@ -1,4 +1,4 @@
-"""Ranks that sleep in the kernel for something outside of the job: an answer, a lock, a reader."""
+"""Ranks that sleep in the kernel for something outside the job: an answer, a lock, a reader."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def test_a_rank_that_holds_the_lock_is_named() -> None:
 
 def test_an_owner_outside_of_the_job_is_named() -> None:
     found = examine(held(asleep(call="flock", on=LOCK), OUTSIDER)).diagnoses[0]
-    assert "process 99 (python build.py), outside of the job holds" in found.summary
+    assert "process 99 (python build.py), outside the job holds" in found.summary
 
 
 def test_an_owner_that_is_not_on_this_machine() -> None:
     assert "another machine" in examine(asleep(call="flock", on=LOCK)).diagnoses[0].why
     hidden = examine(held(asleep(call="flock", on=LOCK), unseen="9 are not ours to see")).diagnoses[0]
-    assert "was not seen: 9 are not ours to see" in hidden.why
+    assert "not known which process holds the lock: 9 are not ours to see" in hidden.why
 
 
 def polled(exists: bool | None, *holders: Holder, modified: float = 50.0) -> Evidence:
@@ -126,11 +126,11 @@ def polled(exists: bool | None, *holders: Holder, modified: float = 50.0) -> Evi
     ("evidence", "why"),
     [
         (polled(True), "an earlier run left it"),
-        (polled(True, modified=150.0), "made in the course of this job"),
+        (polled(True, modified=150.0), "created during this job"),
         (polled(True, replace(OUTSIDER, relation=Relation.OPENER)), "open in process 99 (python build.py)"),
         (polled(True, OUTSIDER), "held by process 99 (python build.py)"),
-        (polled(False), "not there any more"),
-        (polled(None), "was not seen"),
+        (polled(False), "no longer exists"),
+        (polled(None), "is not known whether the file still exists"),
     ],
 )
 def test_a_lock_file_that_is_polled_for(evidence: Evidence, why: str) -> None:
@@ -168,7 +168,7 @@ def test_a_loop_of_the_users_own() -> None:
 def test_a_file_that_has_to_come_is_no_lock() -> None:
     found = examine(in_code(MARKER, asleep(wchan="hrtimer_nanosleep"))).diagnoses[0]
     assert found.code == "DD299"
-    assert "until `lock.exists()` says that the file is there" in found.why
+    assert "until `lock.exists()` finds the file" in found.why
 
 
 THREADS = """def count(self):
@@ -224,7 +224,7 @@ def test_the_reader_of_a_full_pipe_is_named() -> None:
     reader = Holder(1, Relation.READER, "torchrun", ("torchrun", "train.py"))
     found = examine(held(evidence, reader)).diagnoses[0]
     assert found.code == "DD239"
-    assert "open in process 1 (torchrun train.py), outside of the job" in found.why
+    assert "open in process 1 (torchrun train.py), outside the job" in found.why
     own = Holder(evidence.ranks[1].worker.pid, Relation.READER, "python")
     assert "Only rank 1 itself" in examine(held(evidence, own)).diagnoses[0].why
     hidden = examine(held(evidence, unseen="9 are not ours to see")).diagnoses[0]
@@ -239,8 +239,8 @@ def test_a_child_that_does_not_end_is_named_with_its_line() -> None:
     ranks = (evidence.ranks[0], replace(seen, children=(child,)), evidence.ranks[2])
     found = examine(replace(evidence, ranks=ranks)).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD299", (1,))
-    assert "the end of process 99 (python prepare.py), a child of rank 1" in found.why
-    assert "stands at train.py:33" in found.why
+    assert "the exit of process 99 (python prepare.py), a child of rank 1" in found.why
+    assert "is at train.py:33" in found.why
 
 
 @pytest.mark.parametrize("reader", [None, "rank", "other"])
@@ -280,7 +280,7 @@ def test_a_server_of_this_machine_is_named() -> None:
     server = Holder(99, Relation.PEER, "python", ("python", "serve.py"))
     found = examine(held(asleep(call="recvfrom", on=SERVER), server)).diagnoses[0]
     assert found.code == "DD233"
-    assert "The server is process 99 (python serve.py), outside of the job" in found.why
+    assert "The server is process 99 (python serve.py), outside the job" in found.why
 
 
 @pytest.mark.parametrize("by_process", [True, False])
@@ -297,7 +297,7 @@ def test_a_connection_between_ranks_is_no_network_client(by_process: bool) -> No
         evidence = held(evidence, Holder(other.worker.pid, Relation.PEER, "python"))
     found = examine(evidence).diagnoses
     assert "DD233" not in {one.code for one in found}
-    assert "waits for rank 0 over a connection" in found[0].why
+    assert "waits for rank 0 over one of the program's own connections" in found[0].why
 
 
 def test_a_lock_that_all_ranks_wait_for_has_no_culprit_among_them() -> None:

@@ -15,7 +15,7 @@ def test_who_was_not_seen_may_be_the_one_that_is_missing() -> None:
     report = examine(replace(job([waiting, waiting], code={AT.file: "\n\nx\n"}), world_size=4))
     first = report.diagnoses[0]
     assert (first.code, first.culprits.members) == ("DD299", ())
-    assert "nothing was seen of ranks 2-3" in first.summary
+    assert "nothing is known about ranks 2-3" in first.summary
     assert "agrees with itself" not in first.why
     assert "every node" in first.fix
 

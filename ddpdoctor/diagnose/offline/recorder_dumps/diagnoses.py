@@ -22,8 +22,10 @@ from ddpdoctor.model.stacks import Site
 
 #: causes that do not depend on one another and are told in one report
 _MOST_CAUSES = 4
-_UNSEEN = " It can also be in a send, a recv or a monitored_barrier: gloo's recorder does not hold these."
-_MORE_RANKS = " But nothing here says how many ranks there are: one that left nothing may be the one that did not come."
+_UNSEEN = " It can also be in a send, a recv or a monitored_barrier: gloo's recorder does not record these."
+_MORE_RANKS = (
+    " But nothing here shows how many ranks there are: a rank that left nothing may be the one that did not arrive."
+)
 
 
 def causes(job: JobState) -> tuple[Diagnosis, ...]:
@@ -106,15 +108,15 @@ def _moved(job: JobState, shift: Shift) -> Diagnosis:
         culprits=shift.ranks,
         summary=(
             f"{who} {doing} {issued(step)}{more} as number {shift.seq} of {group}; "
-            f"since then {verb(shift.ranks, 'its', 'their')} operations pair with the wrong ones of {others}"
+            f"since then {verb(shift.ranks, 'its', 'their')} operations are paired with the wrong ones of {others}"
         ),
         why=(
-            f"Collectives of a group pair by their number alone. From number {shift.seq} on, what {who} issued is "
-            f"what {others} issued, moved by {count}: it went unnoticed as long as the operations fitted together, "
-            f"and shows only now, in {issued(shift.pending.step)}, number {shift.pending.step.seq}. The dumps do not "
-            "say why: a condition on the rank or on its data, or an exception that was caught."
+            f"Collectives of a group are paired by number alone. From number {shift.seq} on, what {who} issued is "
+            f"what {others} issued, shifted by {count}: it went unnoticed as long as the operations matched, and "
+            f"shows only now, in {issued(shift.pending.step)}, number {shift.pending.step.seq}. The dumps do not show "
+            "why: a condition on the rank or on its data, or an exception that was caught."
         ),
-        fix=f"Look at {places(shift.steps)}: every rank of the group must come there equally often.",
+        fix=f"Check {places(shift.steps)}: every rank of the group must get there equally often.",
         locations=locations([(shift.ranks if not shift.skipped else shift.others, step.site)], job, shift.ranks),
         evidence=tuple(
             f"number {shift.seq + n} is {issued(s)} on {others if shift.skipped else who}"
@@ -135,9 +137,9 @@ def _missing(job: JobState, pending: PendingOp, missing: RankSet, *, alone: bool
         where = f"{pending.step.op} of {ranks(pending.waiting)}"
     missed = ranks(missing)
     summary = (
-        f"{missed} never came to {where}; {ranks(job.waiting)} {verb(job.waiting, 'waits', 'wait')}"
+        f"{missed} never reached {where}; {ranks(job.waiting)} {verb(job.waiting, 'waits', 'wait')}"
         if few
-        else f"only {ranks(pending.waiting)} came to {where}; {missed} did not"
+        else f"only {ranks(pending.waiting)} reached {where}; {missed} did not"
     )
     return diagnosis(
         codes.UNDECIDED,
@@ -147,14 +149,14 @@ def _missing(job: JobState, pending: PendingOp, missing: RankSet, *, alone: bool
         culprits=culprits,
         summary=summary,
         why=(
-            f"{missed.capitalize()} stood in no operation that a recorder knows when the dump was written: "
-            f"{verb(missing, 'it was', 'they were')} somewhere in the program, or had ended. What "
-            f"{verb(missing, 'it', 'they')} did there, dumps cannot tell. Everybody else waits for it, directly or "
-            f"through ranks that do.{_UNSEEN if 'gloo' in pending.step.backend else ''}"
+            f"{missed.capitalize()} {verb(missing, 'was', 'were')} in no recorded operation when the dump was "
+            f"written: {verb(missing, 'it was', 'they were')} elsewhere in the program, or had exited. What "
+            f"{verb(missing, 'it', 'they')} did there, dumps cannot show. All others wait for it, directly or through "
+            f"ranks that do.{_UNSEEN if 'gloo' in pending.step.backend else ''}"
         ),
         fix=(
-            f"Look at what {missed} did after {_last(job, missing)}; a stack of {verb(missing, 'it', 'them')} "
-            "(py-spy dump) or its log given beside the dumps says more."
+            f"Check what {missed} did after {_last(job, missing)}; a stack of {verb(missing, 'it', 'them')} "
+            "(py-spy dump) or its log, given with the dumps, shows more."
         ),
         locations=locations(((RankSet.of([rank]), _last_site(job, rank)) for rank in missing), job, job.waiting),
         evidence=tuple(
@@ -184,7 +186,7 @@ def _frontier(job: JobState, pending: PendingOp, rank: Rank) -> str:
         front = job.ring_summary(rank).fronts.get(role)
         if group.name == pending.group.name and front is not None:
             return f"number {front.last.seq}{', ' + issued(front.last) if front.last.op else ''}"
-    return "none that its ring holds"
+    return "none that its ring contains"
 
 
 def _lag(job: JobState, pending: PendingOp) -> Diagnosis:
@@ -204,9 +206,9 @@ def _lag(job: JobState, pending: PendingOp) -> Diagnosis:
             f"{verb(pending.passed, 'has', 'have')} passed"
         ),
         why=(
-            f"That operation is complete on no rank before all have come, so what {others} issued under that number "
-            f"was not what {who} {verb(pending.waiting, 'waits', 'wait')} in: somewhere before, {who} came to one "
-            "operation more or less, or to another one."
+            f"That operation is complete on no rank before all have arrived, so what {others} issued under that "
+            f"number was not what {who} {verb(pending.waiting, 'waits', 'wait')} in: somewhere before, {who} reached "
+            "one operation more or fewer, or a different one."
         ),
         fix=f"Compare what {who} and {others} did before: --matrix shows their operations side by side.",
         locations=locations([(pending.waiting, pending.step.site)], job, pending.passed),
@@ -226,12 +228,12 @@ def _no_dump(job: JobState, pending: PendingOp) -> Diagnosis:
         culprits=missing,
         summary=f"{ranks(missing)} left no dump; all others of the group wait in {where}",
         why=(
-            f"Every member that left a dump has come to {where}. Whether {ranks(missing)} came is not known: a rank "
-            "that was killed, or that hangs where the dump cannot be written, leaves none."
+            f"Every member that left a dump has reached {where}. Whether {ranks(missing)} arrived is not known: a "
+            "rank that was killed, or that hangs where the dump cannot be written, leaves none."
         ),
         fix=f"Look for the dump, the log and the exit status of {ranks(missing)}.",
         locations=locations([(pending.waiting, pending.step.site)], job, RankSet()),
-        evidence=(f"{len(pending.waiting)} of {len(pending.group.members)} ranks have come to it",),
+        evidence=(f"{len(pending.waiting)} of {len(pending.group.members)} ranks have reached it",),
     )
 
 
@@ -253,11 +255,11 @@ def _stall(job: JobState, pending: PendingOp) -> Diagnosis:
             "and it is not complete"
         ),
         why=(
-            f"Every {'member' if whole else 'rank that is seen'} has issued the same operation, so the program agrees "
-            "with itself. If it did not end, what carries the data is at fault; a dump that was written while all "
-            f"went well looks the same.{'' if whole else _MORE_RANKS}"
+            f"Every {'member' if whole else 'rank that is seen'} has issued the same operation, so the ranks agree. "
+            "If it did not finish, the transport of the data is at fault; a dump that was written while all went well "
+            f"looks the same.{'' if whole else _MORE_RANKS}"
         ),
-        fix=f"{'Try' if whole else 'Make sure that no rank is left out here. Then try'}, in this order: {advice}.",
+        fix=f"{'Try' if whole else 'Make sure that no rank is missing here. Then try'}, in this order: {advice}.",
         locations=locations([(pending.waiting, pending.step.site)], job, RankSet()),
-        evidence=(f"{len(pending.waiting)} of {len(pending.group.members)} ranks have come to it",),
+        evidence=(f"{len(pending.waiting)} of {len(pending.group.members)} ranks have reached it",),
     )

@@ -15,8 +15,8 @@ from ddpdoctor.model.recorder_set import Step
 from ddpdoctor.model.stacks import Site
 
 _PARTED = (
-    " That does not say why they parted: a loop that was left earlier (DD201, DD206), a branch that only some took "
-    "(DD203), a step that one left out (DD207, DD208) look the same from here."
+    " This does not show why they diverged: a loop that was left earlier (DD201, DD206), a branch that only some "
+    "ranks took (DD203), a step that one rank skipped (DD207, DD208) look the same here."
 )
 #: lines between two calls of which one can be meant for the other
 _NEAR = 3
@@ -47,8 +47,8 @@ def mismatch(job: JobState, pending: PendingOp, sides: Sequence[tuple[RankSet, S
         culprits=culprits,
         summary=f"at {where} {', '.join(a_few(told))}",
         why=(
-            "Collectives of a group pair by their number alone, and nothing checks that they fit: operations that "
-            f"differ, in kind or in size, wait for partners and data that do not come.{'' if near else _PARTED}"
+            "Collectives of a group are paired by number alone, and nothing checks that they match: operations that "
+            f"differ in kind or size wait for partners and data that do not arrive.{'' if near else _PARTED}"
         ),
         fix="Issue the same operations in one order on every rank, with tensors of one size and type.",
         locations=locations(((members, step.site) for members, step in (*odd, usual)), job, RankSet()),

@@ -55,12 +55,12 @@ def _notes(job: JobState) -> Iterator[str]:
     if unseen:
         yield f"{ranks(unseen)} left no dump"
     if DEFAULT in job.crowd.inferred:
-        yield "nothing says how many ranks the job had: taken are those that left a dump"
+        yield "nothing shows how many ranks the job had: those that left a dump are assumed"
     if parts := job.crowd.inferred - {DEFAULT}:
         names = ", ".join(sorted(parts)[:8])
-        yield f"the dumps do not name the members of group {names}: taken are the ranks that used it"
+        yield f"the dumps do not name the members of group {names}: the ranks that used it are assumed"
     if not job.pending_ops and job.crowd.members:
-        yield "no operation was outstanding in any dump: they were written while nobody waited"
+        yield "no operation was outstanding in any dump: they were written while no rank waited"
 
 
 def _statuses(job: JobState) -> Iterator[RankStatus]:

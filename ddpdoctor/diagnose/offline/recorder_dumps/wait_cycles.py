@@ -83,7 +83,7 @@ def _pairs(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
         job.waiting,
         confidence=Confidence.LIKELY,
         blame=Confidence.POSSIBLE,
-        summary=f"{ranks(members)} {kind} in a circle: {'; '.join(links[:2])}{' ...' if len(links) > 2 else ''}",
+        summary=f"{ranks(members)} {kind} in a cycle: {'; '.join(links[:2])}{' ...' if len(links) > 2 else ''}",
         why="Each waits for the next one's send or recv, which comes only after its own returns.",
         fix="Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
         locations=locations(((m.waiting, m.step.site) for m in found), job, RankSet()),
@@ -99,9 +99,9 @@ def _groups(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
     groups = len({id(pending.group) for pending in found})
     summary = (
         f"{ranks(odd)} {verb(odd, 'is', 'are')} in {_named(job, job.place[odd.members[0]])}, out of the order "
-        f"that the others keep: {ranks(members - odd)} wait for {verb(odd, 'it', 'them')} elsewhere"
+        f"that the others follow: {ranks(members - odd)} wait for {verb(odd, 'it', 'them')} elsewhere"
         if odd
-        else f"{ranks(members)} wait for each other in a circle through {groups} process groups"
+        else f"{ranks(members)} wait for each other in a cycle through {groups} process groups"
     )
     return diagnosis(
         rule,
@@ -110,11 +110,8 @@ def _groups(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
         blame=Confidence.LIKELY if odd else Confidence.POSSIBLE,
         culprits=odd,
         summary=summary,
-        why=f"{'; '.join(a_few(links))}. Each would come to the operation that the others wait in only afterwards.",
-        fix=(
-            "Use the groups in the same order on every rank, also where communication is overlapped with something "
-            "else."
-        ),
+        why=f"{'; '.join(a_few(links))}. Each would reach the operation that the others wait in only afterwards.",
+        fix=("Use the groups in the same order on every rank, also where communication overlaps with other work."),
         locations=locations(
             ((RankSet.of([r]), m.steps[r].site) for m in found for r in m.waiting.members[:1]), job, odd
         ),
@@ -147,9 +144,9 @@ def circle_of_unnamed(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
         summary="; ".join(a_few(places)),
         why=(
             "The dumps do not name the members of these groups. If ranks that wait elsewhere belong to them, they "
-            "wait for each other: each would come to the other operation only afterwards."
+            "wait for each other: each would reach the other operation only afterwards."
         ),
-        fix="Use the groups in the same order on every rank; see who is in each of them where they are made.",
+        fix="Use the groups in the same order on every rank; check the members of each group where it is created.",
         locations=locations(((m.waiting, m.step.site) for m in found), job, RankSet()),
         evidence=tuple(a_few(places)),
     )

@@ -49,7 +49,7 @@ def test_every_family_is_told(family: Family, world: int) -> None:
 
 def test_a_circle_of_receives_names_its_ranks() -> None:
     first = examine_dumps(crowd_of(Family.PAIR_CYCLE, 8)).diagnoses[0]
-    assert "ranks 0-3 receive in a circle" in first.summary
+    assert "ranks 0-3 receive in a cycle" in first.summary
     assert "rank 0 is in recv from rank 3 and needs rank 3" in " ".join(first.evidence)
 
 
@@ -109,7 +109,7 @@ def test_few_that_came_alone_are_named_rather_than_all_others() -> None:
     first = verdict(rings, 4).diagnoses[0]
     assert first.culprits == RankSet.of([0])
     assert first.culprit_confidence is Confidence.POSSIBLE
-    assert "only rank 0 came to all_reduce at train.py:14" in first.summary
+    assert "only rank 0 reached all_reduce at train.py:14" in first.summary
 
 
 @pytest.mark.parametrize(
