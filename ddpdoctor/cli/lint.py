@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ddpdoctor.cli import lint_output, lint_settings
 from ddpdoctor.errors import ExitCode, InputError, UsageError
 from ddpdoctor.lint import engine
-from ddpdoctor.lint.engine import Report
+from ddpdoctor.lint.engine import LintReport
 from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 
@@ -100,10 +100,10 @@ def _status(args: argparse.Namespace, found: bool) -> ExitCode:
     return ExitCode.FOUND if found and not args.exit_zero else ExitCode.OK
 
 
-def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | None) -> Report:
+def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | None) -> LintReport:
     if raw is not None:
         result = Linter(chosen, root).bytes(args.stdin_filename or "<stdin>", raw, named=True)
-        return Report(result.findings, result.texts, 1, 1)
+        return LintReport(result.findings, result.texts, 1, 1)
     progress = lint_output.LintProgress(sys.stderr)
     try:
         return engine.lint(args.paths, chosen, jobs=args.jobs or os.cpu_count() or 1, root=root, told=progress.told)
@@ -112,12 +112,12 @@ def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | 
 
 
 def _fix(
-    args: argparse.Namespace, report: Report, how: tuple[Settings, str], known: Baseline | None, raw: bytes | None
+    args: argparse.Namespace, report: LintReport, how: tuple[Settings, str], known: Baseline | None, raw: bytes | None
 ) -> ExitCode:
     """Apply or show fixes; what stays is reported as usual, on standard error where standard output is the source."""
     from ddpdoctor.cli import lint_fixes
 
-    def above(result: Report) -> Report:
+    def above(result: LintReport) -> LintReport:
         return known.above(result) if known is not None else result
 
     changed = lint_fixes.changed(report, lint_fixes.FixRun(*how, args.unsafe_fixes, above), raw)

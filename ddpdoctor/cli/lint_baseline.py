@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ddpdoctor.errors import InputError
 from ddpdoctor.lint import baseline
-from ddpdoctor.lint.engine import Report
+from ddpdoctor.lint.engine import LintReport
 from ddpdoctor.model.record import record, replace
 
 
@@ -20,13 +20,13 @@ class Baseline:
     path: str
     known: Counter[baseline.Key] | None
 
-    def above(self, report: Report) -> Report:
+    def above(self, report: LintReport) -> LintReport:
         """The report without what is known."""
         if self.known is None:
             return replace(report, findings=())
         return replace(report, findings=tuple(baseline.new(report.findings, self._keys(report), self.known)))
 
-    def write_if_missing(self, report: Report) -> None:
+    def write_if_missing(self, report: LintReport) -> None:
         """The first time. Raises InputError where that is not possible."""
         if self.known is not None:
             return
@@ -37,7 +37,7 @@ class Baseline:
         count = len(report.findings)
         print(f"ddpdoctor: wrote {self.path} with {count} finding{'s' * (count != 1)}", file=sys.stderr)
 
-    def _keys(self, report: Report) -> list[baseline.Key]:
+    def _keys(self, report: LintReport) -> list[baseline.Key]:
         """Files are named from the baseline's folder, so that it is the same from wherever lint is called."""
         folder = os.path.dirname(os.path.abspath(self.path))  # noqa: PTH100, PTH120
 

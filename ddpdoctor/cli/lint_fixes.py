@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ddpdoctor.errors import InputError
 from ddpdoctor.lint import files, fix
-from ddpdoctor.lint.engine import Report
+from ddpdoctor.lint.engine import LintReport
 from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import Finding
@@ -32,7 +32,7 @@ class FixedFile:
     def diff(self) -> str:
         """What was changed."""
         decoded = source.decode(self.before)
-        encoding = decoded.encoding if isinstance(decoded, source.Source) else "utf-8"
+        encoding = decoded.encoding if isinstance(decoded, source.DecodedSource) else "utf-8"
         return fix.diff(self.path, self.before.decode(encoding), self.after.decode(encoding))
 
     def write(self) -> None:
@@ -50,10 +50,10 @@ class FixRun:
     settings: Settings
     root: str
     unsafe: bool
-    above: Callable[[Report], Report]
+    above: Callable[[LintReport], LintReport]
 
 
-def changed(report: Report, how: FixRun, raw: bytes | None) -> list[FixedFile]:
+def changed(report: LintReport, how: FixRun, raw: bytes | None) -> list[FixedFile]:
     """Every file that fixes change. `raw` is what was read from standard input, whose name may be that of a file."""
     found: dict[str, list[Finding]] = {}
     for finding in report.findings:
@@ -79,7 +79,7 @@ def _fixed(path: str, before: bytes, findings: Sequence[Finding], how: FixRun) -
     useless: set[str] = set()
     for _ in range(PASSES):
         decoded = source.decode(now)
-        if not isinstance(decoded, source.Source):
+        if not isinstance(decoded, source.DecodedSource):
             break
         wanted = [f for f in fix.fixable(findings, unsafe=how.unsafe) if f.code not in useless]
         after, count = fix.apply_to_bytes(now, decoded, wanted, unsafe=how.unsafe)
@@ -96,7 +96,7 @@ def _fixed(path: str, before: bytes, findings: Sequence[Finding], how: FixRun) -
 
 def _parses(raw: bytes) -> bool:
     decoded = source.decode(raw)
-    return isinstance(decoded, source.Source) and not isinstance(source.parse(decoded.text), source.Unreadable)
+    return isinstance(decoded, source.DecodedSource) and not isinstance(source.parse(decoded.text), source.Unreadable)
 
 
 def _not_fixed(wanted: Sequence[Finding], before: Sequence[Finding], left: Sequence[Finding]) -> set[str]:
@@ -105,7 +105,7 @@ def _not_fixed(wanted: Sequence[Finding], before: Sequence[Finding], left: Seque
     return {f.code for f in wanted if has[f.code] >= had[f.code]}
 
 
-def _linted(path: str, raw: bytes, how: FixRun) -> Report:
+def _linted(path: str, raw: bytes, how: FixRun) -> LintReport:
     """The file's findings as if these bytes were on the disk."""
     here = os.path.abspath(path)  # noqa: PTH100 - as the engine names it
 
@@ -113,4 +113,4 @@ def _linted(path: str, raw: bytes, how: FixRun) -> Report:
         return raw if other == here else files.read_file(other)
 
     result = Linter(how.settings, how.root, read=read).bytes(path, raw, named=True)
-    return Report(result.findings, result.texts, 1, 1)
+    return LintReport(result.findings, result.texts, 1, 1)

@@ -16,7 +16,7 @@ from typing import TextIO
 from ddpdoctor.cli import options
 from ddpdoctor.errors import UsageError
 from ddpdoctor.lint import registry
-from ddpdoctor.lint.engine import Report
+from ddpdoctor.lint.engine import LintReport
 from ddpdoctor.model.finding import Finding
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
@@ -48,7 +48,7 @@ def write(text: str, *, exact: bool = False) -> None:
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def tell(args: argparse.Namespace, report: Report, stream: TextIO | None = None) -> None:
+def tell(args: argparse.Namespace, report: LintReport, stream: TextIO | None = None) -> None:
     """The findings, as they were asked for; `stream` takes what is for people elsewhere than standard output."""
     out = stream or sys.stdout
     people = args.output_format in FOR_PEOPLE
@@ -67,13 +67,13 @@ def tell(args: argparse.Namespace, report: Report, stream: TextIO | None = None)
         _append_summary(summary, report)
 
 
-def warn_of_no_files(args: argparse.Namespace, report: Report) -> None:
+def warn_of_no_files(args: argparse.Namespace, report: LintReport) -> None:
     """A path that was mistyped, or a pattern that leaves out everything, looks like clean code otherwise."""
     if not report.files:
         print(f"ddpdoctor: no Python files in {', '.join(args.paths)}", file=sys.stderr)
 
 
-def _rendered(name: str, report: Report, color: bool) -> str:
+def _rendered(name: str, report: LintReport, color: bool) -> str:
     renderer = import_module(f"ddpdoctor.report.findings.{name}")
     if name in FOR_PEOPLE:
         return str(renderer.render(report.findings, report.texts, color=color))
@@ -123,7 +123,7 @@ def _counts(findings: Sequence[Finding], *, as_json: bool) -> str:
     return "".join(f"{count:>6}  {code}  {severity:<7}  {name}\n" for (code, severity, name), count in ordered)
 
 
-def _nothing(report: Report) -> str:
+def _nothing(report: LintReport) -> str:
     if not report.files:
         return ""
     files = f"{report.files} file{'s' * (report.files != 1)}"
@@ -133,7 +133,7 @@ def _nothing(report: Report) -> str:
     return f"Nothing found in {files}.\n"
 
 
-def _append_summary(path: str, report: Report) -> None:
+def _append_summary(path: str, report: LintReport) -> None:
     """All findings on the page of the workflow's run: of the annotations GitHub shows ten of a kind."""
     from ddpdoctor.report.findings import summary
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ddpdoctor import workers
 from ddpdoctor.lint import deferred_findings, files, registry
 from ddpdoctor.lint.files import Candidate, Sized
-from ddpdoctor.lint.linter import Linter, Result, in_order, unreadable
+from ddpdoctor.lint.linter import FileResult, Linter, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import Finding, RelatedRole
 from ddpdoctor.model.record import record
@@ -25,7 +25,7 @@ Told = Callable[[int, int], None]
 
 
 @record(frozen=True, slots=True)
-class Report:
+class LintReport:
     """The outcome of a run."""
 
     findings: tuple[Finding, ...]
@@ -38,7 +38,7 @@ class Report:
 
 def lint(
     paths: Iterable[str], settings: Settings, *, jobs: int = 1, root: str = "", told: Told | None = None
-) -> Report:
+) -> LintReport:
     """Lint files and folders. Raises InputError for a path that is not there."""
     candidates = list(files.discover(paths, settings))
     jobs = jobs if workers.can_fork() else 1
@@ -49,12 +49,12 @@ def lint(
         results = _one_by_one(mattering, settings, root, told)
     findings = _told_once(_with_confirmed(results))
     texts = {name: text for r in results for name, text in r.texts.items()}
-    return Report(findings, texts, len(candidates), len(mattering))
+    return LintReport(findings, texts, len(candidates), len(mattering))
 
 
-def _one_by_one(mattering: list[Sized], settings: Settings, root: str, told: Told | None) -> list[Result]:
+def _one_by_one(mattering: list[Sized], settings: Settings, root: str, told: Told | None) -> list[FileResult]:
     linter = Linter(settings, root)
-    results: list[Result] = []
+    results: list[FileResult] = []
     for path, named, _ in mattering:
         if told is not None:
             told(len(results), len(mattering))
@@ -62,7 +62,7 @@ def _one_by_one(mattering: list[Sized], settings: Settings, root: str, told: Tol
     return results
 
 
-def _with_confirmed(results: list[Result]) -> list[Finding]:
+def _with_confirmed(results: list[FileResult]) -> list[Finding]:
     """All findings, and what was unsure until other files confirmed it, in the order of each file."""
     open_ = [f for r in results for f in r.unsure]
     if not open_:
@@ -95,14 +95,14 @@ def relax_collector() -> None:
     gc.disable()
 
 
-def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str, told: Told | None) -> list[Result]:
+def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str, told: Told | None) -> list[FileResult]:
     registry.registered()  # loaded once, and there in every process that is forked
 
-    def begin() -> Callable[[Candidate], Result]:
+    def begin() -> Callable[[Candidate], FileResult]:
         linter = Linter(settings, root)
         return lambda candidate: linter.file(candidate[0], named=candidate[1])
 
-    found: dict[str, Result] = {}
+    found: dict[str, FileResult] = {}
     alone: list[list[Candidate]] = []
     for candidate, result, _ in workers.each(begin, _by_folder(mattering, jobs), jobs):
         if isinstance(result, workers.Lost):
@@ -116,7 +116,7 @@ def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str, 
             found[path] = result
         elif result.signal:
             killed = source.Unreadable(f"the process that analysed it was killed by signal {result.signal}")
-            found[path] = Result(path, (unreadable(path, killed),))
+            found[path] = FileResult(path, (unreadable(path, killed),))
         else:
             found[path] = Linter(settings, root).file(path, named=True)  # fails here as it did there
     return [found[path] for path, _, _ in mattering]

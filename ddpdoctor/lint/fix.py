@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from ddpdoctor.model.finding import Applicability, Edit, Finding
-from ddpdoctor.program.source import Source
+from ddpdoctor.program.source import DecodedSource
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -44,7 +44,9 @@ def apply(text: str, findings: Iterable[Finding], *, unsafe: bool) -> tuple[str,
     return text, count
 
 
-def apply_to_bytes(raw: bytes, decoded: Source, findings: Iterable[Finding], *, unsafe: bool) -> tuple[bytes, int]:
+def apply_to_bytes(
+    raw: bytes, decoded: DecodedSource, findings: Iterable[Finding], *, unsafe: bool
+) -> tuple[bytes, int]:
     """The same on a file's bytes: encoding, byte order mark and line ends stay."""
     encoding = "utf-8" if decoded.encoding == "utf-8-sig" else decoded.encoding
     mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""

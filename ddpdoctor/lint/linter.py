@@ -26,7 +26,7 @@ Read = Callable[[str], "bytes | None"]
 
 
 @record(frozen=True, slots=True)
-class Result:
+class FileResult:
     """Findings of one file, and what holds their lines, for code frames: the file's text, or that of cells."""
 
     path: str
@@ -48,7 +48,7 @@ class Linter:
         self._since = 0
         self._project = Project(read) if read is not None else Project(read_file, is_file)
 
-    def file(self, path: str, *, named: bool) -> Result:
+    def file(self, path: str, *, named: bool) -> FileResult:
         """Lint one file from disk."""
         raw = read_file(path)
         if raw is None:
@@ -56,10 +56,10 @@ class Linter:
             return self._result(path, [unreadable(path, why)] if named else [])
         return self.bytes(path, raw, named=named)
 
-    def bytes(self, path: str, raw: bytes, *, named: bool) -> Result:
+    def bytes(self, path: str, raw: bytes, *, named: bool) -> FileResult:
         """Lint a file's contents; one that was `named` is read in full though it mentions no training itself."""
         if not named and not screening.matters(raw):
-            return Result(path, ())
+            return FileResult(path, ())
         if len(raw) > source.LARGEST:
             too_large = source.Unreadable(f"too large to analyse: over {source.LARGEST // 1_000_000} MB of source")
             return self._result(path, [unreadable(path, too_large)])
@@ -73,7 +73,7 @@ class Linter:
         module = indexing.build(absolute, self._project.package(absolute)[1], decoded.text, tree)
         said = taint_comments.of(module)
         if suppress.whole_file(said.comments):
-            return Result(path, ())
+            return FileResult(path, ())
         self._project.adopt(module)
         self._since += len(decoded.text)
         if self._since > GARBAGE:
@@ -104,7 +104,7 @@ class Linter:
             found[("deep",)] = unreadable(path, deep)
         return list(found.values())
 
-    def _result(self, path: str, findings: list[Finding], decoded: source.Source | None = None) -> Result:
+    def _result(self, path: str, findings: list[Finding], decoded: source.DecodedSource | None = None) -> FileResult:
         known = registry.names()
         relative = os.path.relpath(path, self._root) if self._root else path
         silenced = ignored_here(self._settings, relative, known)
@@ -112,10 +112,10 @@ class Linter:
         open_ = tuple(f for f in findings if deferred_findings.unsure(f))
         kept = sorted((f for f in findings if self._wanted(f) and f not in open_), key=in_order)
         if decoded is None or not (kept or open_):
-            return Result(path, tuple(kept))
+            return FileResult(path, tuple(kept))
         if not decoded.cells:
-            return Result(path, tuple(kept), {path: decoded.text}, open_)
-        return Result(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts_of_cells(path, decoded))
+            return FileResult(path, tuple(kept), {path: decoded.text}, open_)
+        return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts_of_cells(path, decoded))
 
     def _wanted(self, finding: Finding) -> bool:
         hints = self._settings.hints
@@ -151,7 +151,7 @@ def _in_cell(finding: Finding, cells: tuple[tuple[int, int], ...]) -> Finding:
     )
 
 
-def _texts_of_cells(path: str, decoded: source.Source) -> Mapping[str, str]:
+def _texts_of_cells(path: str, decoded: source.DecodedSource) -> Mapping[str, str]:
     texts: dict[str, list[str]] = {}
     for (cell, _), line in zip(decoded.cells, decoded.shown, strict=True):
         texts.setdefault(source_of(path, cell), []).append(line)

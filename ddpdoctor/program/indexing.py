@@ -115,7 +115,7 @@ def _index_top_level(module: Module) -> None:
             module.functions.append(info)
             _bind(module, statement.name, info)
         elif isinstance(statement, ast.ClassDef):
-            cls = _class(module, statement)
+            cls = class_(module, statement)
             module.classes.append(cls)
             _bind(module, statement.name, cls)
         elif isinstance(statement, ast.Assign):
@@ -181,7 +181,8 @@ def function(module: Module, node: FunctionNode | ast.Lambda, owner: ClassInfo |
     return FunctionInfo(name, node, module, owner, frozenset(outer))
 
 
-def _class(module: Module, node: ast.ClassDef) -> ClassInfo:
+def class_(module: Module, node: ast.ClassDef) -> ClassInfo:
+    """The info of a class, wherever it stands."""
     info = ClassInfo(node.name, node, module)
     for statement in top_level(node.body):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -219,8 +220,3 @@ def _index_stores(info: ClassInfo, method: FunctionInfo) -> None:
             users = info.stores.setdefault(node.attr, [])
             if method not in users:
                 users.append(method)
-
-
-def class_info(module: Module, node: ast.ClassDef) -> ClassInfo:
-    """The info of a class inside a function."""
-    return _class(module, node)

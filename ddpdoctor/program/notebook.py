@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from ddpdoctor.program.source import Source, Unreadable, parse
+from ddpdoctor.program.source import DecodedSource, Unreadable, parse
 
 #: cell magics whose body is Python that runs here; the body of any other is text, another language or another file
 _PYTHON = frozenset({"capture", "memit", "mprun", "prun", "time", "timeit"})
@@ -15,7 +15,7 @@ _ASSIGNED = re.compile(r"(?P<target>\s*[\w.,\[\] ]+=\s*)(?:%[A-Za-z]|!)")
 _QUESTION = re.compile(r"(?P<indent>\s*)%{0,2}[\w.*\[\]]+\?{1,2}\s*$")
 
 
-def decode(raw: bytes) -> Source | Unreadable:
+def decode(raw: bytes) -> DecodedSource | Unreadable:
     """The code cells of a notebook as one source; a notebook in another language has none."""
     try:
         document = json.loads(raw.decode("utf-8-sig"))
@@ -44,7 +44,7 @@ def _entry(table: Any, key: str) -> Any:
     return table.get(key) if isinstance(table, dict) else None
 
 
-def _joined(cells: list[Any]) -> Source:
+def _joined(cells: list[Any]) -> DecodedSource:
     lines: list[str] = []
     shown: list[str] = []
     places: list[tuple[int, int]] = []
@@ -60,7 +60,7 @@ def _joined(cells: list[Any]) -> Source:
         lines += code
         shown += written
         places += ((number, index) for index in range(1, len(code) + 1))
-    return Source("\n".join(lines) + "\n", "utf-8", tuple(places), tuple(faults), tuple(shown))
+    return DecodedSource("\n".join(lines) + "\n", "utf-8", tuple(places), tuple(faults), tuple(shown))
 
 
 def _written(content: Any) -> list[str]:

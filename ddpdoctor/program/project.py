@@ -49,7 +49,7 @@ class Project:
         raw = self._read(path)
         decoded = _decoded(raw) if raw is not None and len(raw) <= source.LARGEST else None
         module = None
-        if isinstance(decoded, source.Source):
+        if isinstance(decoded, source.DecodedSource):
             if not self._may_follow(path, len(decoded.text)):
                 return None
             tree = source.parse(decoded.text)

@@ -23,7 +23,7 @@ class Unreadable:
 
 
 @record(frozen=True, slots=True)
-class Source:
+class DecodedSource:
     """Decoded source. `cells` maps a line of a notebook's joined code to (cell from 1, line in it)."""
 
     text: str
@@ -35,7 +35,7 @@ class Source:
     shown: tuple[str, ...] = ()
 
 
-def decode(raw: bytes) -> Source | Unreadable:
+def decode(raw: bytes) -> DecodedSource | Unreadable:
     """Decode a file as Python would: BOM, coding comment, else UTF-8."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
@@ -47,7 +47,7 @@ def decode(raw: bytes) -> Source | Unreadable:
         return Unreadable(f"cannot decode: {error}")
     if text.startswith("\ufeff"):
         text = text[1:]
-    return Source(text.replace("\r\n", "\n").replace("\r", "\n"), encoding)
+    return DecodedSource(text.replace("\r\n", "\n").replace("\r", "\n"), encoding)
 
 
 def parse(text: str) -> ast.Module | Unreadable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.values.abstract_objects import External, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
@@ -71,14 +71,14 @@ def _assigned(module: Module, name: str) -> list[ast.expr]:
     ]
 
 
-def written(call: Call, position: int, name: str) -> ast.expr | None:
+def written(call: CallEvent, position: int, name: str) -> ast.expr | None:
     """The expression that was written for an argument."""
     if position < len(call.node.args):
         return call.node.args[position]
     return next((k.value for k in call.node.keywords if k.arg == name), None)
 
 
-def texts_of(call: Call, position: int, name: str) -> set[str]:
+def texts_of(call: CallEvent, position: int, name: str) -> set[str]:
     """Texts that an argument can be: its value where that is known, else what is written for it."""
     value = call.argument(position, name)
     if value is not None and isinstance(value.constant, str):
@@ -86,7 +86,7 @@ def texts_of(call: Call, position: int, name: str) -> set[str]:
     return strings(call.context.module, written(call, position, name))
 
 
-def on_nccl(facts: ModuleFacts, group: Call) -> bool:
+def on_nccl(facts: ModuleFacts, group: CallEvent) -> bool:
     """The group surely can communicate through NCCL: asked for, or torch's own choice where nothing is."""
     if group.opaque:
         return False
@@ -96,7 +96,7 @@ def on_nccl(facts: ModuleFacts, group: Call) -> bool:
     return any("nccl" in text.lower() for text in texts_of(group, 0, "backend"))
 
 
-def bound(group: Call) -> bool:
+def bound(group: CallEvent) -> bool:
     """`device_id=` ties the process to its device."""
     given = group.keyword("device_id")
     return given is not None and not (given.known and given.constant is None)
@@ -139,7 +139,7 @@ def is_read(root: str) -> bool:
     return root in _READ
 
 
-def unspecified(call: Call) -> bool:
+def unspecified(call: CallEvent) -> bool:
     """The call puts something on "cuda" without an index: on the current device."""
     if call.method == "cuda":
         return not call.args and all(name == "non_blocking" for name, _ in call.keywords)
@@ -150,7 +150,7 @@ def unspecified(call: Call) -> bool:
     return False
 
 
-def _plain_cuda(call: Call, position: int, name: str) -> bool:
+def _plain_cuda(call: CallEvent, position: int, name: str) -> bool:
     value = call.argument(position, name)
     if value is None:
         return False
@@ -174,7 +174,7 @@ def _device(value: Value) -> Made | None:
     return obj if isinstance(obj, Made) and obj.path == "torch.device" else None
 
 
-def default_group(call: Call) -> bool:
+def default_group(call: CallEvent) -> bool:
     """No `group=` was given that could be another one."""
     group = call.keyword("group")
     return group is None or isinstance(group.object, External) or (group.known and group.constant is None)

@@ -7,7 +7,7 @@ from enum import Enum
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call, Iteration
+from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.values import Symbol, Value
@@ -50,9 +50,9 @@ def _sampler(receiver: Value | None) -> Made | None:
     return made if isinstance(made, Made) and made.path == aliases.SAMPLER else None
 
 
-def _calls(facts: ModuleFacts) -> dict[int, list[Call | None]]:
+def _calls(facts: ModuleFacts) -> dict[int, list[CallEvent | None]]:
     """Simulated calls of `set_epoch` by the attribute node that they go through."""
-    found: dict[int, list[Call | None]] = {}
+    found: dict[int, list[CallEvent | None]] = {}
     for call in facts.methods("set_epoch"):
         found.setdefault(id(call.node.func), []).append(call)
     return found

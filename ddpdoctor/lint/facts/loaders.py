@@ -87,11 +87,8 @@ def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> frozenset[
     if order is None:
         return frozenset()
     analysis, site = facts.analysis, site_of(obj.info.module, order.node)
-    analysis.silent += 1
-    try:
+    with analysis.quietly():
         outcome = analysis.call(Function(order, value), (), (), Frame(obj.info.module, calls=("",)), site)
-    finally:
-        analysis.silent -= 1
     return iterated_of(outcome.value)[0].tags & {"shard", "block"} if outcome is not None else frozenset()
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from ddpdoctor.lint import comments, suppress, taint_comments
 from ddpdoctor.lint.facts.relevance import takes_part
 from ddpdoctor.lint.interpreter.analysis import Analysis
-from ddpdoctor.lint.interpreter.events import Call, Context, Iteration
+from ddpdoctor.lint.interpreter.events import CallEvent, Context, Iteration
 from ddpdoctor.lint.interpreter.trace import Branch, Loop, Node, Op, Scope, operations
 from ddpdoctor.lint.ranks import polling, races, raises
 from ddpdoctor.lint.ranks.compare import divergences
@@ -34,7 +34,7 @@ class ModuleFacts:
     module: Module
     analysis: Analysis
     torch_version: tuple[int, ...] = NEWEST_TORCH
-    _named: dict[str, list[Call]] = field(default_factory=dict)
+    _named: dict[str, list[CallEvent]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, module: Module, project: Project, torch_version: tuple[int, ...] = NEWEST_TORCH) -> ModuleFacts:
@@ -45,7 +45,7 @@ class ModuleFacts:
         return cls(module, analysis, torch_version)
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[CallEvent]:
         return self.analysis.calls
 
     @property
@@ -142,7 +142,7 @@ class ModuleFacts:
             return True
         return any(operations(root.trace) for root in self.analysis.roots)
 
-    def named(self, *paths: str) -> list[Call]:
+    def named(self, *paths: str) -> list[CallEvent]:
         """Calls by canonical dotted name, in the order of execution."""
         if not self._named:
             for call in self.calls:
@@ -151,7 +151,7 @@ class ModuleFacts:
             return self._named.get(paths[0], [])
         return [c for path in paths for c in self._named.get(path, [])]
 
-    def methods(self, *names: str) -> list[Call]:
+    def methods(self, *names: str) -> list[CallEvent]:
         """Calls of methods of objects, by the method's name."""
         return self.named(*(f".{name}" for name in names)) if len(names) > 1 else self.named(f".{names[0]}")
 
@@ -159,7 +159,7 @@ class ModuleFacts:
         """Whether a name or attribute occurs in the file or in a file of the project that it uses."""
         return any(w in m.words for m in (self.module, *self.analysis.reached.values()) for w in words)
 
-    def place(self, call: Call) -> SourceSite:
+    def place(self, call: CallEvent) -> SourceSite:
         """Where a call stands, or the innermost call in this file that leads to it."""
         chain = (*call.context.chain, call.site)
         return next((s for s in reversed(chain) if s.file == self.module.path), call.site)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection
 
 from ddpdoctor.lint.interpreter.classes import find_method
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases
@@ -25,7 +25,7 @@ _SEEDING = frozenset({"seed", "manual_seed", "default_rng", "fork_rng", "RandomS
 _MOST = 12
 
 
-def in_loader(machine: Machine, loader: Call, draws: Collection[str]) -> SourceSite | None:
+def in_loader(machine: Machine, loader: CallEvent, draws: Collection[str]) -> SourceSite | None:
     """Where the data set of a loader, or what puts its batches together, draws from a global generator."""
     collate = loader.argument(6, "collate_fn")
     infos: list[FunctionInfo] = [collate.object.info] if collate is not None and isinstance(

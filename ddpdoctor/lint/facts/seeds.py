@@ -8,7 +8,7 @@ import re
 from ddpdoctor.lint.facts import random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, frameworks
 from ddpdoctor.lint.values.abstract_objects import Function, Made, Method, Namespace
 from ddpdoctor.lint.values.values import Value, unknown
@@ -43,7 +43,7 @@ _OWN_SEED = re.compile(r"rank|process|world|time|urandom|uuid|getpid|node|local"
 _NOISE = ("torch.randn", "torch.rand", "torch.normal", "torch.bernoulli")
 
 
-def seedings(facts: ModuleFacts) -> list[Call]:
+def seedings(facts: ModuleFacts) -> list[CallEvent]:
     """Calls that seed a global generator of a rank; a launcher's own are not inherited by what it spawns."""
     started = {a.object.info.qualname for call in facts.named(*frameworks.SPAWNING) for a in call.args[:2]
                if isinstance(a.object, Function)}  # fmt: skip
@@ -53,12 +53,12 @@ def seedings(facts: ModuleFacts) -> list[Call]:
             if c.context.function not in workers]  # fmt: skip
 
 
-def asked_for(call: Call) -> bool:
+def asked_for(call: CallEvent) -> bool:
     """`if args.seed is not None: seed(args.seed)`: seeded only where the user wants it."""
     return any("seed" in guard.text.lower() for guard in call.context.guards)
 
 
-def differs_by_rank(call: Call) -> bool:
+def differs_by_rank(call: CallEvent) -> bool:
     """The seed is a function of the rank."""
     value = call.args[0] if call.args else None
     if value is None:
@@ -66,7 +66,7 @@ def differs_by_rank(call: Call) -> bool:
     return bool(value.tags & {"rank", "local_rank"}) or len(value.atoms) > 1 or value.taint is value.taint.RANK
 
 
-def constant(facts: ModuleFacts, call: Call) -> bool:
+def constant(facts: ModuleFacts, call: CallEvent) -> bool:
     """The seed is a known number or an option of the command line, the same on all ranks."""
     value = call.args[0] if call.args else None
     if value is None:
@@ -178,7 +178,7 @@ def _elsewhere(facts: ModuleFacts) -> SourceSite | None:
     return next((site for site in sites if site is not None), None)
 
 
-def in_dataset(facts: ModuleFacts, call: Call) -> bool:
+def in_dataset(facts: ModuleFacts, call: CallEvent) -> bool:
     """In a method that a loader's worker runs, or in something that it calls."""
     names = {name.rpartition(".")[2] for name in call.context.calls}
     if names & {"__getitem__", "collate_fn"}:
@@ -189,7 +189,7 @@ def in_dataset(facts: ModuleFacts, call: Call) -> bool:
     return any(base.endswith("IterableDataset") for base in external_bases(facts.analysis, function.owner))
 
 
-def _in_training(facts: ModuleFacts, call: Call) -> bool:
+def _in_training(facts: ModuleFacts, call: CallEvent) -> bool:
     """In a loop that computes gradients, too, or in a network's forward pass. Data that is made up front is neither."""
     function = call.context.function
     name = function.name if function is not None else ""
@@ -201,9 +201,9 @@ def _in_training(facts: ModuleFacts, call: Call) -> bool:
     return any(id(loop.node) in own for backward in facts.methods("backward") for loop in backward.context.loops)
 
 
-def noise(facts: ModuleFacts) -> list[tuple[Call, Made]]:
+def noise(facts: ModuleFacts) -> list[tuple[CallEvent, Made]]:
     """Noise drawn in training from a generator of its own, with that generator."""
-    found: list[tuple[Call, Made]] = []
+    found: list[tuple[CallEvent, Made]] = []
     for call in facts.named(*_NOISE):
         given = call.keyword("generator")
         made = given.object if given is not None else None
@@ -216,7 +216,7 @@ def noise(facts: ModuleFacts) -> list[tuple[Call, Made]]:
     return found
 
 
-def seedings_of(facts: ModuleFacts, generator: Made) -> list[Call]:
+def seedings_of(facts: ModuleFacts, generator: Made) -> list[CallEvent]:
     """Calls that seed this generator."""
     return [c for c in facts.methods("manual_seed") if c.receiver is not None and c.receiver.object == generator]
 

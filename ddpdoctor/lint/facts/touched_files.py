@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.values import Symbol, Value, unknown
 from ddpdoctor.model.record import record
@@ -30,7 +30,7 @@ class Use(Enum):
 class Touch:
     """A call that uses a path."""
 
-    call: Call
+    call: CallEvent
     use: Use
     parts: Parts
 
@@ -88,13 +88,13 @@ def touches(facts: ModuleFacts) -> list[Touch]:
     return [touch for call in facts.calls if (touch := _touch(call)) is not None]
 
 
-def _touch(call: Call) -> Touch | None:
+def _touch(call: CallEvent) -> Touch | None:
     use, path = _use(call)
     parts = parts_of(path) if path is not None else None
     return Touch(call, use, parts) if use is not None and parts else None
 
 
-def _use(call: Call) -> tuple[Use | None, Value | None]:
+def _use(call: CallEvent) -> tuple[Use | None, Value | None]:
     if call.path == "builtins.open":
         return _opened(call), call.argument(0, "file")
     if call.path.startswith("torchvision.datasets.") and call.path.count(".") == 2:
@@ -114,7 +114,7 @@ def _use(call: Call) -> tuple[Use | None, Value | None]:
     return _METHODS.get(call.method), call.args[0] if call.args else None
 
 
-def _opened(call: Call) -> Use | None:
+def _opened(call: CallEvent) -> Use | None:
     mode = call.argument(1, "mode")
     if mode is None:
         return _R

@@ -6,7 +6,7 @@ import ast
 import re
 
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call, Guard
+from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import walk
@@ -51,9 +51,9 @@ _PLAIN_DECORATORS = frozenset(
 )
 
 
-def files(facts: ModuleFacts) -> list[tuple[Call, Value, ast.expr | None]]:
+def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
     """(call, path, path as it is written) of every call that writes a file."""
-    found: list[tuple[Call, Value, ast.expr | None]] = []
+    found: list[tuple[CallEvent, Value, ast.expr | None]] = []
     for name, (position, keyword) in _FILES.items():
         for call in facts.named(name):
             path = call.argument(position, keyword)
@@ -72,13 +72,13 @@ def files(facts: ModuleFacts) -> list[tuple[Call, Value, ast.expr | None]]:
     return found
 
 
-def _near(facts: ModuleFacts, call: Call) -> bool:
+def _near(facts: ModuleFacts, call: CallEvent) -> bool:
     """In this file, or in what it calls itself: whether a file far below is written at all is seldom seen."""
     sites = (*call.context.chain, call.site)
     return facts.module.path in (site.file for site in sites[-2:])
 
 
-def runs(facts: ModuleFacts) -> list[Call]:
+def runs(facts: ModuleFacts) -> list[CallEvent]:
     """Calls that begin a run in an experiment tracker."""
     return facts.named(*_RUNS)
 
@@ -89,7 +89,7 @@ def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
     return next((k.value for k in node.keywords if k.arg == keyword), None)
 
 
-def one_path(call: Call, path: Value, node: ast.expr | None) -> bool:
+def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
     """The same path on every rank and node: nothing in it, nor in what it is made of, names a process or a moment."""
     if len(path.atoms) > 1 or path.tags & {"rank", "local_rank", "time", "unique"} or path.taint > path.taint.FILES:
         return False
@@ -116,7 +116,7 @@ def _spelled_out(assigned: list[tuple[str, ast.expr]], node: ast.expr, depth: in
     return " ".join(parts)
 
 
-def on_every_rank(facts: ModuleFacts, call: Call) -> bool:
+def on_every_rank(facts: ModuleFacts, call: CallEvent) -> bool:
     """Every rank of a running process group comes here, and no condition or decorator on the way may choose one."""
     context = call.context
     if context.some_ranks_only or not context.from_script or context.handler == "except":

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddpdoctor.lint.interpreter import calls, decorators, framework_objects
+from ddpdoctor.lint.interpreter import budgets, calls, decorators, framework_objects
 from ddpdoctor.lint.interpreter.decorators import apply_decorators
 from ddpdoctor.lint.interpreter.expressions import EXPRESSIONS
 from ddpdoctor.lint.interpreter.frame import Frame
-from ddpdoctor.lint.interpreter.machine import Machine, Outcome, Root
+from ddpdoctor.lint.interpreter.machine import CallOutcome, Machine, Root
 from ddpdoctor.lint.interpreter.signature import bind, rank_parameters, teach
 from ddpdoctor.lint.interpreter.statements import STATEMENTS
 from ddpdoctor.lint.interpreter.trace import prune
@@ -18,11 +18,6 @@ from ddpdoctor.lint.values.join import choose
 from ddpdoctor.lint.values.values import NO_TAGS, NONE, Keywords, Symbol, Taint, Value, asserted, of_object, unknown
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import SourceSite
-
-#: how deep calls are followed
-DEPTH = 12
-#: statements simulated for one file; beyond it, calls are no longer followed
-BUDGET = 12_000
 
 
 class Analysis(Machine):
@@ -77,13 +72,16 @@ class Analysis(Machine):
                 return
             self.ran.add(info)
             self.stack.append(info)
+        held = self.held
         try:
-            self._enter_decorators(info, frame)
+            if info is not None:
+                apply_decorators(self, frame, info)
             self.execute(frame, body)
             self._nested(frame)
         except RecursionError:
             self.too_deep = True
         finally:
+            self.held = held
             if info is not None:
                 self.stack.pop()
         self.roots.append(Root(name, prune(frame.out), info))
@@ -110,10 +108,6 @@ class Analysis(Machine):
         taints = self.annotated[frame.module]
         return asserted(value, taints[id(node)]) if taints and id(node) in taints else value
 
-    def _enter_decorators(self, info: FunctionInfo | None, frame: Frame) -> None:
-        if info is not None:
-            apply_decorators(self, frame, info)
-
     def parameters(self, info: FunctionInfo) -> dict[str, Value]:
         """Every parameter unknown, but for what its use in the function proves it to be."""
         env: dict[str, Value] = {}
@@ -136,10 +130,10 @@ class Analysis(Machine):
     def call(
         self, function: Function, args: tuple[Value, ...], keywords: tuple[tuple[str, Value], ...],
         frame: Frame, site: SourceSite,
-    ) -> Outcome | None:  # fmt: skip
+    ) -> CallOutcome | None:  # fmt: skip
         """The outcome of calling a function of the project; None where it is not followed."""
         info = function.info
-        too_much = self.steps > BUDGET or len(self.stack) >= DEPTH
+        too_much = self.steps > budgets.STATEMENTS or len(self.stack) >= budgets.DEPTH
         if info in self.stack or too_much or info.abstract:
             return None
         env = bind(self, info, function.receiver, args, keywords)
@@ -156,7 +150,7 @@ class Analysis(Machine):
 
     def _simulate(
         self, info: FunctionInfo, function: Function, env: dict[str, Value], frame: Frame, site: SourceSite
-    ) -> Outcome:
+    ) -> CallOutcome:
         inner = Frame(
             info.module, info, env, function.closure, frame.mask, loops=() if info.remembers else frame.loops,
             guards=frame.guards, no_grad=frame.no_grad, handler=frame.handler, calls=(*frame.calls, info.qualname),
@@ -165,8 +159,9 @@ class Analysis(Machine):
         if not self.silent:
             self.ran.add(info)
         self.stack.append(info)
+        held = self.held
         try:
-            self._enter_decorators(info, inner)
+            apply_decorators(self, inner, info)
             if isinstance(info.node, ast.Lambda):
                 value = self.evaluate(inner, info.node.body)
                 inner.returns.append((inner.mask, value))
@@ -177,10 +172,11 @@ class Analysis(Machine):
         except RecursionError:
             self.too_deep = True
         finally:
+            self.held = held
             self.stack.pop()
         ends = not inner.returns and not inner.alive and not inner.yields
         value = self._yielded(inner, site) if inner.yields else self.returned(inner)
-        return Outcome(value, prune(inner.out), inner.stores, tuple(sorted(inner.resets)), ends)
+        return CallOutcome(value, prune(inner.out), inner.stores, tuple(sorted(inner.resets)), ends)
 
     def _yielded(self, frame: Frame, site: SourceSite) -> Value:
         """What calling a generator gives: something to go through, whose elements are what it yields."""

@@ -15,23 +15,24 @@ from ddpdoctor.lint.knowledge import aliases, vocabulary
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.values.abstract_objects import (
     Class,
+    EnumMember,
     External,
     Function,
     Instance,
     LocalModule,
     Made,
-    Member,
     Method,
     Namespace,
 )
 from ddpdoctor.lint.values.values import (
+    FIRST_LOCAL_RANK,
+    FIRST_RANK,
     LOCAL_RANK_NUMBERS,
     ORIGIN,
     Taint,
     Value,
     const,
     of_object,
-    per_rank,
     symbol_key,
     unknown,
 )
@@ -51,7 +52,7 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
     """`owner.name`."""
     obj = owner.object
     if isinstance(obj, External):
-        return _external_attribute(machine, frame, obj.path, name, node)
+        return _external_attribute(machine, frame, obj.path, name)
     if isinstance(obj, LocalModule):
         value = global_value(machine, obj.module, name)
         if value is not None:
@@ -61,7 +62,7 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
         return _instance_attribute(machine, frame, owner, obj, name)
     if isinstance(obj, Class):
         return class_attribute(machine, obj, name)
-    if isinstance(obj, Member):
+    if isinstance(obj, EnumMember):
         found = member_attribute(machine, obj, name)
         if found is not None:
             return found
@@ -82,7 +83,7 @@ def _flag(machine: Machine, frame: Frame, name: str, node: ast.AST) -> Value | N
     return next((flag for module in files if (flag := signals.elsewhere(module, name)) is not None), None)
 
 
-def _external_attribute(machine: Machine, frame: Frame, path: str, name: str, node: ast.AST) -> Value:
+def _external_attribute(machine: Machine, frame: Frame, path: str, name: str) -> Value:
     full = aliases.canonical(f"{path}.{name}")
     if full == "os.environ":
         return of_object(Made("os.environ", SourceSite("", 0, 0, 0, 0)))
@@ -94,7 +95,6 @@ def _external_attribute(machine: Machine, frame: Frame, path: str, name: str, no
         local = machine.project.find(f"{path}.{name}", frame.module)
         if local is not None:
             return of_object(LocalModule(local), local.path)
-    del node
     return of_object(External(full))
 
 
@@ -107,12 +107,12 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
     if name == COMPILED:
         return owner
     if name in vocabulary.FIRST_RANK_ATTRIBUTES:
-        return per_rank((True, False, False, False), frozenset({"rank"}))
+        return FIRST_RANK
     if name in vocabulary.FIRST_LOCAL_RANK_ATTRIBUTES:
-        return per_rank((True, False, False, False), frozenset({"local_rank"}))
+        return FIRST_LOCAL_RANK
     if name == "local_rank" and _is_option_holder(frame.module, owner):
         return LOCAL_RANK_NUMBERS
-    field_based = _by_stores(machine, frame, owner, name)
+    field_based = _by_stores(machine, frame, name)
     if field_based is not None:
         return field_based
     if isinstance(owner.object, Made):
@@ -136,11 +136,10 @@ def _is_option_holder(module: Module, owner: Value) -> bool:
     return "local_rank" in module.options and (obj is None or isinstance(obj, (Namespace, Method)))
 
 
-def _by_stores(machine: Machine, frame: Frame, owner: Value, name: str) -> Value | None:
+def _by_stores(machine: Machine, frame: Frame, name: str) -> Value | None:
     """`args.rank` where a file in reach assigns `args.rank = <a rank>`: stores decide, not names."""
     if name not in ("rank", "local_rank", "gpu", "global_rank", "distributed_rank", "is_master", "is_main"):
         return None
-    del owner
     for module in (frame.module, *machine.reached.values()):
         for (_, stored), expressions in module.attribute_stores.items():
             if stored != name:
@@ -161,15 +160,12 @@ def _ranked(machine: Machine, module: Module, expressions: list[ast.expr]) -> Va
 
 
 def _first_ranked(machine: Machine, module: Module, expressions: list[ast.expr]) -> Value | None:
-    machine.silent += 1
-    try:
+    with machine.quietly():
         for expression in expressions:
             if isinstance(expression, (ast.Call, ast.Compare)) and _mentions_rank(expression):
                 value = machine.evaluate(Frame(module), expression)
                 if value.known and len(value.atoms) > 1:
                     return value
-    finally:
-        machine.silent -= 1
     return None
 
 
@@ -199,7 +195,7 @@ def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Insta
     if name == COMPILED:
         return owner
     if name in vocabulary.FIRST_RANK_ATTRIBUTES:
-        return per_rank((True, False, False, False), frozenset({"rank"}))
+        return FIRST_RANK
     for base in framework_objects.bases(machine, obj.info):
         found = framework_objects.attribute(base, name)
         if found is not None:

@@ -34,14 +34,15 @@ def behind_super(machine: Machine, frame: Frame, node: ast.Call) -> Function | s
     for base in after:
         if func.attr in base.methods:
             return Function(base.methods[func.attr], me)
-    return _torch_base(machine, owner) if func.attr == "__init__" else None
+    return torch_base(machine, owner) if func.attr == "__init__" else None
 
 
 def _is_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
-def _torch_base(machine: Machine, info: ClassInfo) -> str | None:
+def torch_base(machine: Machine, info: ClassInfo) -> str | None:
+    """The class of torch that a class extends whose constructor arguments matter, by its path."""
     return next(iter(sorted(external_bases(machine, info) & _FOLLOWED)), None) if info.node.bases else None
 
 
@@ -59,11 +60,6 @@ def base_of(machine: Machine, instance: Value) -> Made | None:
     atom = instance.atoms[0]
     kept = machine.heap.get((atom.key, _BASE)) if isinstance(atom, Symbol) else None
     return kept.object if kept is not None and isinstance(kept.object, Made) else None
-
-
-def inherited_constructor(machine: Machine, info: ClassInfo) -> str | None:
-    """torch's constructor, where the class has none of its own."""
-    return _torch_base(machine, info)
 
 
 def given_field(machine: Machine, obj: Instance, name: str) -> Value | None:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.interpreter import bases, collective_calls, container_mutation, external, fsdp, wrapping
+from ddpdoctor.lint.interpreter import (
+    bases,
+    collective_calls,
+    container_mutation,
+    fsdp,
+    functions,
+    methods,
+    wrapping,
+)
 from ddpdoctor.lint.interpreter.assignments import chosen_here
 from ddpdoctor.lint.interpreter.attributes import attribute
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.decorators import decorated
-from ddpdoctor.lint.interpreter.events import Call, EnclosingLoop, Iteration
+from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Iteration
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
+from ddpdoctor.lint.interpreter.functions import FunctionCall
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.trace import Exit, Scope
+from ddpdoctor.lint.interpreter.methods import MethodCall
+from ddpdoctor.lint.interpreter.trace import BlockExit, Scope
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import (
@@ -22,6 +32,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Instance,
     Items,
     Listed,
+    LocalModule,
     Made,
     Method,
     Table,
@@ -62,59 +73,57 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     if isinstance(obj, Instance):
         value = _call_instance(machine, frame, target, obj, args, keywords, site, node)
         return wrapping.forwarded(machine, frame, target, node.func, value)
-    path, method, receiver = "", "", None
-    if isinstance(above, str):
-        path = above
-    elif isinstance(obj, External):
-        path = obj.path
-    elif isinstance(obj, Method):
-        method, receiver = obj.name, obj.receiver
-    else:
-        method, receiver = "__call__", target
-    result = external.result(machine, frame, path, method, receiver, args, keywords, site, node)
-    if isinstance(above, str):
-        bases.keep(machine, frame, result)
-    elif path == aliases.SAMPLER:
-        result = result.with_tags(result.tags | (target.tags & {"maybe"}))
-    elif not path:
-        result = wrapping.forwarded(machine, frame, target, node.func, result)
-        if receiver is not None and isinstance(node.func, ast.Attribute):
-            _grow(machine, frame, method, receiver, args, keywords, site, node)
-    _record(machine, frame, Call(path, method, receiver, args, keywords, result, node, site, machine.context(frame),
-                                  len(machine.calls), dropped))  # fmt: skip
+    if isinstance(obj, External) or isinstance(above, str):
+        path = above if isinstance(above, str) else obj.path
+        function = FunctionCall(machine, frame, path, args, keywords, site, node)
+        result = functions.called(function)
+        if isinstance(above, str):
+            bases.keep(machine, frame, result)
+        elif path == aliases.SAMPLER:
+            result = result.with_tags(result.tags | (target.tags & {"maybe"}))
+        _record(function, result, dropped=dropped)
+        return result
+    name, receiver = (obj.name, obj.receiver) if isinstance(obj, Method) else ("__call__", target)
+    method = MethodCall(machine, frame, name, receiver, args, keywords, site, node)
+    result = wrapping.forwarded(machine, frame, target, node.func, methods.called(method))
+    if isinstance(node.func, ast.Attribute):
+        _grow(method, node.func.value)
+    _record(method, result, dropped=dropped)
     return result
 
 
-def _grow(
-    machine: Machine, frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords,
-    site: SourceSite, node: ast.Call,
-) -> None:  # fmt: skip
-    """What a container holds after a method that adds to it."""
-    assert isinstance(node.func, ast.Attribute)
+def _grow(call: MethodCall, owner: ast.expr) -> None:
+    """What a container, written as `owner`, holds after a method that adds to it."""
+    machine, frame, method, receiver, args = call.machine, call.frame, call.name, call.receiver, call.args
     if method == "register_buffer":
         container_mutation.registered(machine, frame, receiver, args)
-    grown = container_mutation.grown(frame, method, receiver, args, keywords, site)
+    grown = container_mutation.grown(frame, method, receiver, args, call.keywords, call.site)
     if method in container_mutation.ADDING and isinstance(receiver.object, (Items, Listed, Table)):
-        apart = decided_by(frame, node)
+        apart = decided_by(frame, call.node)
         if apart is None:
             apart = next((a.tags for a in args if method == "extend" and "uneven" in a.tags), None)
         if apart is not None:
             grown = containers.uneven(receiver if grown is None else grown, apart)
         elif "uneven" in receiver.tags:
             # it may be filled up to the same length
-            grown = unknown("filled up", site, tags=frozenset({"filled up"}))
+            grown = unknown("filled up", call.site, tags=frozenset({"filled up"}))
     if grown is not None:
-        container_mutation.rebind(machine, frame, node.func.value, grown)
+        container_mutation.rebind(machine, frame, owner, grown)
 
 
-def _record(machine: Machine, frame: Frame, event: Call) -> None:
+def _record(call: FunctionCall | MethodCall, result: Value, *, dropped: bool = False) -> None:
+    machine = call.machine
     if machine.silent:
         return
-    machine.calls.append(event)
-    if event.path == "builtins.iter" and len(event.args) == 1 and frame.handler != "except":
+    path, method, receiver = (call.path, "", None) if isinstance(call, FunctionCall) else ("", call.name, call.receiver)
+    context, index = machine.context(call.frame), len(machine.calls)
+    machine.calls.append(CallEvent(
+        path, method, receiver, call.args, call.keywords, result, call.node, call.site, context, index, dropped
+    ))  # fmt: skip
+    if path == "builtins.iter" and len(call.args) == 1 and call.frame.handler != "except":
         # `for` by hand: the loop that draws from it stands elsewhere
-        loop = EnclosingLoop(event.node, event.site, iterated_of(event.args[0])[0], "")
-        machine.iterations.append(Iteration(loop, event.context, event.index))
+        loop = EnclosingLoop(call.node, call.site, iterated_of(call.args[0])[0], "")
+        machine.iterations.append(Iteration(loop, context, index))
 
 
 def _with_defaults(defaults: Keywords, given: Keywords) -> Keywords:
@@ -127,7 +136,7 @@ def _target(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     if not isinstance(func, ast.Attribute):
         return machine.evaluate(frame, func)
     owner = machine.evaluate(frame, func.value)
-    if isinstance(owner.object, (External, Instance, Class)) or type(owner.object).__name__ == "LocalModule":
+    if isinstance(owner.object, (External, Instance, Class, LocalModule)):
         return attribute(machine, frame, owner, func.attr, func)
     if owner.tags:
         wrapping.attribute(machine, frame, owner, func.attr, func)
@@ -191,7 +200,7 @@ def follow(
     if node is not None and outcome.resets:
         _reset_arguments(frame, function, node, outcome.resets)
     if outcome.ends:
-        frame.out.append(Exit("raise", site))
+        frame.out.append(BlockExit("raise", site))
         frame.mask = 0
     return _agreed(outcome.value) if outcome.trace else outcome.value
 
@@ -233,12 +242,12 @@ def _construct(
             machine.heap.update(outcome.stores)
         base = bases.base_of(machine, instance)
         return instance.with_object(replace(instance.object, base=base)) if base is not None else instance
-    path = bases.inherited_constructor(machine, obj.info)
+    path = bases.torch_base(machine, obj.info)
     if path is None:
         return instance
-    made = external.result(machine, frame, path, "", None, args, keywords, site, node)
-    _record(machine, frame, Call(path, "", None, args, keywords, made, node, site, machine.context(frame),
-                                  len(machine.calls), False))  # fmt: skip
+    call_of_base = FunctionCall(machine, frame, path, args, keywords, site, node)
+    made = functions.called(call_of_base)
+    _record(call_of_base, made)
     return instance.with_object(replace(instance.object, base=made.object))
 
 

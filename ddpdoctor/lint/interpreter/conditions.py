@@ -9,7 +9,7 @@ from ddpdoctor.lint.interpreter.events import Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Branch
-from ddpdoctor.lint.values.abstract_objects import Items, Made, Member, Method
+from ddpdoctor.lint.values.abstract_objects import EnumMember, Items, Made, Method
 from ddpdoctor.lint.values.join import choose
 from ddpdoctor.lint.values.truths import both, mask_where, negate, surely_true, truth
 from ddpdoctor.lint.values.values import NO_TAGS, STICKY, Atom, Symbol, Taint, Value, binary, const, per_rank
@@ -33,7 +33,7 @@ def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
 
 def _one_comparison(name: str, left: Value, right: Value) -> Value:
     if name in ("Is", "IsNot", "Eq", "NotEq"):
-        if isinstance(left.object, Member) and isinstance(right.object, Member):
+        if isinstance(left.object, EnumMember) and isinstance(right.object, EnumMember):
             return const((left.object == right.object) is (name in ("Is", "Eq")))
         for one, two in ((left, right), (right, left)):
             # an object that surely exists is not None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.trace import Exit, Scope
+from ddpdoctor.lint.interpreter.trace import BlockExit, Scope
 from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made, Method
 from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
@@ -128,7 +128,7 @@ def _split(frame: Frame, item: ast.withitem) -> Callable[[], None]:
     call = item.context_expr
     if scope.site.line != call.lineno:
         return lambda: None
-    at = next((i for i, n in enumerate(scope.body) if isinstance(n, Exit) and n.kind == "yield"), None)
+    at = next((i for i, n in enumerate(scope.body) if isinstance(n, BlockExit) and n.kind == "yield"), None)
     if at is None:
         return lambda: None
     before, after = scope.body[:at], scope.body[at + 1 :]

@@ -6,11 +6,10 @@ import ast
 
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.sources import FIRST
-from ddpdoctor.lint.interpreter.trace import Branch, Exit, Node, Scope, Trace
+from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Node, Scope, Trace
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function
-from ddpdoctor.lint.values.values import NO_TAGS, Atom, Symbol, Taint, Value, of_object
+from ddpdoctor.lint.values.values import FIRST_RANK, NO_TAGS, RANK_ZERO, Atom, Symbol, Taint, Value, of_object
 from ddpdoctor.program import modules
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import site_of
@@ -27,8 +26,7 @@ def decorated(machine: Machine, info: FunctionInfo) -> Function | None:
 
 def _wrapper(machine: Machine, info: FunctionInfo) -> Function | None:
     made: Function | None = None
-    machine.silent += 1
-    try:
+    with machine.quietly():
         for decorator in reversed(info.decorators):
             if not _may_be_local(info, decorator):
                 continue
@@ -42,8 +40,6 @@ def _wrapper(machine: Machine, info: FunctionInfo) -> Function | None:
             if not isinstance(result, Function) or result.info is info:
                 return None
             made = result
-    finally:
-        machine.silent -= 1
     return made
 
 
@@ -88,11 +84,11 @@ def apply_decorators(machine: Machine, frame: Frame, info: modules.FunctionInfo)
             frame.no_grad = True
             continue
         let_in = ranks_let_in(machine, frame, decorator)
-        if let_in == FIRST.atoms:
+        if let_in == FIRST_RANK.atoms:
             site = machine.site(frame, decorator)
-            leave: tuple[Node, ...] = (Exit("return", site),)
+            leave: tuple[Node, ...] = (BlockExit("return", site),)
             frame.out.append(Branch(let_in, (), leave, site, f"@{name}", NO_TAGS))
-            frame.mask &= 1
+            frame.mask &= RANK_ZERO
 
 
 def ranks_let_in(machine: Machine, frame: Frame, decorator: ast.expr) -> tuple[Atom, ...]:
@@ -106,7 +102,7 @@ def ranks_let_in(machine: Machine, frame: Frame, decorator: ast.expr) -> tuple[A
     told = call is not None and (call.args or any("rank" in str(k.arg) for k in call.keywords))
     if told or name in vocabulary.SOME_RANK_DECORATORS:
         return (Symbol(id(decorator), Taint.RANK),)  # another rank, perhaps
-    return FIRST.atoms
+    return FIRST_RANK.atoms
 
 
 def _name(decorator: ast.expr) -> str:

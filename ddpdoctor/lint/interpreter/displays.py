@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ddpdoctor.lint.interpreter import signals
+from ddpdoctor.lint.interpreter import budgets, signals
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.conditions import MOST_ELEMENTS, as_constant
 from ddpdoctor.lint.interpreter.events import EnclosingLoop
@@ -48,7 +48,11 @@ def sequence(machine: Machine, frame: Frame, node: Any) -> Value:
     if sum(map(_leaves, items)) > MOST_ELEMENTS:
         return unknown("sequence", id(node), tags=join_tags(items))
     if items and all(i.known and len(i.atoms) == 1 for i in items):
-        return const(tuple(i.constant for i in items)) if isinstance(node, ast.Tuple) else _known_list(items, node)
+        return (
+            const(tuple(i.constant for i in items))
+            if isinstance(node, ast.Tuple)
+            else of_object(Items(tuple(items)), "items", id(node))
+        )
     return _tagged(of_object(Items(tuple(items)), "items", id(node)), items)
 
 
@@ -68,10 +72,6 @@ def _leaves(value: Value) -> int:
 def _constants(constant: Any) -> int:
     plain = isinstance(constant, tuple) and not isinstance(constant, Symbol)
     return sum(map(_constants, constant)) if plain else 1
-
-
-def _known_list(items: list[Value], node: ast.AST) -> Value:
-    return of_object(Items(tuple(items)), "items", id(node))
 
 
 def _tagged(value: Value, items: list[Value]) -> Value:
@@ -207,7 +207,7 @@ def _each(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]
     if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) != 1 or node.generators[0].ifs:
         return []
     names = as_constant(over).elements
-    if names is None or not 0 < len(names) <= 4 or machine.steps > 6_000:
+    if names is None or not 0 < len(names) <= budgets.CONSTANTS or machine.steps > budgets.REPEATED:
         return []
     if not all(isinstance(name, (str, tuple)) for name in names):
         return []  # a number of equal things
@@ -228,8 +228,8 @@ def _unrolled(machine: Machine, frame: Frame, node: Any, over: Value) -> dict[st
         not plain
         or not isinstance(target, ast.Name)
         or names is None
-        or not 0 < len(names) <= 4
-        or machine.steps > 6_000
+        or not 0 < len(names) <= budgets.CONSTANTS
+        or machine.steps > budgets.REPEATED
     ):
         return {}
     entries: dict[str, Value] = {}

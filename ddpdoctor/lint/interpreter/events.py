@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ddpdoctor.lint.interpreter.trace import Trace
+from ddpdoctor.lint.values.abstract_objects import Arguments
 from ddpdoctor.lint.values.values import EVERY_RANK, Atom, Value
 from ddpdoctor.model.record import record
 from ddpdoctor.program.modules import FunctionInfo, Module
@@ -78,7 +79,7 @@ class Context:
 
 
 @record(frozen=True, slots=True, eq=False)
-class Call:
+class CallEvent(Arguments):
     """A call of something outside the project (`path`), or of a method of an object (`method`)."""
 
     #: canonical dotted name, "" for a method of an object that is not a module
@@ -96,18 +97,6 @@ class Call:
     index: int
     #: the call stands alone as a statement: its result is lost
     unused: bool
-
-    def keyword(self, name: str) -> Value | None:
-        return next((v for k, v in self.keywords if k == name), None)
-
-    def argument(self, position: int, name: str) -> Value | None:
-        if 0 <= position < len(self.args):
-            return self.args[position]
-        return self.keyword(name)
-
-    @property
-    def opaque(self) -> bool:
-        return any(k in ("*", "**") for k, _ in self.keywords)
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -139,6 +128,3 @@ class BranchEvent:
     guard: Guard
     node: ast.AST
     context: Context
-
-
-Event = Any

@@ -12,7 +12,7 @@ from ddpdoctor.lint.interpreter.calls import call
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import lookup
-from ddpdoctor.lint.interpreter.trace import Exit
+from ddpdoctor.lint.interpreter.trace import BlockExit
 from ddpdoctor.lint.values.abstract_objects import Function, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.truths import negate
@@ -75,7 +75,7 @@ def _yield(machine: Machine, frame: Frame, node: Any) -> Value:
     else:
         frame.yields.append(value)
     frame.yields_share = frame.yields_share or loop_extent.yields_share(frame)
-    frame.out.append(Exit("yield", machine.site(frame, node)))
+    frame.out.append(BlockExit("yield", machine.site(frame, node)))
     return unknown("yield", id(node))
 
 

@@ -23,6 +23,7 @@ from ddpdoctor.lint.knowledge.frameworks import (
 )
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.values import (
+    FIRST_RANK,
     LOCAL_RANK_NUMBERS,
     RANK_NUMBERS,
     WORLD_NUMBER,
@@ -81,7 +82,7 @@ def inherited(machine: Machine, info: ClassInfo, method: str, keywords: Keywords
 def is_first_rank(receiver: Value, method: str) -> bool:
     """A call that is true on rank 0 only, on whatever object; one framework's attribute is another's method."""
     if method == "__call__":
-        return receiver.known and receiver.atoms == (True, False, False, False)
+        return receiver.known and receiver.atoms == FIRST_RANK.atoms
     return method in FIRST_RANK_METHODS
 
 

@@ -78,10 +78,9 @@ def _stored(
                 values.append(value)
             running = running or (value is None and method.name != "__init__" and method in machine.stack)
         if not values and name in info.constants:
-            machine.silent += 1
             inside = Frame(info.module)
-            values.append(bases.default_of(machine, inside, machine.evaluate(inside, info.constants[name])))
-            machine.silent -= 1
+            with machine.quietly():
+                values.append(bases.default_of(machine, inside, machine.evaluate(inside, info.constants[name])))
         if values:
             break
     if not values:
@@ -132,12 +131,11 @@ def _stores_of(machine: Machine, owner: Value, obj: Instance, method: FunctionIn
         frame = Frame(method.module, None, calls=("",))
         site = SourceSite(method.module.path, method.node.lineno, 1, method.node.lineno, 1)
         args, keywords = (obj.args, obj.keywords) if method.name == "__init__" else ((), ())
-        machine.silent += 1
         heap = dict(machine.heap)
         try:
-            outcome = machine.call(Function(method, owner), args, keywords, frame, site)
+            with machine.quietly():
+                outcome = machine.call(Function(method, owner), args, keywords, frame, site)
         finally:
-            machine.silent -= 1
             machine.heap = heap
         if outcome is None:
             return {}

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ddpdoctor.lint.interpreter import batches
+from ddpdoctor.lint.interpreter import batches, budgets
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.trace import Branch, Exit, Loop, Node, Trace
+from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Node, Trace
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.collectives import WRAPPERS
 from ddpdoctor.lint.values.abstract_objects import External, Function, Instance, Items, Made
@@ -35,10 +35,6 @@ from ddpdoctor.lint.values.values import (
 from ddpdoctor.model.record import replace
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.text import text_of
-
-_LOOP_TRIES = 2
-#: statements simulated after which no body is run more than once
-ENOUGH = 6_000
 
 
 def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[str], bool]:
@@ -66,12 +62,15 @@ def _loop(
         if name in carried:
             carried[name] = _widened(carried[name], None, name, id(node))
     # what no turn hands on to the next need not be tried out
-    if depth < _LOOP_TRIES and machine.steps < ENOUGH and (stores or not assigned.isdisjoint(before_env)):
-        machine.silent += 1
+    if (
+        depth < budgets.TRIED_LOOPS
+        and machine.steps < budgets.REPEATED
+        and (stores or not assigned.isdisjoint(before_env))
+    ):
         frame.env, frame.out = dict(carried), []
-        start()
-        machine.execute(frame, node.body)
-        machine.silent -= 1
+        with machine.quietly():
+            start()
+            machine.execute(frame, node.body)
         for name in assigned:
             if name in carried:
                 carried[name] = _widened(before_env[name], frame.env.get(name), name, id(node))
@@ -134,7 +133,7 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
             _leave_early(machine, frame, node.iter, truth(over), over.tags)
         # all turns but the last, one after the other, as one
         for item in known[:-1]:
-            if machine.steps > ENOUGH:
+            if machine.steps > budgets.REPEATED:
                 break  # loops in loops
             assign(machine, frame, node.target, item)
             machine.execute(frame, node.body)
@@ -145,14 +144,10 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
         iteration.body = body
 
 
-#: objects in a list that a loop is gone through one by one
-_FEW = 6
-
-
 def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
     """The few objects of the project that a loop goes through (callbacks, stages), where no turn leaves it."""
     items = iterated.object.items if isinstance(iterated.object, Items) else _phases(iterated)
-    if not 0 < len(items) <= _FEW or not (all(map(_is_object, items)) or _are_keys(node, items)):
+    if not 0 < len(items) <= budgets.OBJECTS or not (all(map(_is_object, items)) or _are_keys(node, items)):
         return ()
     left = (ast.Break, ast.Continue, ast.Return, ast.Raise)
     if len(items) > 1 and any(isinstance(n, left) for s in node.body for n in walk(s)):
@@ -163,7 +158,7 @@ def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
 def _phases(iterated: Value) -> tuple[Value, ...]:
     """The elements of `("train", "val")`."""
     constant = iterated.constant if iterated.known else ()
-    return tuple(map(const, constant)) if isinstance(constant, tuple) and len(constant) <= _FEW else ()
+    return tuple(map(const, constant)) if isinstance(constant, tuple) and len(constant) <= budgets.OBJECTS else ()
 
 
 def _are_keys(node: Any, items: tuple[Value, ...]) -> bool:
@@ -198,7 +193,7 @@ def _leave_early(
 ) -> None:
     """The head of a loop that some ranks leave before others."""
     site = machine.site(frame, node)
-    leave: tuple[Node, ...] = (Exit("break", site),)
+    leave: tuple[Node, ...] = (BlockExit("break", site),)
     frame.out.append(Branch(truths, (), leave, site, text_of(node), tags))
 
 

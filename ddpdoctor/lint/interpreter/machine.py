@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
-from ddpdoctor.lint.interpreter.events import Access, BranchEvent, Call, Context, Iteration, Wrap
+from ddpdoctor.lint.interpreter.events import Access, BranchEvent, CallEvent, Context, Iteration, Wrap
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.observations import Observations
 from ddpdoctor.lint.interpreter.trace import Trace
@@ -24,7 +25,7 @@ from ddpdoctor.program.sites import SourceSite, site_of
 
 
 @record(eq=False, slots=True)
-class Outcome:
+class CallOutcome:
     """What calling a function with certain arguments does."""
 
     value: Value
@@ -54,7 +55,7 @@ class Machine(ABC):
     project: Project
     #: the taints that comments give to nodes, by module and the node's `id`
     annotated: Mapping[Module, Mapping[int, Taint]]
-    calls: list[Call] = field(default_factory=list)
+    calls: list[CallEvent] = field(default_factory=list)
     iterations: list[Iteration] = field(default_factory=list)
     branches: list[BranchEvent] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
@@ -71,12 +72,12 @@ class Machine(ABC):
     reached: dict[str, Module] = field(default_factory=dict)
     #: statements simulated so far
     steps: int = 0
-    #: events are dropped while loops and attributes are tried out
+    #: how many `quietly` blocks are open: events are dropped in them
     silent: int = 0
     #: the analysis gave up somewhere because the source nests too deeply
     too_deep: bool = False
     #: what calls gave, by function, arguments and everything else that decides it
-    outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
+    outcomes: dict[tuple[object, ...], CallOutcome] = field(default_factory=dict)
     #: top-level names, by file and name
     globals_: dict[tuple[str, str], Value | None] = field(default_factory=dict)
     #: what functions store in names of their file; None where that is not one thing on all ranks
@@ -106,7 +107,7 @@ class Machine(ABC):
     @abstractmethod
     def call(
         self, function: Function, args: tuple[Value, ...], keywords: Keywords, frame: Frame, site: SourceSite
-    ) -> Outcome | None:
+    ) -> CallOutcome | None:
         """The outcome of calling a function of the project; None where it is not followed."""
 
     @abstractmethod
@@ -125,6 +126,10 @@ class Machine(ABC):
         if self.observed is not None:
             self.observed.add(frame, node, value, silent=self.silent > 0)
 
+    def quietly(self) -> AbstractContextManager[None]:
+        """No events are recorded inside: something is tried out, or looked up that has been recorded elsewhere."""
+        return _Quiet(self)
+
     def context(self, frame: Frame) -> Context:
         """Where in the program `frame` is now."""
         return Context(
@@ -135,3 +140,18 @@ class Machine(ABC):
     def site(self, frame: Frame, node: ast.AST) -> SourceSite:
         """Where a node of the frame's file stands."""
         return site_of(frame.module, node)
+
+
+class _Quiet(AbstractContextManager[None]):
+    """Left however the block ends: the source may nest too deeply for what is tried out."""
+
+    __slots__ = ("_machine",)
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def __enter__(self) -> None:
+        self._machine.silent += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._machine.silent -= 1

@@ -6,7 +6,7 @@ from ddpdoctor.lint.interpreter import signals
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.values.abstract_objects import Class, Function, Member
+from ddpdoctor.lint.values.abstract_objects import Class, EnumMember, Function
 from ddpdoctor.lint.values.values import Value, const, of_object, unknown
 from ddpdoctor.program.modules import ClassInfo
 
@@ -21,7 +21,7 @@ def class_attribute(machine: Machine, obj: Class, name: str) -> Value:
         receiver = of_object(obj, id(obj.info)) if method.of_class else None
         return of_object(Function(method, receiver), id(method), id(obj.info))
     if name in obj.info.constants and is_enumeration(machine, obj.info):
-        return of_object(Member(obj.info, name), "member", id(obj.info), name)
+        return of_object(EnumMember(obj.info, name), "member", id(obj.info), name)
     return _constant(machine, obj.info, name) or unknown("class", id(obj.info), name)
 
 
@@ -29,7 +29,7 @@ def is_enumeration(machine: Machine, info: ClassInfo) -> bool:
     return any(base.startswith("enum.") and base.endswith("Enum") for base in external_bases(machine, info))
 
 
-def member_attribute(machine: Machine, obj: Member, name: str) -> Value | None:
+def member_attribute(machine: Machine, obj: EnumMember, name: str) -> Value | None:
     """`Mode.TRAIN.value` and `.name`; None for anything else."""
     if name == "name":
         return const(obj.name)
@@ -44,8 +44,5 @@ def _constant(machine: Machine, info: ClassInfo, name: str) -> Value | None:
         return None
     if any((info.name, name) in m.attribute_stores or "setattr" in m.words for m in modules):
         return None
-    machine.silent += 1
-    try:
+    with machine.quietly():
         return machine.evaluate(Frame(owner.module), owner.constants[name])
-    finally:
-        machine.silent -= 1

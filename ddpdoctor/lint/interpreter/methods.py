@@ -1,20 +1,35 @@
-"""Calls of methods of things outside the project."""
+"""Calls of methods of objects outside the project: the first resolver that knows one says what it gives."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from ddpdoctor.lint.interpreter import batches, file_effects, framework_objects, fsdp, random_state, signals
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method
 from ddpdoctor.lint.interpreter.collective_calls import enter_method
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.sources import FIRST, variable
+from ddpdoctor.lint.interpreter.sources import variable
 from ddpdoctor.lint.interpreter.spawning import SPAWNED, start
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import collectives, frameworks, vocabulary
-from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Made, Method, Namespace
-from ddpdoctor.lint.values.values import DATA, NONE, ORIGIN, PART, UNEQUAL, Keywords, Taint, Value, of_object, unknown
+from ddpdoctor.lint.values.abstract_objects import Arguments, Function, Instance, Items, Made, Method, Namespace
+from ddpdoctor.lint.values.values import (
+    DATA,
+    FIRST_RANK,
+    NO_TAGS,
+    NONE,
+    ORIGIN,
+    PART,
+    UNEQUAL,
+    Keywords,
+    Taint,
+    Value,
+    of_object,
+    unknown,
+)
+from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
 
 #: what they give has no gradients
@@ -29,53 +44,119 @@ _OWN = frozenset({"time", "unique"})
 _MOVING = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "half", "double", "bfloat16", "requires_grad_"})
 
 
-def method_called(
-    machine: Machine, frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords,
-    site: SourceSite, node: ast.Call,
-) -> Value:  # fmt: skip
-    obj = receiver.object
-    if method == "__call__" and fsdp.is_sharded(machine, receiver):
-        return fsdp.forward(frame, (*args, *(v for _, v in keywords)), site)
-    if isinstance(obj, Made):
-        known = _made_method(machine, frame, method, receiver, obj, args, keywords, site, node)
-        if known is not None:
-            return known
-    found = signals.asked(receiver, method) or file_effects.method(frame, method, receiver, args, site)
-    found = found or random_state.method(receiver, method, args)
-    spec = collectives.DUCK_METHODS.get(method)
+@record(frozen=True, slots=True, eq=False)
+class MethodCall(Arguments):
+    """A call of a method of an object that is not the project's, as it is simulated; `__call__` calls the object."""
+
+    machine: Machine
+    frame: Frame
+    name: str
+    receiver: Value
+    args: tuple[Value, ...]
+    keywords: Keywords
+    site: SourceSite
+    node: ast.Call
+
+    @property
+    def given(self) -> tuple[Value, ...]:
+        """All arguments, by position and by name."""
+        return (*self.args, *(v for _, v in self.keywords))
+
+
+def called(call: MethodCall) -> Value:
+    """What the call gives; its collectives and files go into the frame's trace."""
+    for resolve in RESOLVERS:
+        value = resolve(call)
+        if value is not None:
+            return value
+    origin = call.receiver.tags if call.name != "module" else NO_TAGS
+    if call.name in _DIFFERENTIABLE:
+        origin = origin.union(*(v.tags for v in call.given))
+    made = Made(f"?.{call.name}", call.site, (call.receiver, *call.args), call.keywords, call.node)
+    return unknown("method", call.site, tags=(origin & ORIGIN) | (call.receiver.tags & _OWN)).with_object(made)
+
+
+def _sharded_forward(call: MethodCall) -> Value | None:
+    if call.name == "__call__" and fsdp.is_sharded(call.machine, call.receiver):
+        return fsdp.forward(call.frame, call.given, call.site)
+    return None
+
+
+def _made(call: MethodCall) -> Value | None:
+    """A method of what an external constructor gave."""
+    made = call.receiver.object
+    if not isinstance(made, Made):
+        return None
+    for resolve in RESOLVERS_OF_MADE:
+        value = resolve(call, made)
+        if value is not None:
+            return value
+    return None
+
+
+def _signalled(call: MethodCall) -> Value | None:
+    return signals.asked(call.receiver, call.name)
+
+
+def _files(call: MethodCall) -> Value | None:
+    return file_effects.method(call.frame, call.name, call.receiver, call.args, call.site)
+
+
+def _random(call: MethodCall) -> Value | None:
+    return random_state.method(call.receiver, call.name, call.args)
+
+
+def _collective(call: MethodCall) -> Value | None:
+    spec, obj = collectives.DUCK_METHODS.get(call.name), call.receiver.object
     if isinstance(obj, Instance):
-        spec = framework_objects.inherited(machine, obj.info, method, keywords) or spec
-    if spec is not None:
-        return enter_method(frame, spec, site)
-    if found is not None or framework_objects.is_first_rank(receiver, method):
-        return found or FIRST
-    if method == "backward" and "ddp" in receiver.tags and "no_sync" not in frame.withs:
-        frame.out.append(Op(fsdp.BACKWARD if "sharded" in receiver.tags else "backward (DDP)", None, site))
-        return NONE
-    if isinstance(obj, Instance) and method in _MOVING and "torch.nn.Module" in external_bases(machine, obj.info):
-        return receiver
-    values = (receiver, *args, *(v for _, v in keywords)) if method == "__call__" else (receiver, *args)
-    if method == "append" and args and args[0].taint is Taint.RANK_LOCAL and "batch" in args[0].tags:
-        _collect(frame, node)
-    called = method == "__call__" and (isinstance(obj, Made) or "prepared" in receiver.tags)
-    if called or method in vocabulary.PURE_METHODS:
-        return _computed(
-            method, receiver, values, (method, receiver.atoms, site if args or method == "__call__" else 0)
-        )
-    origin = receiver.tags if method != "module" else frozenset()
-    if method in _DIFFERENTIABLE:
-        origin = origin.union(*(v.tags for v in (*args, *(v for _, v in keywords))))
-    return unknown("method", site, tags=(origin & ORIGIN) | (receiver.tags & _OWN))._replace(
-        object=Made(f"?.{method}", site, (receiver, *args), keywords, node)
-    )
+        spec = framework_objects.inherited(call.machine, obj.info, call.name, call.keywords) or spec
+    return enter_method(call.frame, spec, call.site) if spec is not None else None
 
 
-def _computed(method: str, receiver: Value, values: tuple[Value, ...], key: tuple[object, ...]) -> Value:
+def _first_rank(call: MethodCall) -> Value | None:
+    return FIRST_RANK if framework_objects.is_first_rank(call.receiver, call.name) else None
+
+
+def _backward(call: MethodCall) -> Value | None:
+    """`backward` of what a wrapped model computed averages the gradients."""
+    tags = call.receiver.tags
+    if call.name != "backward" or "ddp" not in tags or "no_sync" in call.frame.withs:
+        return None
+    call.frame.out.append(Op(fsdp.BACKWARD if "sharded" in tags else "backward (DDP)", None, call.site))
+    return NONE
+
+
+def _moved(call: MethodCall) -> Value | None:
+    """A module of the project that is moved, or set to train: itself."""
+    obj = call.receiver.object
+    if not isinstance(obj, Instance) or call.name not in _MOVING:
+        return None
+    return call.receiver if "torch.nn.Module" in external_bases(call.machine, obj.info) else None
+
+
+def _collected(call: MethodCall) -> None:
+    """A list now holds data of each rank. How long it is says nothing, what is computed from it does."""
+    if call.name != "append" or not call.args:
+        return
+    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    if call.args[0].taint is Taint.RANK_LOCAL and "batch" in call.args[0].tags and isinstance(owner, ast.Name):
+        known = call.frame.env.get(owner.id)
+        if known is not None:
+            call.frame.env[owner.id] = known.tagged("collected")
+
+
+def _computed(call: MethodCall) -> Value | None:
     """What a method gives that computes from its object and arguments alone."""
+    method, receiver = call.name, call.receiver
+    whole = method == "__call__"
+    of_data = whole and (isinstance(receiver.object, Made) or "prepared" in receiver.tags)
+    if not of_data and method not in vocabulary.PURE_METHODS:
+        return None
+    values = (receiver, *(call.given if whole else call.args))
     local = any(v.taint is Taint.RANK_LOCAL for v in values)
     if method in vocabulary.EXTENTS and not receiver.tags & UNEQUAL:
         local = False
-    tags: frozenset[str] = frozenset()
+    tags = NO_TAGS
     for value in values:
         tags |= value.tags & DATA
     if local and method == "get":
@@ -88,64 +169,76 @@ def _computed(method: str, receiver: Value, values: tuple[Value, ...], key: tupl
     alike = receiver.taint is Taint.GIVEN and all(v.taint <= Taint.GIVEN for v in values)
     if not local and (alike or receiver.taint is Taint.UNIFORM):
         taint = receiver.taint
-    return unknown(*key, taint=taint, tags=tags).with_object(Method(receiver, method))
+    site = call.site if call.args or whole else 0
+    return unknown(method, receiver.atoms, site, taint=taint, tags=tags).with_object(Method(receiver, method))
 
 
-def _collect(frame: Frame, node: ast.Call) -> None:
-    """A list now holds data of each rank. How long it is says nothing, what is computed from it does."""
-    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-    known = frame.env.get(owner.id) if isinstance(owner, ast.Name) else None
-    if known is not None and isinstance(owner, ast.Name):
-        frame.env[owner.id] = known.tagged("collected")
+def _framework(call: MethodCall, made: Made) -> Value | None:
+    spec = framework_objects.collective(made.path, call.name, call.keywords, made)
+    if spec is None or (spec.op == "state_dict (FSDP)" and "LOCAL_STATE_DICT" in call.frame.module.words):
+        return None
+    return enter_method(call.frame, spec, call.site)
 
 
-def _made_method(
-    machine: Machine, frame: Frame, method: str, receiver: Value, obj: Made, args: tuple[Value, ...],
-    keywords: Keywords, site: SourceSite, node: ast.Call,
-) -> Value | None:  # fmt: skip
-    spec = framework_objects.collective(obj.path, method, keywords, obj)
-    if spec is not None and not (spec.op == "state_dict (FSDP)" and "LOCAL_STATE_DICT" in frame.module.words):
-        return enter_method(frame, spec, site)
-    if obj.path == "os.environ" and method == "get":
-        return variable(args)
-    if obj.path.endswith("ArgumentParser") and method in ("parse_args", "parse_known_args"):
-        namespace = of_object(Namespace(site), site)
-        return namespace if method == "parse_args" else of_object(Items((namespace, unknown("rest", site))))
-    if method == "__call__" and (obj.path in collectives.WRAPPERS or obj.path in frameworks.FORWARDING):
-        _forward(machine, frame, obj, args, keywords, site)
-        given = (*args, *(v for _, v in keywords))
-        tags = frozenset({"ddp"}).union(*(v.tags & DATA for v in given))
-        local = any(v.taint is Taint.RANK_LOCAL for v in given)
-        if not local and batches.trained_on(frame, given):
-            local, tags = True, tags | {"batch"}
-        return unknown("forward", site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)
-    if (frameworks.kind(obj.path), method) in frameworks.PREPARING:
-        return _prepared(args, site)
-    if obj.path == frameworks.PARALLEL and method == "run" and args:
-        start(machine, frame, args[0], [SPAWNED, *args[1:]], site)
-    if method in _MOVING and _is_object(obj):
-        return receiver
-    del node
-    return None
+def _environment(call: MethodCall, made: Made) -> Value | None:
+    return variable(call.args) if made.path == "os.environ" and call.name == "get" else None
 
 
-def _forward(
-    machine: Machine, frame: Frame, wrapper: Made, args: tuple[Value, ...], keywords: Keywords, site: SourceSite
-) -> None:
+def _options(call: MethodCall, made: Made) -> Value | None:
+    if not made.path.endswith("ArgumentParser") or call.name not in ("parse_args", "parse_known_args"):
+        return None
+    namespace = of_object(Namespace(call.site), call.site)
+    return namespace if call.name == "parse_args" else of_object(Items((namespace, unknown("rest", call.site))))
+
+
+def _wrapped_forward(call: MethodCall, made: Made) -> Value | None:
+    """The forward pass of a wrapped network."""
+    wraps = made.path in collectives.WRAPPERS or made.path in frameworks.FORWARDING
+    if call.name != "__call__" or not wraps:
+        return None
+    _forward_of_network(call, made)
+    tags = frozenset({"ddp"}).union(*(v.tags & DATA for v in call.given))
+    local = any(v.taint is Taint.RANK_LOCAL for v in call.given)
+    if not local and batches.trained_on(call.frame, call.given):
+        local, tags = True, tags | {"batch"}
+    return unknown("forward", call.site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)
+
+
+def _forward_of_network(call: MethodCall, wrapper: Made) -> None:
     """The collectives in the forward pass of a network of the project that is in a wrapper."""
     network = wrapper.argument(0, "module")
     if network is None or not isinstance(network.object, Instance):
         return
-    method = find_method(machine, network.object.info, "forward")
+    method = find_method(call.machine, network.object.info, "forward")
     if method is not None and method.module.words & collectives.NAMES:
-        machine.follow(frame, Function(method, network), args, keywords, site, None)
+        call.machine.follow(call.frame, Function(method, network), call.args, call.keywords, call.site, None)
 
 
-def _is_object(obj: Made) -> bool:
+def _prepared(call: MethodCall, made: Made) -> Value | None:
+    """What a framework gives back made ready."""
+    if (frameworks.kind(made.path), call.name) not in frameworks.PREPARING:
+        return None
+    prepared = tuple(a.tagged("prepared") for a in call.args)
+    return prepared[0] if len(prepared) == 1 else of_object(Items(prepared), "prepared", call.site)
+
+
+def _starts(call: MethodCall, made: Made) -> None:
+    """`Parallel.run(function, ...)`: nothing is known of what it gives."""
+    if made.path == frameworks.PARALLEL and call.name == "run" and call.args:
+        start(call.machine, call.frame, call.args[0], [SPAWNED, *call.args[1:]], call.site)
+
+
+def _moved_object(call: MethodCall, made: Made) -> Value | None:
     """A module or the like, whose `.to()` and `.eval()` give itself."""
-    return obj.is_truthy
+    return call.receiver if call.name in _MOVING and made.is_truthy else None
 
 
-def _prepared(args: tuple[Value, ...], site: SourceSite) -> Value:
-    prepared = tuple(a.tagged("prepared") for a in args)
-    return prepared[0] if len(prepared) == 1 else of_object(Items(prepared), "prepared", site)
+#: asked in this order; the first that gives a value has it
+RESOLVERS: tuple[Callable[[MethodCall], Value | None], ...] = (
+    _sharded_forward, _made, _signalled, _files, _random, _collective, _first_rank, _backward, _moved, _collected,
+    _computed,
+)  # fmt: skip
+#: of methods of what an external constructor gave
+RESOLVERS_OF_MADE: tuple[Callable[[MethodCall, Made], Value | None], ...] = (
+    _framework, _environment, _options, _wrapped_forward, _prepared, _starts, _moved_object,
+)  # fmt: skip

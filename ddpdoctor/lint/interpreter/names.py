@@ -116,16 +116,13 @@ def _binding(machine: Machine, module: Module, binding: Binding) -> Value:
         return of_object(Class(value), id(value))
     if value is None:
         return unknown("binding", id(binding))
-    machine.silent += 1
-    try:
+    with machine.quietly():
         whole = machine.evaluate(Frame(module), value)
         if binding.part is None:
             return whole
         parts = parts_of(whole)
         known = parts is not None and binding.part < len(parts)
         return parts[binding.part] if parts is not None and known else unknown("binding", id(binding))
-    finally:
-        machine.silent -= 1
 
 
 def imported(machine: Machine, module: Module, target: str) -> Value:

@@ -102,9 +102,8 @@ def _defaults(machine: Machine, info: FunctionInfo, env: dict[str, Value], *, sp
         if given is not None and _is_element(machine, given) and isinstance(default, ast.Constant):
             env[parameter.arg] = given if default.value is not None else given.tagged("given")
         elif parameter.arg not in env and not spread:
-            machine.silent += 1
-            env[parameter.arg] = _general(machine.evaluate(Frame(info.module), default))
-            machine.silent -= 1
+            with machine.quietly():
+                env[parameter.arg] = _general(machine.evaluate(Frame(info.module), default))
     for parameter in (*positional, *arguments.kwonlyargs):
         if parameter.arg not in env:
             env[parameter.arg] = unknown("parameter", id(info), parameter.arg)

@@ -6,6 +6,7 @@ from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.knowledge.launchers import LOCAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.values import (
+    FIRST_RANK,
     IN_GROUP,
     LOCAL_RANK_NUMBERS,
     RANK_NUMBERS,
@@ -17,12 +18,8 @@ from ddpdoctor.lint.values.values import (
     Value,
     const,
     lift,
-    per_rank,
     unknown,
 )
-
-#: true on rank 0 alone
-FIRST = per_rank((True, False, False, False), frozenset({"rank"}))
 
 
 def source_of(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value | None:
@@ -36,7 +33,7 @@ def source_of(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value |
     if path in vocabulary.WORLD_CALLS:
         return WORLD_NUMBER if whole else unknown("group size", path, args)
     if path in vocabulary.FIRST_RANK_CALLS:
-        return FIRST
+        return FIRST_RANK
     if path in vocabulary.INITIALISED_CALLS:
         return TRUE
     if path in vocabulary.CLOCK_CALLS:

@@ -13,7 +13,7 @@ from ddpdoctor.lint.interpreter import assignments, branches, framework_objects,
 from ddpdoctor.lint.interpreter.contexts import enter
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.trace import Exit, Op, leaving_through
+from ddpdoctor.lint.interpreter.trace import BlockExit, Op, leaving_through
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Listed
 from ddpdoctor.lint.values.values import NO_TAGS, Taint, Value, of_object, unknown
 from ddpdoctor.program import indexing
@@ -21,7 +21,7 @@ from ddpdoctor.program import indexing
 
 def _leave(kind: str) -> Callable[[Machine, Frame, Any], None]:
     def handler(machine: Machine, frame: Frame, node: Any) -> None:
-        frame.out.append(Exit(kind, machine.site(frame, node)))
+        frame.out.append(BlockExit(kind, machine.site(frame, node)))
         frame.mask = 0
 
     return handler
@@ -35,14 +35,14 @@ def _return(machine: Machine, frame: Frame, node: Any) -> None:
         frame.apart = apart | (frame.apart or NO_TAGS)
     if framework_objects.steps_by_itself(machine, frame.function) and not (value.known and value.constant is None):
         frame.out.append(Op("backward (Lightning)", None, machine.site(frame, node)))
-    frame.out.append(Exit("return", machine.site(frame, node)))
+    frame.out.append(BlockExit("return", machine.site(frame, node)))
     frame.mask = 0
 
 
 def _raise(machine: Machine, frame: Frame, node: Any) -> None:
     if node.exc is not None:
         machine.evaluate(frame, node.exc)
-    frame.out.append(Exit("raise", machine.site(frame, node)))
+    frame.out.append(BlockExit("raise", machine.site(frame, node)))
     frame.mask = 0
 
 
@@ -64,7 +64,7 @@ def _function(_machine: Machine, frame: Frame, node: Any) -> None:
 def _class(_machine: Machine, frame: Frame, node: Any) -> None:
     if frame.function is None and len(frame.calls) == 1 and node in frame.module.tree.body:
         return
-    info = indexing.class_info(frame.module, node)
+    info = indexing.class_(frame.module, node)
     frame.nested.extend(info.methods.values())
     frame.env[node.name] = of_object(Class(info), id(node))
 

@@ -54,7 +54,7 @@ class FileEvent(NamedTuple):
     site: SourceSite
 
 
-class Exit(NamedTuple):
+class BlockExit(NamedTuple):
     """Leaving a block early: return, break, continue, raise; or "yield", where a `with` block's body goes."""
 
     kind: str
@@ -72,7 +72,7 @@ class Scope(NamedTuple):
 #: files of one call that are kept in mind
 _MOST_MARKS = 16
 
-Node = Op | Branch | Loop | Exit | Scope | FileEvent
+Node = Op | Branch | Loop | BlockExit | Scope | FileEvent
 Trace = tuple[Node, ...]
 
 
@@ -98,13 +98,13 @@ def exits(nodes: Trace) -> bool:
     stack = list(nodes)
     while stack:
         node = stack.pop()
-        if isinstance(node, Exit) and node.kind != "yield":
+        if isinstance(node, BlockExit) and node.kind != "yield":
             return True
         if isinstance(node, Branch):
             stack.extend(node.then)
             stack.extend(node.other)
         elif isinstance(node, Loop):
-            stack.extend(n for n in node.body if not (isinstance(n, Exit) and n.kind in ("break", "continue")))
+            stack.extend(n for n in node.body if not (isinstance(n, BlockExit) and n.kind in ("break", "continue")))
     return False
 
 
@@ -115,7 +115,7 @@ def leaving_through(nodes: Trace, last: Trace, *, looped: bool = False) -> Trace
     kinds = ("return",) if looped else ("return", "break", "continue")
     found: list[Node] = []
     for node in nodes:
-        if isinstance(node, Exit) and node.kind in kinds:
+        if isinstance(node, BlockExit) and node.kind in kinds:
             found.extend(last)
         elif isinstance(node, Branch):
             then, other = (leaving_through(side, last, looped=looped) for side in (node.then, node.other))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from ddpdoctor.lint.interpreter.trace import Branch, Exit, Loop, Op, Scope, Trace, exits, operations
+from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Op, Scope, Trace, exits, operations
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, flat, leaving_step, names, walk_one
 from ddpdoctor.lint.ranks.possible import may_agree
 from ddpdoctor.lint.ranks.residual import Builder, Cell, EarlyExit
@@ -184,7 +184,7 @@ class _Comparison:
                 if guard is not None:
                     self._report_break(step, guard, lacks, runs, found, whole)
             return
-        left: Exit | None = None
+        left: BlockExit | None = None
         branch = first.guard
         if branch is None:
             # what leaves a function, or a loop in it, skips nothing outside of that function
@@ -202,7 +202,7 @@ class _Comparison:
 
     def _report_break(
         self,
-        step: Exit,
+        step: BlockExit,
         guard: Branch,
         runs: int,
         lacks: int,
@@ -275,7 +275,7 @@ def _walks(cells: list[Cell]) -> frozenset[tuple[object, ...]]:
 
 
 def _ends_itself(loop: Cell) -> bool:
-    return any(isinstance(c.step, Exit) and c.step.kind in ("break", "return") for c in walk_one(loop))
+    return any(isinstance(c.step, BlockExit) and c.step.kind in ("break", "return") for c in walk_one(loop))
 
 
 def _surely(cells: list[Cell]) -> list[Cell]:
@@ -288,7 +288,7 @@ def _surely(cells: list[Cell]) -> list[Cell]:
     return found
 
 
-def _left_through(step: Exit, guard: Branch | None, own: list[EarlyExit]) -> tuple[Branch | None, Exit]:
+def _left_through(step: BlockExit, guard: Branch | None, own: list[EarlyExit]) -> tuple[Branch | None, BlockExit]:
     """The branch through which a rank left a loop, and how: `break`, or the `return` that ends the loop with it."""
     if step.kind == "break":
         return guard, step
@@ -305,4 +305,4 @@ def _same_place(a: Cell, b: Cell) -> bool:
 
 def _crashes(cells: list[Cell]) -> bool:
     """The rank raises there: the launcher ends the others, nobody waits for long."""
-    return bool(cells) and isinstance(cells[0].step, Exit) and cells[0].step.kind == "raise"
+    return bool(cells) and isinstance(cells[0].step, BlockExit) and cells[0].step.kind == "raise"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.interpreter.trace import Branch, Exit, Loop, Op
+from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Op
 from ddpdoctor.lint.ranks.residual import Cell, has_op, walk
 from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
@@ -27,7 +27,7 @@ class CollectiveDivergence:
     runs: int
     lacks: int
     #: how the other rank left, where the operation itself stands outside the branch
-    exit: Exit | None
+    exit: BlockExit | None
     #: both sides of the branch run collectives of their own
     mismatched: bool
     #: what both ranks run, from the first operation on
@@ -39,10 +39,10 @@ class CollectiveDivergence:
     local: bool = False
 
 
-def leaving_step(cell: Cell) -> tuple[Exit, Branch | None] | None:
+def leaving_step(cell: Cell) -> tuple[BlockExit, Branch | None] | None:
     """The way out that a rank takes here, or may take where it has a condition that the other rank has not."""
     for inner in walk_one(cell):
-        if isinstance(inner.step, Exit) and (inner is cell or inner.step.kind in ("break", "return")):
+        if isinstance(inner.step, BlockExit) and (inner is cell or inner.step.kind in ("break", "return")):
             return inner.step, inner.guard
     return None
 
@@ -106,6 +106,6 @@ def place(item: CollectiveDivergence) -> SourceSite:
     return head
 
 
-def left_at(item: CollectiveDivergence, step: Exit) -> SourceSite:
+def left_at(item: CollectiveDivergence, step: BlockExit) -> SourceSite:
     """Where a rank leaves; the branch, where what it calls ends in another file."""
     return step.site if step.site.file == item.branch.site.file else item.branch.site

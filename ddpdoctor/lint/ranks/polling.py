@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from ddpdoctor.lint.interpreter.trace import Branch, Exit, FileEvent, Loop, Op, Scope, Trace
+from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, FileEvent, Loop, Op, Scope, Trace
 from ddpdoctor.lint.values.values import WORLD, Symbol
 from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
@@ -76,5 +76,5 @@ def _steps(nodes: Trace, rank: int) -> Iterator[Op | FileEvent]:
                 yield from _steps(node.then, rank)
             if isinstance(atom, Symbol) or not atom:
                 yield from _steps(node.other, rank)
-        elif isinstance(node, Exit) and node.kind != "yield":
+        elif isinstance(node, BlockExit) and node.kind != "yield":
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ddpdoctor.lint.interpreter.file_effects import answer_key
-from ddpdoctor.lint.interpreter.trace import Branch, Exit, FileEvent, Loop, Op, Scope, Trace
+from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, FileEvent, Loop, Op, Scope, Trace
 from ddpdoctor.lint.values.values import REASONS, Symbol, Taint
 from ddpdoctor.program.sites import SourceSite
 
@@ -60,7 +60,7 @@ class _Walk:
                 near = _meet(node, near, self.found)
             elif isinstance(node, Op):
                 near = near if node.members is not None else frozenset()
-            elif isinstance(node, Exit):
+            elif isinstance(node, BlockExit):
                 if node.kind != "yield":
                     left.append((node.kind, near))
                     return None

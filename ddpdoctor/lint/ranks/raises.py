@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
-from ddpdoctor.lint.interpreter.trace import Branch, Exit, Loop, Node, Scope, Trace
+from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Node, Scope, Trace
 from ddpdoctor.lint.values.truths import rank_local
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import SourceSite
@@ -22,7 +22,7 @@ def _sites(trace: Trace) -> list[SourceSite]:
     stack: list[tuple[Node, bool]] = [(node, False) for node in trace]
     while stack:
         node, alone = stack.pop()
-        if isinstance(node, Exit):
+        if isinstance(node, BlockExit):
             if alone and node.kind == "raise":
                 found.append(node.site)
         elif isinstance(node, Branch):

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ddpdoctor.lint.interpreter.trace import Branch, Exit, FileEvent, Loop, Node, Op, Scope, Trace, exits, operations
+from ddpdoctor.lint.interpreter.trace import (
+    BlockExit,
+    Branch,
+    FileEvent,
+    Loop,
+    Node,
+    Op,
+    Scope,
+    Trace,
+    exits,
+    operations,
+)
 from ddpdoctor.lint.values.truths import rank_decided
 from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.record import field, record
@@ -22,7 +33,7 @@ class Cell:
     number: int
     #: equal for steps that match across ranks
     key: tuple[object, ...]
-    step: Op | Branch | Loop | Exit
+    step: Op | Branch | Loop | BlockExit
     #: calls that lead to the step, outermost first
     chain: tuple[SourceSite, ...]
     #: the innermost branch on the rank that chose this step
@@ -33,7 +44,7 @@ class Cell:
 
 
 #: the branch, the way out, and the calls that lead to it, outermost first
-EarlyExit = tuple[Branch, Exit, tuple[SourceSite, ...]]
+EarlyExit = tuple[Branch, BlockExit, tuple[SourceSite, ...]]
 
 
 @record(slots=True)
@@ -83,7 +94,7 @@ class Builder:
             if node.members is not None and not self.both <= set(node.members):
                 return rest
             return self._cell(("op", node.op, node.members, node.detail), node, chain, guard, (), rest)
-        if isinstance(node, Exit):
+        if isinstance(node, BlockExit):
             return rest if node.kind == "yield" else self._exit(node, targets, chain, guard)
         if isinstance(node, Scope):
             inner = {**targets, "return": rest}
@@ -98,7 +109,7 @@ class Builder:
         return self._alt(node, rest, targets, chain, guard, assumed)
 
     def _exit(
-        self, node: Exit, targets: Mapping[str, Cell | None], chain: tuple[SourceSite, ...], guard: Branch | None
+        self, node: BlockExit, targets: Mapping[str, Cell | None], chain: tuple[SourceSite, ...], guard: Branch | None
     ) -> Cell | None:
         if guard is not None and guard is not self.entered[-1]:
             self.left.append((guard, node, chain))
@@ -120,7 +131,7 @@ class Builder:
         count = node.times[self.rank] if len(node.times) > 1 else node.times[0]
         if count == 0 and not isinstance(count, Symbol):
             return rest
-        leave = self._cell(("exit", "return"), Exit("return", node.site), chain, None, (), None)
+        leave = self._cell(("exit", "return"), BlockExit("return", node.site), chain, None, (), None)
         body = self._sequence(node.body, None, {"continue": None, "return": leave}, chain, guard, assumed)
         if node.endless:
             body = _busy(body)
@@ -229,7 +240,7 @@ class Builder:
     def _cell(
         self,
         key: tuple[object, ...],
-        step: Op | Branch | Loop | Exit,
+        step: Op | Branch | Loop | BlockExit,
         chain: tuple[SourceSite, ...],
         guard: Branch | None,
         sides: tuple[Cell | None, ...],
@@ -251,7 +262,7 @@ def _busy(body: Cell | None) -> Cell | None:
 
 
 def _raises(cell: Cell | None) -> bool:
-    return cell is not None and isinstance(cell.step, Exit) and cell.step.kind == "raise"
+    return cell is not None and isinstance(cell.step, BlockExit) and cell.step.kind == "raise"
 
 
 def _number(cell: Cell | None) -> int:
@@ -264,7 +275,7 @@ def has_op(cell: Cell | None) -> bool:
 
 
 def _has_return(cell: Cell | None) -> bool:
-    return any(isinstance(c.step, Exit) and c.step.kind == "return" for c in walk(cell))
+    return any(isinstance(c.step, BlockExit) and c.step.kind == "return" for c in walk(cell))
 
 
 def walk(cell: Cell | None) -> list[Cell]:

@@ -39,7 +39,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
@@ -76,7 +76,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, f"{lost}: {op} may still run when its data is used; wait for it")
 
 
-def _is_async(call: Call) -> bool:
+def _is_async(call: CallEvent) -> bool:
     name = call.path.removeprefix(_C10D)
     if name in _ALWAYS:
         return True
@@ -85,7 +85,7 @@ def _is_async(call: Call) -> bool:
     return given is not None and given.known and given.constant is True
 
 
-def _lost(facts: ModuleFacts, call: Call) -> str:
+def _lost(facts: ModuleFacts, call: CallEvent) -> str:
     """How the handle is lost; "" where it may be waited for."""
     scope = _scope(facts, call.node)
     statement = facts.parents.get(call.node)

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items
 from ddpdoctor.lint.values.values import RANK_NUMBERS, Value
@@ -59,7 +59,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message, context=call.context)
 
 
-def _wrong(facts: ModuleFacts, call: Call, given: Value) -> str:
+def _wrong(facts: ModuleFacts, call: CallEvent, given: Value) -> str:
     if given.known and all(isinstance(atom, int) for atom in given.atoms):
         return "device_ids must be a list (a number is ignored or rejected): write device_ids=[...]"
     items = given.object.items if isinstance(given.object, Items) else ()

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import External, GroupOf
 from ddpdoctor.lint.values.values import WORLD, Symbol, Value
@@ -75,7 +75,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message)
 
 
-def _chosen(facts: ModuleFacts, call: Call) -> bool:
+def _chosen(facts: ModuleFacts, call: CallEvent) -> bool:
     """Not all ranks need come here: another call of the operation in the same function may be theirs."""
     unsure = any(isinstance(atom, Symbol) for g in call.context.guards for atom in g.truth)
     others = (c for c in facts.named(call.path) if c.context.function is call.context.function)

@@ -37,7 +37,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -59,7 +59,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _none_bound(facts)
 
 
-def _temporary(facts: ModuleFacts, call: Call) -> Iterator[Finding | None]:
+def _temporary(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     tensor = call.node.args[0] if call.node.args else None
     if not isinstance(tensor, ast.Call) or not call.unused or call.path.endswith("broadcast"):
         return

@@ -44,7 +44,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
@@ -90,7 +90,7 @@ def _starts_others(facts: ModuleFacts) -> bool:
     return facts.mentions("spawn", "Process", "start_processes", "elastic_launch")
 
 
-def _needs_group(call: Call) -> bool:
+def _needs_group(call: CallEvent) -> bool:
     if call.path in collectives.WRAPPERS:
         return True
     spec = collectives.COLLECTIVES.get(call.path)
@@ -98,7 +98,7 @@ def _needs_group(call: Call) -> bool:
     return mine and spec is not None and spec.op not in ("init_process_group", "send", "recv", "isend", "irecv")
 
 
-def _condition(facts: ModuleFacts, call: Call) -> SourceSite | None:
+def _condition(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
     """Where the condition stands under which the group is made; None where it is made on every path that goes on."""
     for depth, site in enumerate((*call.context.chain, call.site)):
         module = blocks.module_of(facts, site)

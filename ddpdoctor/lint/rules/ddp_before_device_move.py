@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
@@ -66,7 +66,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message, context=call.context)
 
 
-def _moves(call: Call) -> bool:
+def _moves(call: CallEvent) -> bool:
     """To a device, not to a dtype or a memory format."""
     if call.method == "cuda":
         return True

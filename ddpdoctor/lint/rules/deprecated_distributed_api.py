@@ -38,7 +38,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.renames import Rename, asks_version, renamed
 from ddpdoctor.lint.rule import LintRule
@@ -70,7 +70,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message, context=call.context)
 
 
-def _instead(call: Call, group: Call) -> bool:
+def _instead(call: CallEvent, group: CallEvent) -> bool:
     """On the other side of the condition under which the group is made: for a run that is not distributed."""
     return any(g.truth == other.truth and g.side != other.side for g in call.context.guards
                for other in group.context.guards)  # fmt: skip

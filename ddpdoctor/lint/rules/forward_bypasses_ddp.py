@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
@@ -67,6 +67,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         )
 
 
-def _losses(call: Call) -> tuple[Value, ...]:
+def _losses(call: CallEvent) -> tuple[Value, ...]:
     """What the gradients are of: `loss.backward()`, or `engine.backward(loss)`."""
     return (*((call.receiver,) if call.receiver is not None else ()), *call.args)

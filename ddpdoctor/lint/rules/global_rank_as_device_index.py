@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import launch
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items
@@ -65,7 +65,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             return  # whoever looks how the processes are started looks once
 
 
-def _chosen(facts: ModuleFacts) -> Iterator[Call]:
+def _chosen(facts: ModuleFacts) -> Iterator[CallEvent]:
     """Where a process says which device it uses."""
     for path, (position, name) in _DEVICE.items():
         for call in facts.named(path):
@@ -81,7 +81,7 @@ def _chosen(facts: ModuleFacts) -> Iterator[Call]:
             yield call
 
 
-def _moved(facts: ModuleFacts) -> list[Call]:
+def _moved(facts: ModuleFacts) -> list[CallEvent]:
     """What is put on the device of that number; the first tells of all."""
     moves = [c for c in facts.methods("to", "cuda") if _global_rank(c.argument(0, "device"))]
     return sorted(moves, key=lambda call: call.index)

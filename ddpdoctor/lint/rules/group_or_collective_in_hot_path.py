@@ -45,7 +45,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call, EnclosingLoop
+from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
@@ -80,7 +80,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, facts.place(call), message, related=related, severity=Severity.HINT)
 
 
-def _step_function(call: Call) -> str:
+def _step_function(call: CallEvent) -> str:
     """The name of the step function that runs it unconditionally; "" where there is none."""
     function = call.context.function
     if function is None or function.owner is None or function.name not in _STEPS or function.decorators:
@@ -108,7 +108,7 @@ def _under_test(body: list[ast.stmt], line: int) -> bool:
     )
 
 
-def _training_loop(facts: ModuleFacts, call: Call) -> EnclosingLoop | None:
+def _training_loop(facts: ModuleFacts, call: CallEvent) -> EnclosingLoop | None:
     """The innermost loop over a loader, or with a DDP backward in it, that surely repeats the call."""
     for loop in reversed(call.context.loops):
         if not isinstance(loop.node, (ast.For, ast.While)):
@@ -130,7 +130,7 @@ def _is_over_batches(loop: EnclosingLoop) -> bool:
     )
 
 
-def _conditional(call: Call, loop: EnclosingLoop) -> bool:
+def _conditional(call: CallEvent, loop: EnclosingLoop) -> bool:
     """Only in some turns, or made once and kept."""
     first, last = loop.site.line, loop.site.end_line
     inside = [g for g in call.context.guards if g.site.file == loop.site.file and first <= g.site.line <= last]

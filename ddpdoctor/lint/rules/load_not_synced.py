@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
@@ -60,7 +60,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message, context=call.context)
 
 
-def _after_wrap(facts: ModuleFacts, call: Call) -> bool:
+def _after_wrap(facts: ModuleFacts, call: CallEvent) -> bool:
     receiver = call.receiver
     if receiver is None:
         return False
@@ -71,12 +71,12 @@ def _after_wrap(facts: ModuleFacts, call: Call) -> bool:
     return key is not None and any(c.args and symbol_key(c.args[0]) == key for c in before)
 
 
-def _optimizer(call: Call) -> bool:
+def _optimizer(call: CallEvent) -> bool:
     obj = call.receiver.object if call.receiver is not None else None
     return isinstance(obj, Made) and obj.path.startswith("torch.optim.") and obj.path.count(".") == 2
 
 
-def _made_equal(facts: ModuleFacts, call: Call) -> bool:
+def _made_equal(facts: ModuleFacts, call: CallEvent) -> bool:
     """A broadcast comes later, or the other ranks load as well."""
     rest = ~call.context.mask
     if any("broadcast" in c.path and c.index > call.index for c in facts.calls):

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
@@ -54,7 +54,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
 
 
-def _in_the_job(facts: ModuleFacts, call: Call, groups: list[Call]) -> bool:
+def _in_the_job(facts: ModuleFacts, call: CallEvent, groups: list[CallEvent]) -> bool:
     """In this file, or in another that this one comes to once it has made its group."""
     if call.site.file == facts.module.path:
         return True
@@ -62,7 +62,7 @@ def _in_the_job(facts: ModuleFacts, call: Call, groups: list[Call]) -> bool:
     return any(group.index < call.index and group.context.calls[:1] == root for group in groups)
 
 
-def _fix(facts: ModuleFacts, call: Call) -> Fix | None:
+def _fix(facts: ModuleFacts, call: CallEvent) -> Fix | None:
     if call.site.file != facts.module.path or not call.node.args:
         return None
     at = site_of(facts.module, call.node.args[-1])

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices, launch
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.values import LOCAL_RANK_NUMBERS, Value
@@ -67,7 +67,7 @@ def _local(value: Value | None) -> bool:
         not value.tags & {"rank", "spawned", "maybe"})  # fmt: skip
 
 
-def _on_one_node(facts: ModuleFacts, call: Call) -> bool:
+def _on_one_node(facts: ModuleFacts, call: CallEvent) -> bool:
     """The address, or a condition around the call, says that there is one node only."""
     if call.path == devices.GROUP:
         texts = devices.texts_of(call, 1, "init_method")

@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import launch, written_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call, Guard
+from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.finding import Finding, Severity
@@ -64,7 +64,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             )
 
 
-def _guard(call: Call) -> Guard | None:
+def _guard(call: CallEvent) -> Guard | None:
     """The condition that lets local rank 0 through, where no other chooses among the nodes."""
     chosen: Guard | None = None
     for guard in call.context.guards:

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -60,7 +60,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield facts.finding(RULE, groups[0].site, message, related=related, context=groups[0].context)
 
 
-def _note(use: Call) -> str:
+def _note(use: CallEvent) -> str:
     if use.path in devices.OBJECTS:
         return "objects are sent through the current device"
     if use.path.endswith(".barrier"):
@@ -68,7 +68,7 @@ def _note(use: Call) -> str:
     return '"cuda" without an index is the current device; "cuda:0" is GPU 0 on every rank'
 
 
-def _uses_current(facts: ModuleFacts, call: Call) -> bool:
+def _uses_current(facts: ModuleFacts, call: CallEvent) -> bool:
     """On all ranks: a move to "cuda", or a collective that runs on the current device."""
     context = call.context
     if context.some_ranks_only or not context.from_script:

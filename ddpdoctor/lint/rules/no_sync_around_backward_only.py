@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import contexts, wrapping
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.model.finding import Finding, Severity
@@ -61,11 +61,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             )
 
 
-def _unshared(call: Call) -> bool:
+def _unshared(call: CallEvent) -> bool:
     return "no_sync" in call.context.withs or contexts.MAYBE_UNSHARED in call.context.withs
 
 
-def _same(one: Call, two: Call) -> bool:
+def _same(one: CallEvent, two: CallEvent) -> bool:
     """Forward passes of one model, as far as it is known where each was wrapped."""
     models = [c.receiver.object for c in (one, two) if c.receiver is not None and isinstance(c.receiver.object, Made)]
     return len(models) < 2 or models[0] == models[1]

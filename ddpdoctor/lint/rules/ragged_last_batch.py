@@ -39,7 +39,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call, EnclosingLoop
+from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
 from ddpdoctor.lint.values.values import Value
@@ -110,7 +110,7 @@ def _ragged(loader: Made) -> bool:
     return loaders.drops_last(loader, 8) is False and not single and batches is None
 
 
-def _made_before(facts: ModuleFacts, call: Call, loop: EnclosingLoop) -> bool:
+def _made_before(facts: ModuleFacts, call: CallEvent, loop: EnclosingLoop) -> bool:
     """The output buffer was made outside the loop, for full batches."""
     output = call.argument(0, "output_tensor") or call.argument(0, "tensor_list")
     obj = output.object if output is not None else None
@@ -122,7 +122,7 @@ def _made_before(facts: ModuleFacts, call: Call, loop: EnclosingLoop) -> bool:
     return bool(making) and not any(t.node is loop.node for c in making for t in c.context.loops)
 
 
-def _finding(facts: ModuleFacts, call: Call, loader: Made) -> Finding | None:
+def _finding(facts: ModuleFacts, call: CallEvent, loader: Made) -> Finding | None:
     op = call.path.rpartition(".")[2]
     message = f"the last batch of this loader can be smaller, and {op} needs equal sizes: set drop_last=True or pad"
     related = ((call.site, f"{op} of data from each batch"), (loader.site, "the loader"))

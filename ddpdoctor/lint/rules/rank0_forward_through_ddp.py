@@ -41,7 +41,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import fsdp, wrapping
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
@@ -71,7 +71,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
 
 
-def _elsewhere_too(facts: ModuleFacts, call: Call) -> bool:
+def _elsewhere_too(facts: ModuleFacts, call: CallEvent) -> bool:
     """The other ranks run the same model in a branch of their own."""
     rest = EVERY_RANK & ~call.context.mask
     return any(
@@ -81,7 +81,7 @@ def _elsewhere_too(facts: ModuleFacts, call: Call) -> bool:
     )  # fmt: skip
 
 
-def _out_of_step(facts: ModuleFacts, call: Call) -> bool:
+def _out_of_step(facts: ModuleFacts, call: CallEvent) -> bool:
     """The model has buffers, and what the other ranks run next is another collective, not the model."""
     if not _has_buffers(facts, call):
         return False
@@ -97,7 +97,7 @@ def _out_of_step(facts: ModuleFacts, call: Call) -> bool:
     return False
 
 
-def _has_buffers(facts: ModuleFacts, call: Call) -> bool:
+def _has_buffers(facts: ModuleFacts, call: CallEvent) -> bool:
     """Batch norm, as far as the source of the model shows; models of torchvision that are known to have it."""
     obj = call.receiver.object if call.receiver is not None else None
     network = obj.argument(0, "module") if isinstance(obj, Made) else None
@@ -112,7 +112,7 @@ def _has_buffers(facts: ModuleFacts, call: Call) -> bool:
     return facts.mentions("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "register_buffer")
 
 
-def _fix(facts: ModuleFacts, call: Call) -> Fix | None:
+def _fix(facts: ModuleFacts, call: CallEvent) -> Fix | None:
     if call.site.file != facts.module.path:
         return None
     at = site_of(facts.module, call.node.func)

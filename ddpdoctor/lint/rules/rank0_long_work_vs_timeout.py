@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call, Context
+from ddpdoctor.lint.interpreter.events import CallEvent, Context
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.values import EVERY_RANK
@@ -89,7 +89,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 )
 
 
-def _is_wait(call: Call) -> bool:
+def _is_wait(call: CallEvent) -> bool:
     """A collective of the default group that all ranks come to."""
     spec = collectives.COLLECTIVES.get(call.path)
     return (
@@ -102,7 +102,7 @@ def _is_wait(call: Call) -> bool:
     )
 
 
-def _waited_in(waits: list[Call], work: Context, index: int) -> Call | None:
+def _waited_in(waits: list[CallEvent], work: Context, index: int) -> CallEvent | None:
     """The next collective of the same program that stands outside the branch of the work."""
     outer = {(g.site, g.side) for g in work.guards}
     for wait in waits:
@@ -114,7 +114,7 @@ def _waited_in(waits: list[Call], work: Context, index: int) -> Call | None:
     return None
 
 
-def _command(call: Call) -> str:
+def _command(call: CallEvent) -> str:
     """The command line as far as it is written out, its words by spaces."""
     node = call.node.args[0] if call.node.args else None
     if isinstance(node, ast.JoinedStr):
@@ -123,7 +123,7 @@ def _command(call: Call) -> str:
     return "".join(f"{w.value} " for w in words[:2] if isinstance(w, ast.Constant) and isinstance(w.value, str))
 
 
-def _long(call: Call) -> bool:
+def _long(call: CallEvent) -> bool:
     if call.path in _LONG:
         return True
     if call.path in _STARTING:

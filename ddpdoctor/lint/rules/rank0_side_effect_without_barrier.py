@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import loaders, touched_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.facts.touched_files import Touch, Use
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.sites import SourceSite
@@ -99,13 +99,13 @@ def _race(
     return None if own else places
 
 
-def _excluded(writer: Call, reader: Call) -> bool:
+def _excluded(writer: CallEvent, reader: CallEvent) -> bool:
     """One stands under a condition that the other stands under the opposite of."""
     sides = {(g.truth, g.side) for g in writer.context.guards if len(g.truth) == 1}
     return any((g.truth, not g.side) in sides for g in reader.context.guards if len(g.truth) == 1)
 
 
-def _left(writer: Call, reader: Call) -> bool:
+def _left(writer: CallEvent, reader: CallEvent) -> bool:
     """The ranks that write leave the function: its callers may well let them go first."""
     ranked = {(g.site, g.side) for g in writer.context.guards if len(g.truth) > 1}
     return any(
@@ -114,7 +114,7 @@ def _left(writer: Call, reader: Call) -> bool:
     )
 
 
-def _side_by_side(facts: ModuleFacts, writer: Call, reader: Call) -> tuple[SourceSite, SourceSite] | None:
+def _side_by_side(facts: ModuleFacts, writer: CallEvent, reader: CallEvent) -> tuple[SourceSite, SourceSite] | None:
     """The statements of the innermost common function through which they are reached, in this order."""
     if writer.context.calls[0] != reader.context.calls[0]:
         return None

@@ -38,7 +38,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
@@ -87,7 +87,7 @@ def _library(facts: ModuleFacts) -> Iterator[Finding | None]:
                 yield facts.finding(RULE, call.site, message, related=related, context=call.context)
 
 
-def _never_seeded(facts: ModuleFacts, call: Call) -> bool:
+def _never_seeded(facts: ModuleFacts, call: CallEvent) -> bool:
     """In a program of several ranks that starts here, and mentions no seed."""
     if not call.context.from_script or seeds.mentioned(facts) or seeds.by_framework(facts):
         return False
@@ -118,7 +118,7 @@ def _by_hand(facts: ModuleFacts) -> Iterator[Finding | None]:
                                     severity=Severity.WARNING, context=call.context)  # fmt: skip
 
 
-def _shuffled(call: Call) -> str:
+def _shuffled(call: CallEvent) -> str:
     """The variable that is in another order: what is shuffled in place, or what a permutation is assigned to."""
     if call.path.endswith(".shuffle"):
         return call.node.args[0].id if call.node.args and isinstance(call.node.args[0], ast.Name) else ""
@@ -129,7 +129,7 @@ def _shuffled(call: Call) -> str:
     return ""
 
 
-def _cut_in_two(call: Call, name: str) -> bool:
+def _cut_in_two(call: CallEvent, name: str) -> bool:
     """Behind the call, in its function, the list is cut at one place, and both parts are used."""
     function = call.context.function
     tree: ast.AST = function.node if function is not None else call.context.module.tree

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.values import Value
@@ -91,7 +91,7 @@ def _who(value: Value) -> str:
     return "each rank reads its own clock for this name" if "time" in value.tags else "each rank gets a different name"
 
 
-def _shared(facts: ModuleFacts, call: Call) -> Value | None:
+def _shared(facts: ModuleFacts, call: CallEvent) -> Value | None:
     place = _SAVES.get(call.path)
     if place is None and not call.path:
         made = call.receiver.object if call.receiver is not None else None
@@ -102,7 +102,7 @@ def _shared(facts: ModuleFacts, call: Call) -> Value | None:
     return call.argument(*place) if place is not None else None
 
 
-def _folder_of_parts(call: Call) -> bool:
+def _folder_of_parts(call: CallEvent) -> bool:
     """`torch.save(part, os.path.join(<a folder of this moment>, f"rank{rank}.pt"))`."""
     place = _OF_EACH_RANK.get(call.path)
     path = call.argument(*place) if place is not None else None
@@ -127,7 +127,7 @@ def _meeting_points(facts: ModuleFacts) -> Iterator[Finding | None]:
         yield facts.finding(RULE, call.site, message)
 
 
-def _alone(call: Call) -> bool:
+def _alone(call: CallEvent) -> bool:
     """A group of one process."""
     size = call.keyword("world_size") or (call.argument(1, "world_size") if call.path.endswith("Store") else None)
     return size is None or size.constant == 1

@@ -41,7 +41,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
@@ -90,32 +90,32 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             return
 
 
-def _all_reduces(facts: ModuleFacts) -> list[Call]:
+def _all_reduces(facts: ModuleFacts) -> list[CallEvent]:
     return facts.named("torch.distributed.all_reduce")
 
 
-def _of_gradient(call: Call) -> bool:
+def _of_gradient(call: CallEvent) -> bool:
     """`all_reduce(p.grad)` or `all_reduce(p.grad.data)`."""
     tensor = call.node.args[0] if call.node.args else None
     return isinstance(tensor, ast.expr) and any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in walk(tensor))
 
 
-def _of_parameter(call: Call) -> bool:
+def _of_parameter(call: CallEvent) -> bool:
     """A broadcast in a loop: over parameters, or a state dict."""
     return bool(call.context.loops)
 
 
-def _copies(call: Call) -> bool:
+def _copies(call: CallEvent) -> bool:
     strategy = call.argument(2, "sharding_strategy")
     obj = strategy.object if strategy is not None else None
     return isinstance(obj, External) and obj.path.endswith(_COPYING)
 
 
-def _is_layer(call: Call) -> bool:
+def _is_layer(call: CallEvent) -> bool:
     return call.path.startswith("torch.nn.") and call.path.rpartition(".")[2] in _LAYERS
 
 
-def _by_rank(call: Call) -> bool:
+def _by_rank(call: CallEvent) -> bool:
     """Surely another seed on every rank."""
     value = call.args[0] if call.args else None
     return value is not None and "rank" in value.tags and (len(value.atoms) > 1 or value.taint is value.taint.RANK)

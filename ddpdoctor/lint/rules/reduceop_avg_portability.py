@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import External
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
@@ -67,11 +67,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
 
 
-def _on_nccl_only(call: Call) -> bool:
+def _on_nccl_only(call: CallEvent) -> bool:
     return any("nccl" in g.text.lower() or "cuda" in g.text.lower() for g in call.context.guards)
 
 
-def _fix(facts: ModuleFacts, call: Call) -> Fix | None:
+def _fix(facts: ModuleFacts, call: CallEvent) -> Fix | None:
     """`SUM`, and a division on a line of its own; only for a statement that reduces a variable."""
     func, tensor = call.node.func, call.node.args[0] if call.node.args else None
     op = devices.written(call, _REDUCING[call.path.rpartition(".")[2]], "op")

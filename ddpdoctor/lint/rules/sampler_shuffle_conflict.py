@@ -36,7 +36,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance
@@ -71,7 +71,7 @@ def _is(value: Value | None, constant: object) -> bool:
     return value is not None and value.known and value.constant is constant
 
 
-def _beside_batches(call: Call, sampler: Value | None, *, shuffled: bool) -> str:
+def _beside_batches(call: CallEvent, sampler: Value | None, *, shuffled: bool) -> str:
     """What a loader was given that its `batch_sampler` decides, "" where that is nothing, or not known."""
     if shuffled:
         return "shuffle=True"
@@ -89,7 +89,7 @@ def _iterable(facts: ModuleFacts, data: Value | None) -> bool:
     return isinstance(obj, Instance) and _ITERABLE in external_bases(facts.analysis, obj.info)
 
 
-def _fix(facts: ModuleFacts, call: Call) -> Fix | None:
+def _fix(facts: ModuleFacts, call: CallEvent) -> Fix | None:
     """Remove the keyword and the comma before it."""
     if call.site.file != facts.module.path:
         return None

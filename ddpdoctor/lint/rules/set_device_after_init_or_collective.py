@@ -41,7 +41,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
@@ -71,7 +71,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, setter.site, message, related=related, fix=fix, context=setter.context)
 
 
-def _on_current(facts: ModuleFacts, call: Call, before: list[Call]) -> bool:
+def _on_current(facts: ModuleFacts, call: CallEvent, before: list[CallEvent]) -> bool:
     if not devices.default_group(call) or call.opaque:
         return False
     if call.path == "torch.distributed.barrier":
@@ -84,7 +84,7 @@ def _on_current(facts: ModuleFacts, call: Call, before: list[Call]) -> bool:
     return False
 
 
-def _fix(facts: ModuleFacts, early: Call, setter: Call) -> Fix | None:
+def _fix(facts: ModuleFacts, early: CallEvent, setter: CallEvent) -> Fix | None:
     """Swap two neighbouring one-line statements, unless the device is computed from the group."""
     if "rank" in setter.args[0].tags if setter.args else True:
         return None
@@ -96,7 +96,7 @@ def _fix(facts: ModuleFacts, early: Call, setter: Call) -> Fix | None:
     return None
 
 
-def _is(statement: object, call: Call) -> bool:
+def _is(statement: object, call: CallEvent) -> bool:
     return isinstance(statement, ast.Expr) and statement.value is call.node
 
 

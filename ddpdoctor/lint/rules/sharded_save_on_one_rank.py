@@ -40,7 +40,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
@@ -85,7 +85,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
 
 
-def _made_there(call: Call) -> bool:
+def _made_there(call: CallEvent) -> bool:
     """The model is made behind the branch, in a function that these ranks alone have called: it has all of itself."""
     obj = call.args[0].object if call.args else None
     made = obj.site if isinstance(obj, (Made, Instance)) else None
@@ -100,14 +100,14 @@ def _replaced(facts: ModuleFacts) -> bool:
     return any(name == "get_state_dict" for _, name in facts.module.attribute_stores)
 
 
-def _of(facts: ModuleFacts, call: Call, path: str) -> bool:
+def _of(facts: ModuleFacts, call: CallEvent, path: str) -> bool:
     obj = call.receiver.object if call.receiver is not None else None
     if isinstance(obj, Instance):
         return path in framework_objects.bases(facts.analysis, obj.info)
     return isinstance(obj, Made) and frameworks.kind(obj.path) == path
 
 
-def _complement(facts: ModuleFacts, call: Call) -> bool:
+def _complement(facts: ModuleFacts, call: CallEvent) -> bool:
     """The other ranks call it too, elsewhere in the function."""
     return any(
         other.context.function is call.context.function and other.context.mask & ~call.context.mask

@@ -59,7 +59,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for node in attributes:
         if not isinstance(node.ctx, ast.Load) or node.attr in patched:
             continue
-        if _is_package(facts, node.value, aliases):
+        if _is_package(node.value, aliases):
             yield from (f for f in _name(facts, node, node.attr, fixable=True) if not _guarded(facts, node))
         elif node.attr not in torch_api.REDUCTIONS and _is_reduction(facts, node.value, aliases):
             meant = "AVG" if node.attr in ("MEAN", "AVERAGE") else _close(node.attr, torch_api.REDUCTIONS)
@@ -105,8 +105,7 @@ def _bound(module: Module) -> Iterator[str]:
     yield from (c.name for c in module.of(ast.ClassDef))
 
 
-def _is_package(facts: ModuleFacts, node: ast.expr, aliases: set[str]) -> bool:
-    del facts
+def _is_package(node: ast.expr, aliases: set[str]) -> bool:
     if isinstance(node, ast.Name):
         return node.id in aliases
     return (
@@ -119,7 +118,7 @@ def _is_package(facts: ModuleFacts, node: ast.expr, aliases: set[str]) -> bool:
 def _is_reduction(facts: ModuleFacts, node: ast.expr, aliases: set[str]) -> bool:
     if isinstance(node, ast.Name):
         return facts.module.imports.get(node.id) == f"{_PACKAGE}.ReduceOp" and node.id not in facts.module.bindings
-    return isinstance(node, ast.Attribute) and node.attr == "ReduceOp" and _is_package(facts, node.value, aliases)
+    return isinstance(node, ast.Attribute) and node.attr == "ReduceOp" and _is_package(node.value, aliases)
 
 
 def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Iterator[Finding | None]:
@@ -157,7 +156,7 @@ def _fix(facts: ModuleFacts, node: ast.AST) -> Fix | None:
 def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator[Finding | None]:
     func = call.func
     name = ""
-    if isinstance(func, ast.Attribute) and _is_package(facts, func.value, aliases):
+    if isinstance(func, ast.Attribute) and _is_package(func.value, aliases):
         name = func.attr
     elif isinstance(func, ast.Name) and func.id not in facts.module.bindings:
         package, _, name = facts.module.imports.get(func.id, "").rpartition(".")

@@ -38,7 +38,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.values import Taint, Value
@@ -64,7 +64,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, facts.place(call), message)
 
 
-def _scheduler(call: Call) -> str:
+def _scheduler(call: CallEvent) -> str:
     obj = call.receiver.object if call.receiver is not None else None
     return obj.path if isinstance(obj, Made) and obj.path.startswith("torch.optim.lr_scheduler.") else ""
 

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import find_method
-from ddpdoctor.lint.interpreter.events import Call
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
@@ -72,7 +72,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message, context=call.context)
 
 
-def _has_workers(call: Call) -> bool:
+def _has_workers(call: CallEvent) -> bool:
     given = call.argument(5, "num_workers")
     return given is not None and given.known and isinstance(given.constant, int) and given.constant > 0
 

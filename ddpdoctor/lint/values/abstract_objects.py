@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.values import Keywords, Value
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.sites import SourceSite
@@ -77,20 +77,13 @@ class Instance:
         return True
 
 
-@record(frozen=True, slots=True)
-class Made:
-    """The result of calling something external: a sampler, a loader, a wrapped model, a group, a tensor."""
+class Arguments:
+    """What a call was given: its `args` and `keywords`, read as a parameter's."""
 
-    path: str
-    site: SourceSite
-    args: tuple[Value, ...] = field(default=(), compare=False)
-    keywords: tuple[tuple[str, Value], ...] = field(default=(), compare=False)
-    node: ast.Call | None = field(default=None, compare=False)
+    __slots__ = ()
 
-    @property
-    def is_truthy(self) -> bool:
-        """A constructor gives an object; a function may give anything."""
-        return self.path.rpartition(".")[2][:1].isupper()
+    args: tuple[Value, ...]
+    keywords: Keywords
 
     def keyword(self, name: str) -> Value | None:
         return next((v for k, v in self.keywords if k == name), None)
@@ -105,6 +98,22 @@ class Made:
     def opaque(self) -> bool:
         """Called with `*args` or `**kwargs` that could not be looked into: anything may have been given."""
         return any(k in ("*", "**") for k, _ in self.keywords)
+
+
+@record(frozen=True, slots=True)
+class Made(Arguments):
+    """The result of calling something external: a sampler, a loader, a wrapped model, a group, a tensor."""
+
+    path: str
+    site: SourceSite
+    args: tuple[Value, ...] = field(default=(), compare=False)
+    keywords: tuple[tuple[str, Value], ...] = field(default=(), compare=False)
+    node: ast.Call | None = field(default=None, compare=False)
+
+    @property
+    def is_truthy(self) -> bool:
+        """A constructor gives an object; a function may give anything."""
+        return self.path.rpartition(".")[2][:1].isupper()
 
 
 class Method(NamedTuple):
@@ -141,7 +150,7 @@ class Table:
 
 
 @record(frozen=True, slots=True)
-class Member:
+class EnumMember:
     """A member of an enumeration of the project."""
 
     info: ClassInfo
@@ -169,7 +178,7 @@ AbstractObject = (
     | Class
     | Instance
     | Made
-    | Member
+    | EnumMember
     | Method
     | Items
     | Listed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made, Method, Table
-from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, of_object, unknown
+from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, of_object, unknown
 
 #: calls that give the elements of their first argument
 _GOING_THROUGH = frozenset({
@@ -84,7 +84,7 @@ def count_of(over: Value) -> tuple[Atom, ...]:
         bounds = obj.args
         if all(b.known for b in bounds) and any(len(b.atoms) > 1 for b in bounds):
             try:
-                return tuple(len(range(*(b.at(r) for b in bounds))) for r in range(4))
+                return tuple(len(range(*(b.at(r) for b in bounds))) for r in range(WORLD))
             except (TypeError, ValueError, OverflowError):
                 return (Symbol(hash(obj.site), Taint.UNKNOWN),)
     return (Symbol(hash(("count", over.atoms[0] if len(over.atoms) == 1 else 0)), Taint.UNKNOWN),)

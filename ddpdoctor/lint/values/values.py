@@ -16,6 +16,8 @@ from ddpdoctor.lint.values.operators import OPERATORS
 #: ranks in the simulated job: enough to tell `rank == 0`, `rank % 2`, `rank < 2` and `rank == world_size - 1` apart
 WORLD = 4
 EVERY_RANK = (1 << WORLD) - 1
+#: the mask of rank 0 alone
+RANK_ZERO = 1
 
 
 class Taint(IntEnum):
@@ -137,6 +139,9 @@ def of_object(obj: Any, *key: object) -> Value:
 
 RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"rank"}))
 LOCAL_RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"local_rank"}))
+#: true on rank 0 alone, and on the first rank of each node alone
+FIRST_RANK = per_rank(tuple(rank == 0 for rank in range(WORLD)), frozenset({"rank"}))
+FIRST_LOCAL_RANK = FIRST_RANK.with_tags(frozenset({"local_rank"}))
 WORLD_NUMBER = Value((WORLD,), Taint.UNIFORM, None, frozenset({"world"}))
 TRUE = const(True)
 FALSE = const(False)

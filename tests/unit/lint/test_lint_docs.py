@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.cli import lint_output, main
-from ddpdoctor.lint.interpreter import analysis, conditions, displays, loops
+from ddpdoctor.lint.interpreter import budgets, conditions, displays
 from ddpdoctor.lint.ranks import compare
 from ddpdoctor.program import project, source
 
@@ -19,7 +19,7 @@ LIMITS = PAGE.partition("## Limits\n")[2].partition("\n## ")[0]
 @pytest.mark.parametrize(
     "limit",
     [
-        source.LARGEST, project.FOLLOWED, analysis.BUDGET, loops.ENOUGH, analysis.DEPTH, compare.COMPARED,
+        source.LARGEST, project.FOLLOWED, budgets.STATEMENTS, budgets.REPEATED, budgets.DEPTH, compare.COMPARED,
         conditions.MOST_ELEMENTS, displays.MOST_LEAVES,
     ],
 )  # fmt: skip

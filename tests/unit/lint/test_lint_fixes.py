@@ -218,7 +218,7 @@ def test_where_the_epoch_is_told(source: str, expected: str, tmp_path: Path) -> 
 def test_a_fix_that_does_nothing_or_breaks_the_file_is_taken_back(
     content: str,
 ) -> None:
-    def odd(report: engine.Report) -> engine.Report:
+    def odd(report: engine.LintReport) -> engine.LintReport:
         edits = [Fix(Applicability.SAFE, (Edit(f.line, 5, f.line, 5, content),)) for f in report.findings]
         found = [dataclasses.replace(f, fix=edit) for f, edit in zip(report.findings, edits, strict=True)]
         return replace(report, findings=tuple(found))
@@ -226,6 +226,6 @@ def test_a_fix_that_does_nothing_or_breaks_the_file_is_taken_back(
     for codes in ("DD104 DD101 DD199", "DD104"):
         settings = Settings(frozenset(codes.split()))
         found = Linter(settings).bytes("x.py", LOADER.encode(), named=True).findings
-        report = odd(engine.Report(found, {}, 1, 1))
+        report = odd(engine.LintReport(found, {}, 1, 1))
         assert report.findings
         assert lint_fixes.changed(report, lint_fixes.FixRun(settings, "", True, odd), LOADER.encode()) == []

@@ -54,6 +54,20 @@ def test_hostile(raw: bytes, expected: list[tuple[str, int]] | None, tmp_path: P
         assert len(found) <= 1
 
 
+def test_what_nests_too_deeply_to_be_tried_out_silences_nothing_else(tmp_path: Path) -> None:
+    """A default argument is evaluated without recording events; that ends where the evaluation fails."""
+    path = tmp_path / "x.py"
+    deep = "-" * 700 + "1"
+    path.write_text(f"""import torch.distributed as dist
+def far(x={deep}): pass
+far()
+def reduce(tensor):
+    dist.all_reduce(tensor, async_op=True)
+    return tensor.sum()
+""")
+    assert ("DD120", 5) in _lint(path)
+
+
 def test_ten_megabytes_on_one_line(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_bytes(HEAD.strip() + b"; x = [" + b"1," * 5_000_000 + b"]")

@@ -10,7 +10,7 @@ import pytest
 
 from ddpdoctor import workers
 from ddpdoctor.lint import engine, files, registry
-from ddpdoctor.lint.linter import Linter, Result
+from ddpdoctor.lint.linter import FileResult, Linter
 from ddpdoctor.lint.settings import Settings
 
 SETTINGS = Settings(registry.defaults())
@@ -73,7 +73,7 @@ def test_a_script_that_trains_through_its_package_is_linted(tmp_path: Path) -> N
 def test_a_file_that_kills_its_process_is_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = Linter.file
 
-    def fatal(self: Linter, path: str, *, named: bool) -> Result:
+    def fatal(self: Linter, path: str, *, named: bool) -> FileResult:
         if path.endswith("c.py"):
             os.kill(os.getpid(), signal.SIGKILL)
         return before(self, path, named=named)

@@ -14,7 +14,7 @@ from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import Finding
 from ddpdoctor.program import notebook
-from ddpdoctor.program.source import Source, Unreadable
+from ddpdoctor.program.source import DecodedSource, Unreadable
 from tests.unit.lint.command import LOADER, lint
 
 HEAD = "import torch.distributed as dist\n"
@@ -31,7 +31,7 @@ def _findings(raw: bytes) -> tuple[Finding, ...]:
 
 def _text(*cells: object) -> str:
     decoded = notebook.decode(_book(*cells))
-    assert isinstance(decoded, Source)
+    assert isinstance(decoded, DecodedSource)
     assert decoded.faults == ()
     return decoded.text
 

@@ -1,0 +1,166 @@
+"""Calls of functions and classes outside the project: the first resolver that knows one says what it gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from ddpdoctor.lint.interpreter import file_effects, fsdp, random_state, wrapping
+from ddpdoctor.lint.interpreter.attributes import attribute
+from ddpdoctor.lint.interpreter.collective_calls import enter_collective
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.results import CASTS, cast, made_by
+from ddpdoctor.lint.interpreter.sources import source_of
+from ddpdoctor.lint.interpreter.spawning import started
+from ddpdoctor.lint.interpreter.trace import BlockExit, Op
+from ddpdoctor.lint.knowledge import aliases, collectives
+from ddpdoctor.lint.values import containers
+from ddpdoctor.lint.values.abstract_objects import (
+    Arguments,
+    Class,
+    External,
+    Function,
+    Instance,
+    Items,
+    LocalModule,
+    Made,
+)
+from ddpdoctor.lint.values.values import NONE, RANK_NUMBERS, WORLD_NUMBER, Keywords, Value, of_object, unknown
+from ddpdoctor.model.record import record
+from ddpdoctor.program.sites import SourceSite
+
+#: give back the network that they are given, or what stands for it in every way
+_SAME = frozenset({
+    "torch.compile", "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "apex.parallel.convert_syncbn_model",
+})  # fmt: skip
+_LISTING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.map"})
+_EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
+_TESTS = frozenset({"builtins.hasattr", "builtins.isinstance", "builtins.getattr"})
+#: give (rank, world size)
+_RANK_AND_SIZE = frozenset({"mmengine.dist.get_dist_info", "mmcv.runner.get_dist_info"})
+
+
+@record(frozen=True, slots=True, eq=False)
+class FunctionCall(Arguments):
+    """A call of something outside the project by its canonical dotted name, as it is simulated."""
+
+    machine: Machine
+    frame: Frame
+    path: str
+    args: tuple[Value, ...]
+    keywords: Keywords
+    site: SourceSite
+    node: ast.Call
+
+
+def called(call: FunctionCall) -> Value:
+    """What the call gives; its collectives, exits and files go into the frame's trace."""
+    for resolve in RESOLVERS:
+        value = resolve(call)
+        if value is not None:
+            return value
+    made = made_by(call.path, call.args, call.keywords, call.site, call.node)
+    value = fsdp.made(call.machine, call.frame, call.path, call.args, call.node, made)
+    return random_state.called(call.machine, call.frame, call.path, call.args, call.keywords, value)
+
+
+def _collective(call: FunctionCall) -> Value | None:
+    spec = collectives.COLLECTIVES.get(call.path)
+    if spec is None:
+        return None
+    if call.path in collectives.WRAPPERS:
+        module = call.args or tuple(v for k, v in call.keywords if k == "module")
+        wrapping.remember(call.machine, call.frame, module, call.node, call.site)
+    return enter_collective(call.frame, call.path, spec, call.args, call.keywords, call.site, call.node)
+
+
+def _source(call: FunctionCall) -> Value | None:
+    return source_of(call.path, call.args, call.keywords)
+
+
+def _files(call: FunctionCall) -> Value | None:
+    return file_effects.function(call.frame, call.path, call.args, call.keywords, call.site)
+
+
+def _exit(call: FunctionCall) -> Value | None:
+    if call.path not in _EXITS:
+        return None
+    call.frame.out.append(BlockExit("raise", call.site))
+    call.frame.mask = 0
+    return NONE
+
+
+def _cast(call: FunctionCall) -> Value | None:
+    return cast(call.path, call.args, call.site) if call.path in CASTS and call.args and not call.keywords else None
+
+
+def _tested(call: FunctionCall) -> Value | None:
+    """`hasattr`, `isinstance` and `getattr`."""
+    if call.path not in _TESTS:
+        return None
+    return wrapping.tested(call.machine, call.frame, call.path, call.args, call.node) or _read_by_name(call)
+
+
+def _read_by_name(call: FunctionCall) -> Value | None:
+    """`getattr(owner, "name")` of an object whose attributes are known, where it surely has this one."""
+    if call.path != "builtins.getattr" or len(call.args) < 2:
+        return None
+    name, obj = call.args[1].constant, call.args[0].object
+    if not isinstance(name, str) or not isinstance(obj, (Instance, LocalModule, Class, External)):
+        return None
+    value = attribute(call.machine, call.frame, call.args[0], name, call.node)
+    if isinstance(obj, External):
+        sure = len(call.args) == 2 or obj.path in collectives.COLLECTIVES
+        return value if sure and isinstance(value.object, External) else None
+    return value if value.known or isinstance(value.object, (Function, Instance, Class, Made)) else None
+
+
+def _same(call: FunctionCall) -> Value | None:
+    return call.args[0] if call.path in _SAME and call.args else None
+
+
+def _listed(call: FunctionCall) -> Value | None:
+    """`dict(...)`, `list(items)`, `map(int, items)` element by element."""
+    path, args, site = call.path, call.args, call.site
+    if path not in _LISTING:
+        return None
+    if path == "builtins.dict":
+        return containers.table(args, call.keywords, site) if call.keywords or args else None
+    obj = args[-1].object if args else None
+    if not isinstance(obj, Items):
+        return None
+    if path != "builtins.map":
+        return args[0]._replace(object=Items(obj.items)) if len(args) == 1 else None
+    caster = args[0].object
+    if len(args) != 2 or not isinstance(caster, External) or caster.path not in CASTS:
+        return None
+    return of_object(Items(tuple(cast(caster.path, (item,), site) for item in obj.items)), path, site)
+
+
+def _starts(call: FunctionCall) -> None:
+    """Nothing is known of what it gives; the functions that it starts are simulated."""
+    started(call.machine, call.frame, call.path, call.args, call.keywords, call.site)
+
+
+def _rank_and_size(call: FunctionCall) -> Value | None:
+    if call.path not in _RANK_AND_SIZE or call.args or call.keywords:
+        return None
+    return of_object(Items((RANK_NUMBERS, WORLD_NUMBER)), call.path)
+
+
+def _deepspeed(call: FunctionCall) -> Value | None:
+    """`deepspeed.initialize`: (engine, optimizer, loader, scheduler)."""
+    if call.path != "deepspeed.initialize":
+        return None
+    site = call.site
+    call.frame.out.append(Op(call.path, None, site))
+    engine = of_object(Made(aliases.ENGINE, site, call.args, call.keywords, call.node), aliases.ENGINE, site)
+    rest = (unknown("deepspeed", site, name) for name in ("optimizer", "loader", "scheduler"))
+    return of_object(Items((engine, *rest)), call.path, site)
+
+
+#: asked in this order; the first that gives a value has it
+RESOLVERS: tuple[Callable[[FunctionCall], Value | None], ...] = (
+    _collective, _source, _files, _exit, _cast, _tested, _same, _listed, _starts, _rank_and_size, _deepspeed,
+)  # fmt: skip
