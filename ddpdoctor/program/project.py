@@ -143,8 +143,8 @@ class Project:
         return [f for f in unique if posixpath.basename(f) not in libraries.FOLDERS]
 
 
-def _decoded(raw: bytes | str) -> source.Source | source.Unreadable:
-    return source.Source(raw) if isinstance(raw, str) else source.decode(raw)
+def _decoded(raw: bytes | str) -> source.DecodedSource | source.Unreadable:
+    return source.DecodedSource(raw) if isinstance(raw, str) else source.decode(raw)
 
 
 def _size(module: Module | None) -> int:
