@@ -39,7 +39,7 @@ class BackgroundLint:
         try:
             script = script_of(command, Path.cwd(), environ)
             if script is None:
-                console.say("--lint: no Python file can be told from the command line; nothing was linted")
+                console.say("--lint: the command line names no Python file; nothing was linted")
                 return
             self._shown = os.path.relpath(script)
             self._output = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process; a pipe could fill up
@@ -51,7 +51,7 @@ class BackgroundLint:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            console.say(f"--lint: cannot be run ({error}); the job is started without")
+            console.say(f"--lint: cannot be run ({error}); the job is started without it")
 
     def wait(self) -> None:
         """Give it a moment, so that what it finds stands before the job's own output."""
@@ -69,7 +69,7 @@ class BackgroundLint:
             self._process = None
             self._tell(status)
         elif time.monotonic() - self._began > WITHIN:
-            self._end(f"--lint: {self._shown} was not read within {WITHIN:.0f} s; lint was ended")
+            self._end(f"--lint: {self._shown} was not read within {WITHIN:.0f} s; lint was stopped")
 
     def close(self) -> None:
         """The job has ended."""
@@ -83,13 +83,13 @@ class BackgroundLint:
             text = output.read().decode(errors="replace")
         seconds = time.monotonic() - self._began
         if status == ExitCode.OK:
-            self._console.mention(f"--lint: nothing found in {self._shown} ({seconds:.1f} s)")
+            self._console.mention(f"--lint: no findings in {self._shown} ({seconds:.1f} s)")
         elif status == ExitCode.FOUND:
             self._console.show(text)
-            self._console.say(f"--lint: the above was found in {self._shown}; the job runs all the same")
+            self._console.say(f"--lint: the findings above are in {self._shown}; the job continues")
         else:
             last = text.strip().rpartition("\n")[2].removeprefix("ddpdoctor: ")
-            self._console.say(f"--lint: failed with status {status}: {last or 'it said nothing'}")
+            self._console.say(f"--lint: failed with status {status}: {last or 'no message'}")
 
     def _end(self, why: str) -> None:
         if self._process is not None:

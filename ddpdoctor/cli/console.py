@@ -42,14 +42,14 @@ class Console:
         """The start line: what was set, and which timeout holds."""
         version = f"torch {torch}" if torch else "torch of unknown version"
         if config.group_timeout:
-            timeout = f"{config.group_timeout:g} s where the script gives none (--nccl-timeout)"
+            timeout = f"{config.group_timeout:g} s unless the script sets one (--nccl-timeout)"
         else:
-            timeout = "torch's own (NCCL 10 min, others 30 min)"
+            timeout = "torch's default (NCCL 10 min, others 30 min)"
         stall = f"{config.stall_after:g} s" if config.stall_after else "auto"
         extra = [f"{name}={value}" for name, value in planned.items() if name not in _UNSAID]
         said = [version, self._probe(torch, planned), f"stall after {stall}", f"group timeout {timeout}"]
         if self._stream.isatty():
-            said.append("Ctrl-\\ looks now")
+            said.append("Ctrl-\\ inspects now")
         self.mention(f"watching ({', '.join(said)})" + (f"; set {' '.join(extra)}" if extra else ""))
 
     def _probe(self, torch: str | None, planned: Mapping[str, str]) -> str:

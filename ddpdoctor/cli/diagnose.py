@@ -20,8 +20,8 @@ _EPILOG = """examples:
 
 exit status:
   0  healthy
-  1  a diagnosis
-  2  unusable arguments, or nothing in the paths that can be read"""
+  1  a diagnosis was made
+  2  invalid arguments, or nothing in the paths can be read"""
 
 _FORMATS = ("terminal", "json", "markdown")
 
@@ -33,16 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         nargs="+",
         help="a bundle of `ddpdoctor watch`, Flight Recorder dumps, py-spy, faulthandler, gdb or pystack stacks, logs, "
-        "or folders of these; `-` reads standard input. What a file is, is told by its content",
+        "or folders of these; `-` reads standard input. Files are identified by their content",
     )
     parser.add_argument(
-        "-f", "--format", choices=_FORMATS, default="terminal", help="what is written to stdout (default: terminal)"
+        "-f", "--format", choices=_FORMATS, default="terminal", help="output format on stdout (default: terminal)"
     )
     parser.add_argument(
-        "--matrix", action="store_true", help="first print ranks by collectives, as torch's analyzer does"
+        "--matrix", action="store_true", help="first print a table of ranks by collectives, like torch's analyzer"
     )
     parser.add_argument(
-        "--json", metavar="FILE", help="write the report as JSON to FILE too; `-` for stdout, no screen then"
+        "--json", metavar="FILE", help="also write the report as JSON to FILE; `-` for stdout, instead of the screen"
     )
 
 
@@ -76,9 +76,7 @@ def _save_json(report: Report, target: str) -> None:
     try:
         Path(target).write_text(json.render(report), encoding="utf-8")
     except OSError as error:
-        raise InputError(
-            f"cannot write {target}: {error.strerror}", hint="name a file in a folder that exists"
-        ) from None
+        raise InputError(f"cannot write {target}: {error.strerror}", hint="name a file in an existing folder") from None
 
 
 def _rendered(report: Report, form: str, paths: list[str]) -> str:

@@ -20,5 +20,7 @@ def parse(text: str, option: str, *, words: str = "") -> float:
     found = _FORM.match(text.strip())
     seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
     if not 0 < seconds <= _LONGEST:
-        raise UsageError(f"{option}: {text!r} is no duration", hint=f"type {words}seconds or a unit: 90, 90s, 10m, 1h")
+        raise UsageError(
+            (f"{option}: {text!r} is not a duration"), hint=f"type {words}seconds or a unit: 90, 90s, 10m, 1h"
+        )
     return seconds

@@ -33,7 +33,7 @@ class CodePage:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("code", metavar="CODE", nargs="?", help="a code such as DD201, or a rule's name")
-    parser.add_argument("--all", action="store_true", help="every code, one after the other")
+    parser.add_argument("--all", action="store_true", help="print every code, one after the other")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
@@ -91,7 +91,7 @@ def _cases() -> Mapping[str, Sequence[str]]:
 
 
 def _seen(names: Sequence[str]) -> tuple[str, ...]:
-    return (f"See it: {', '.join(f'ddpdoctor repro run {name}' for name in names)}",) if names else ()
+    return (f"Reproduce it: {', '.join(f'ddpdoctor repro run {name}' for name in names)}",) if names else ()
 
 
 def _earlier(codes: tuple[str, ...]) -> str:
@@ -101,7 +101,7 @@ def _earlier(codes: tuple[str, ...]) -> str:
 
 
 def _diagnoses(codes: tuple[str, ...]) -> tuple[str, ...]:
-    return (f"The hang that it prevents: {', '.join(f'ddpdoctor explain {code}' for code in codes)}",) if codes else ()
+    return (f"The hang it prevents: {', '.join(f'ddpdoctor explain {code}' for code in codes)}",) if codes else ()
 
 
 def _find(wanted: str, known: tuple[CodePage, ...]) -> CodePage:
@@ -111,7 +111,7 @@ def _find(wanted: str, known: tuple[CodePage, ...]) -> CodePage:
     words = [word for page in known for word in (page.code, page.name)]
     begun = [page.code for page in known if len(wanted) > 2 and page.code.startswith(wanted.upper())]
     if begun:
-        raise UsageError(f"no rule is called {wanted!r}", hint=f"codes that begin so are {', '.join(begun)}")
+        raise UsageError(f"no rule is called {wanted!r}", hint=f"matching codes are {', '.join(begun)}")
     guess = options.closest(wanted.upper(), words) or options.closest(wanted.lower(), words)
-    hint = f"did you mean `ddpdoctor explain {guess}`?" if guess else "codes stand in every report and lint finding"
+    hint = f"did you mean `ddpdoctor explain {guess}`?" if guess else "every report and lint finding contains a code"
     raise UsageError(f"no rule is called {wanted!r}", hint=hint)

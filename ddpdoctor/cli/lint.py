@@ -24,9 +24,9 @@ _EPILOG = """examples:
   cat train.py | ddpdoctor lint - --stdin-filename train.py
 
 exit status:
-  0  nothing found (or --exit-zero)
-  1  findings; with --diff: something to change; with --fix: something is left
-  2  unusable arguments or configuration"""
+  0  no findings (or --exit-zero)
+  1  findings; with --diff: something to change; with --fix: findings remain
+  2  invalid arguments or configuration"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,9 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("paths", metavar="PATH", nargs="*", help="files and folders; `-` reads standard input")
     parser.add_argument("--stdin-filename", metavar="FILE", default="",
-                        help="what `-` reads is this file: named so, and its imports are found from there")  # fmt: skip
+                        help="file name for `-`, used in messages and to resolve imports")  # fmt: skip
     parser.add_argument("--select", metavar="CODES", action="append", default=[],
-                        help="run only these: codes, their beginnings (DD11), names, or ALL")  # fmt: skip
+                        help="run only these: codes, prefixes (DD11), names, or ALL")  # fmt: skip
     parser.add_argument("--ignore", metavar="CODES", action="append", default=[], help="do not run these")
     parser.add_argument("--extend-select", metavar="CODES", action="append", default=[], help="run these as well")
     parser.add_argument("-o", "--output-format", metavar="FORMAT", choices=lint_output.FORMATS, default="full",
@@ -46,11 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="with --fix or --diff: also fixes that may change what the program does")  # fmt: skip
     parser.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
     parser.add_argument("--statistics", action="store_true", help="count findings by rule instead of listing them")
-    parser.add_argument("--baseline", metavar="FILE", help="report only what FILE does not list; made where missing")
-    parser.add_argument("--exit-zero", action="store_true", help="exit 0 in spite of findings")
-    parser.add_argument("--force-exclude", action="store_true", help="leave out excluded files that are named, too")
-    parser.add_argument("--torch-version", metavar="X.Y", help="judge APIs by this torch (default: the newest known)")
-    parser.add_argument("--jobs", metavar="N", type=int, help="processes (default: one a core)")
+    parser.add_argument(
+        ("--baseline"), metavar="FILE", help="report only findings that FILE does not list; created if missing"
+    )
+    parser.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
+    parser.add_argument("--force-exclude", action="store_true", help="also skip excluded files that are given by name")
+    parser.add_argument(
+        ("--torch-version"), metavar="X.Y", help="check APIs against this torch (default: the newest known)"
+    )
+    parser.add_argument("--jobs", metavar="N", type=int, help="number of processes (default: one per core)")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
@@ -82,9 +86,9 @@ def _baseline(args: argparse.Namespace) -> Baseline | None:
 
 def _check(args: argparse.Namespace) -> None:
     if not args.paths:
-        raise UsageError("no files or folders to lint", hint="`ddpdoctor lint .` looks at everything below")
+        raise UsageError("no files or folders to lint", hint="`ddpdoctor lint .` lints all files below")
     if "-" in args.paths and len(args.paths) > 1:
-        raise UsageError("`-` cannot be mixed with other paths", hint="a file of this name is `./-`")
+        raise UsageError("`-` cannot be mixed with other paths", hint="for a file of this name write `./-`")
     if args.jobs is not None and args.jobs < 1:
         raise UsageError("--jobs must be 1 or more")
     if "-" in args.paths and sys.stdin is None:
@@ -92,7 +96,7 @@ def _check(args: argparse.Namespace) -> None:
     try:
         os.getcwd()  # noqa: PTH109 - for its error
     except OSError:
-        raise InputError("the working directory is not there any more") from None
+        raise InputError("the working directory no longer exists") from None
     lint_output.check(args)
 
 

@@ -32,10 +32,10 @@ def check(args: argparse.Namespace) -> None:
     """Refuse what says nothing together. Raises UsageError."""
     people = args.output_format in FOR_PEOPLE
     if args.statistics and not people and args.output_format != "json":
-        raise UsageError(f"--statistics cannot be told in {args.output_format}", hint="it is text, or -o json")
+        raise UsageError(f"--statistics has no {args.output_format} format", hint="use text, or -o json")
     if args.diff and (args.statistics or not people):
         other = "--statistics" if args.statistics else f"-o {args.output_format}"
-        raise UsageError(f"--diff shows changes as text: it cannot be had with {other}")
+        raise UsageError(f"--diff prints text and cannot be combined with {other}")
 
 
 def write(text: str, *, exact: bool = False) -> None:
@@ -129,8 +129,8 @@ def _nothing(report: LintReport) -> str:
     files = f"{report.files} file{'s' * (report.files != 1)}"
     if report.mattering < report.files:
         verb = "mentions" if report.mattering == 1 else "mention"
-        return f"Nothing found in {files}, of which {report.mattering} {verb} distributed training.\n"
-    return f"Nothing found in {files}.\n"
+        return f"No findings in {files}, of which {report.mattering} {verb} distributed training.\n"
+    return f"No findings in {files}.\n"
 
 
 def _append_summary(path: str, report: LintReport) -> None:

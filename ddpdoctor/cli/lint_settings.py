@@ -85,6 +85,6 @@ def _table(path: Path) -> Any:
         return None
     wrong = next((key for key in ours if key != "lint"), None) if isinstance(ours, dict) else ""
     if wrong is not None:
-        what = f"there is no key {wrong!r}" if wrong else "this is not a table"
+        what = f"there is no key {wrong!r}" if wrong else "it is not a table"
         raise UsageError(f"{path}: [tool.ddpdoctor]: {what}", hint="lint is configured in [tool.ddpdoctor.lint]")
     return ours.get("lint")

@@ -13,18 +13,18 @@ from ddpdoctor.errors import DoctorError, ExitCode, UsageError
 
 #: in the order of `ddpdoctor --help`; each is a module of this package with add_arguments(parser) and run(args)
 COMMANDS = {
-    "watch": "run a distributed job and say which rank breaks it, where and why",
-    "diagnose": "read the evidence of an earlier job and say what was wrong",
+    "watch": "run a distributed job and report which rank breaks it, where and why",
+    "diagnose": "diagnose a job that has ended from the evidence it left",
     "lint": "find hangs and silent mistakes in source, before the launch",
-    "repro": "run real jobs that hang for a known reason and check the diagnosis",
-    "explain": "say what a code such as DD201 means and what to do about it",
+    "repro": "run real jobs with a known fault and check the diagnosis",
+    "explain": "explain a code such as DD201 and its fix",
 }
 
 _EPILOG = """examples:
   ddpdoctor watch -- torchrun --nproc-per-node 4 train.py
   ddpdoctor repro run uneven-inputs
 
-`ddpdoctor COMMAND --help` says more. Exit status: each command's own; 2 unusable arguments, 125 ddpdoctor failed."""
+`ddpdoctor COMMAND --help` lists options. Exit status: see each command; 2 invalid arguments, 125 ddpdoctor failed."""
 
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141

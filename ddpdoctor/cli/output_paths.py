@@ -17,7 +17,7 @@ def check_file(path: Path | None, option: str) -> None:
     if path.is_dir():
         raise UsageError(f"{option} {path}: is a folder", hint=f"name a file in it, as in {path / 'report.json'}")
     if not path.parent.is_dir():
-        raise UsageError(f"{option} {path}: there is no such folder", hint=f"`mkdir -p {path.parent}`")
+        raise UsageError(f"{option} {path}: no such folder", hint=f"`mkdir -p {path.parent}`")
     _check_writable(path.parent, path, option)
 
 
@@ -27,16 +27,18 @@ def check_folder(path: Path | None, option: str) -> None:
         return
     _check_name(path, option)
     if path.exists() and not path.is_dir():
-        raise UsageError(f"{option} {path}: is a file", hint="name a folder; it need not be there")
+        raise UsageError(f"{option} {path}: is a file", hint="name a folder; it need not exist")
     if path.is_dir() and not (path / MANIFEST).exists() and any(path.iterdir()):
-        raise UsageError(f"{option} {path}: holds other files", hint=f"name one of its own, as in {path / 'bundle'}")
+        raise UsageError(f"{option} {path}: contains other files", hint=f"name one of its own, as in {path / 'bundle'}")
     there = next((parent for parent in path.absolute().parents if parent.exists()), Path("/"))
     _check_writable(there, path, option)
 
 
 def _check_name(path: Path, option: str) -> None:
     if path == Path():
-        raise UsageError(f"{option}: neither nothing nor the working directory will do", hint="name something in it")
+        raise UsageError(
+            (f"{option}: must be neither empty nor the working directory"), hint="name a file or folder in it"
+        )
     try:
         path.absolute()
     except FileNotFoundError:
@@ -45,6 +47,6 @@ def _check_name(path: Path, option: str) -> None:
 
 def _check_writable(folder: Path, path: Path, option: str) -> None:
     if not folder.is_dir():
-        raise UsageError(f"{option} {path}: {folder} is no folder", hint="choose another")
+        raise UsageError(f"{option} {path}: {folder} is not a folder", hint="choose another")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"{option} {path}: {folder} cannot be written to", hint="choose another folder")

@@ -35,30 +35,30 @@ _EPILOG = """examples:
   ddpdoctor repro all --jobs 2
 
 exit status:
-  0  found as expected
+  0  diagnosed as expected
   1  not
-  2  unusable arguments"""
+  2  invalid arguments"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     actions = parser.add_subparsers(dest="action", metavar="list|show|run|all", required=True)
-    listing = actions.add_parser("list", help="name the cases")
-    show = actions.add_parser("show", help="print a case's program")
-    running = actions.add_parser("run", help="run a case and compare what is found with what is known")
+    listing = actions.add_parser("list", help="list the cases")
+    show = actions.add_parser("show", help="print the program of a case")
+    running = actions.add_parser("run", help="run a case and compare the diagnosis with the expected one")
     every = actions.add_parser("all", help="run every case, broken and fixed")
     for action in (show, running):
         action.add_argument("name", metavar="NAME", help="a case, as `ddpdoctor repro list` names it")
     for action in (show, running):
-        action.add_argument("--fixed", action="store_true", help="the cured program instead of the broken one")
+        action.add_argument("--fixed", action="store_true", help="the fixed program instead of the broken one")
     running.add_argument("--ranks", type=_positive, metavar="N", help="number of processes (default: the case's own)")
     for action in (running, every):
         action.add_argument(
             "--backend",
             choices=("gloo", "nccl"),
-            help="nccl: on this machine's GPUs, which ranks share where there are fewer (default: gloo, on the CPU)",
+            help="nccl: on this machine's GPUs, shared between ranks if there are fewer (default: gloo, on the CPU)",
         )
-    every.add_argument("--jobs", type=_positive, default=1, metavar="N", help="cases at a time (default: 1)")
+    every.add_argument("--jobs", type=_positive, default=1, metavar="N", help="number of cases at a time (default: 1)")
     for action in (listing, running, every):
         action.add_argument("--json", action="store_true", help="print JSON on stdout, everything else on stderr")
 
@@ -139,7 +139,7 @@ def _run_one(case: Case, ranks: int, fixed: bool, stop: threading.Event, nccl: N
     if result.report is not None and not live.told:
         live.tell(result.report)
     _show_harm(result)
-    _say(f"expected and found, {result.seconds:.0f} s in all; what the job printed: {folder / runner.OUTPUT}")
+    _say(f"expected and found, {result.seconds:.0f} s in total; the job's output: {folder / runner.OUTPUT}")
     for line in _table(result):
         _say(line)
     _say(_conclusion(result))
@@ -172,7 +172,7 @@ class _Live:
             self.tell(report)
         elif seconds >= self._next:
             self._next += _TELL_EVERY
-            _say(f"  {seconds:3.0f} s  {'the job is being ended' if self.told else 'the job runs'}")
+            _say(f"  {seconds:3.0f} s  {'the job is being stopped' if self.told else 'the job runs'}")
 
     def tell(self, report: Report) -> None:
         self.told = True
@@ -210,7 +210,7 @@ def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[RunRes
     cases = catalogue.load_all(catalogue.root())
     root = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-"))
     todo = [(case, fixed) for case in cases for fixed in (False, True)]
-    _say(f"{len(todo)} runs, {jobs} at a time; what they leave is in {root}")
+    _say(f"{len(todo)} runs, {jobs} at a time; their files are in {root}")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(run, case, fixed) for case, fixed in todo]
         try:
@@ -234,7 +234,10 @@ def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[RunRes
 def _progress(done: int, total: int, result: RunResult) -> Iterator[str]:
     word = "skip" if result.skipped else "ok" if result.passed else "FAIL"
     time = next((check.found for check in result.checks if check.what == "time"), "")
-    detail = result.skipped or (f"told after {time} of silence, " if time else "") + f"{result.seconds:.0f} s in all"
+    detail = (
+        result.skipped
+        or ((f"reported {time} after the last progress, ") if time else "") + f"{result.seconds:.0f} s in total"
+    )
     yield f"[{done:>{len(str(total))}}/{total}] {word:<4} {result.code} {result.name} {result.program}  {detail}"
     for check in result.checks:
         if not check.passed:
@@ -255,9 +258,9 @@ def _conclusion(result: RunResult) -> str:
     if result.skipped:
         return f"{result.name} was not run: it {result.skipped}"
     if not result.passed:
-        return f"{result.name} did not come out as expected"
+        return f"{result.name} does not behave as expected"
     return f"{result.name} behaves as expected" + (
-        "" if result.program == "fixed.py" else f"; its cure: `ddpdoctor repro run {result.name} --fixed`"
+        "" if result.program == "fixed.py" else f"; the fixed version: `ddpdoctor repro run {result.name} --fixed`"
     )
 
 

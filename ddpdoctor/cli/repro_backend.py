@@ -27,7 +27,7 @@ def chosen(case: Case, backend: str | None, ranks: int | None) -> tuple[int, Ncc
     if backend and backend not in case.backends:
         name = "NCCL" if backend == "nccl" else backend
         why = case.only_because.rstrip(".")
-        raise UsageError(f"{case.name} does not run on {name}: {why}", hint="`ddpdoctor repro list` says which do")
+        raise UsageError(f"{case.name} does not run on {name}: {why}", hint="`ddpdoctor repro list` shows which do")
     return _on_nccl(case, ranks) if backend == "nccl" else (ranks or case.ranks, None)
 
 

@@ -56,7 +56,7 @@ class VerdictActions:
             self._watcher.tick(time.monotonic())
         except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
             self._watcher = None
-            self._console.say(f"cannot go on watching ({type(error).__name__}: {error}); the job runs on")
+            self._console.say(f"cannot continue watching ({type(error).__name__}: {error}); the job keeps running")
 
     def finish(self, status: int) -> int:
         """The job has ended: say how, and return the exit status of `watch`."""
@@ -78,7 +78,7 @@ class VerdictActions:
         elif final is not None and self._config.json and not self._told:
             self._write_json(final)
         if status == 0 and self._standing is not None:
-            self._console.say("resumed: the job moved on to its end")
+            self._console.say("resumed: the job continued to its end")
         if self._stopped:
             # the launcher's own last words stand between this and the screen
             first = next(iter(self._told.report.diagnoses), None) if self._told else None
@@ -111,7 +111,7 @@ class VerdictActions:
 
     def _resumed(self, moved: float) -> None:
         self._standing = None
-        self._console.say(f"resumed: the job moved again {moved - self._started:.0f} s after its start")
+        self._console.say(f"resumed: the job made progress again {moved - self._started:.0f} s after its start")
 
     def _print(self, verdict: Verdict, job: str = "") -> Path | None:
         """Show a verdict and keep its evidence; returns the bundle, None where it could not be written."""

@@ -24,13 +24,13 @@ _EPILOG = """examples:
   ddpdoctor watch -- torchrun --nproc-per-node 4 train.py
   ddpdoctor watch --on-hang stop --json report.json -- python -m torch.distributed.run --nproc-per-node 8 train.py
 
-Ctrl-\\ (SIGQUIT) looks now, prints what it finds and goes on.
+Ctrl-\\ (SIGQUIT) inspects the job now, prints the result, and the job continues.
 
 exit status:
-  the command's own, or 128+n where a signal ended it
+  the command's own, or 128+n if a signal ended it
   124  a hang was found and --on-hang stop ended the job
   125  ddpdoctor itself failed
-  126  the command cannot be started; 127: it was not found; 2: unusable arguments"""
+  126  the command cannot be started; 127: it was not found; 2: invalid arguments"""
 
 #: seconds between ticks: a launcher waits two seconds for us after a failure
 _TICK = 0.25
@@ -43,31 +43,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stall-after",
         metavar="auto|DURATION",
         default="auto",
-        help="how long nothing may move before it is a stall; a proven deadlock is reported at once whatever it says. "
-        "auto: at least 30 s and 5 times the run's own longest gap, 10 minutes before the first step",
+        help=(
+            "time without progress that counts as a stall; a proven deadlock is reported at once, independent of it. "
+            "auto: at least 30 s and 5 times the run's own longest gap, 10 minutes before the first step"
+        ),
     )
     parser.add_argument(
         "--on-hang",
         metavar="report|stop|COMMAND",
         default="report",
         help="report: print and keep watching (default); stop: print and end the job, exit 124; "
-        "anything else is a program to run with the report's path",
+        "anything else: a program to run with the report's path",
     )
     parser.add_argument(
         "--nccl-timeout",
         metavar="DURATION",
-        help="default timeout of process groups (of every backend) that the script gives none",
+        help="default timeout of process groups (of every backend) for which the script sets none",
     )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the report as JSON to FILE")
     parser.add_argument(
         "--bundle", metavar="DIR", type=Path, help="where to keep the evidence (default: the state directory)"
     )
-    parser.add_argument("--native", action="store_true", help="native frames too (slower, py-spy --native)")
+    parser.add_argument("--native", action="store_true", help="also collect native frames (slower, py-spy --native)")
     parser.add_argument("--no-probe", action="store_true", help="load nothing into the ranks; much less can be proven")
     parser.add_argument(
-        "--lint", action="store_true", help="lint the script first and print what is found; never stops the job"
+        "--lint", action="store_true", help="lint the script first and print the findings; never stops the job"
     )
-    parser.add_argument("--quiet", action="store_true", help="no start line and no end line")
+    parser.add_argument("--quiet", action="store_true", help="print no start line and no end line")
 
 
 def run(args: argparse.Namespace) -> int:

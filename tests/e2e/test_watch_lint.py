@@ -44,7 +44,7 @@ def test_a_diagnosis_cites_the_finding_at_its_line(name: str, tmp_path: Path) ->
     assert f"`ddpdoctor lint` reports this line as {case.lint}." in told or (
         f"finds it before the launch: {case.lint} at broken.py:" in told
     )
-    assert "--lint: the above was found in" in run.stderr
+    assert "--lint: the findings above are in" in run.stderr
     assert run.stderr.index("--lint: the above") < run.stderr.index("ddpdoctor: HANG")
 
 
@@ -57,7 +57,7 @@ def test_findings_are_told_before_the_job_which_runs_and_keeps_its_status(tmp_pa
     assert (done.returncode, done.stdout) == (7, "the job ran\n")
     assert "DD111 collective-under-rank-branch (error)" in done.stderr
     assert " --> train.py:8:9" in done.stderr
-    assert "ddpdoctor: --lint: the above was found in train.py; the job runs all the same" in done.stderr
+    assert "ddpdoctor: --lint: the findings above are in train.py; the job continues" in done.stderr
 
 
 def test_a_command_line_without_a_script_is_said(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_clean_script_and_a_failure_of_lint_are_one_line(tmp_path: Path) -> No
     (tmp_path / "train.py").write_text("print('ran')\n")
     done = _watch(tmp_path, "--lint", "--", sys.executable, "train.py")
     assert (done.returncode, done.stdout) == (0, "ran\n")
-    assert "ddpdoctor: --lint: nothing found in train.py" in done.stderr
+    assert "ddpdoctor: --lint: no findings in train.py" in done.stderr
     assert "--lint" not in _watch(tmp_path, "--lint", "--quiet", "--", sys.executable, "train.py").stderr
     (tmp_path / "pyproject.toml").write_text("[tool.ddpdoctor.lint]\nselct = []\n")
     done = _watch(tmp_path, "--lint", "--", sys.executable, "train.py")

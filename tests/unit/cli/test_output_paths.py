@@ -25,7 +25,7 @@ def test_places_that_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [("", "neither nothing"), (".", "neither nothing"), ("sub", "is a folder"), ("no/such/r.json", "mkdir -p no/such")],
+    [("", "neither empty"), (".", "neither empty"), ("sub", "is a folder"), ("no/such/r.json", "mkdir -p no/such")],
 )
 def test_a_report_needs_a_file_in_a_folder(
     path: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -39,7 +39,7 @@ def test_a_report_needs_a_file_in_a_folder(
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [(".", "neither nothing"), ("file", "is a file"), ("full", "holds other files"), ("file/b", "is no folder")],
+    [(".", "neither empty"), ("file", "is a file"), ("full", "contains other files"), ("file/b", "is not a folder")],
 )
 def test_a_bundle_needs_a_folder_of_its_own(
     path: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

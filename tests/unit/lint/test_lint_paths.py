@@ -189,8 +189,8 @@ def _on_a_terminal(folder: Path, *argv: str) -> str:
 def test_a_terminal_is_told_that_nothing_was_found(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import torch.distributed as dist\n")
     (tmp_path / "other.py").write_text("x = 1\n")
-    assert _on_a_terminal(tmp_path, ".") == "Nothing found in 2 files, of which 1 mentions distributed training.\n"
-    assert _on_a_terminal(tmp_path, "other.py") == "Nothing found in 1 file.\n"
+    assert _on_a_terminal(tmp_path, ".") == "No findings in 2 files, of which 1 mentions distributed training.\n"
+    assert _on_a_terminal(tmp_path, "other.py") == "No findings in 1 file.\n"
     assert _on_a_terminal(tmp_path, "-o", "json", ".") == "[]\n"
     (tmp_path / "train.py").write_text(BROKEN)
     assert _on_a_terminal(tmp_path, "train.py").startswith("\x1b[1;31mDD111\x1b[0m ")
@@ -232,7 +232,7 @@ def test_what_was_taken_away_is_said(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, "lint", str(tmp_path)]
     run = ["sh", "-c", shell, "sh", *command]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, env=environment())
-    assert (done.returncode, done.stderr) == (2, "ddpdoctor: error: the working directory is not there any more\n")
+    assert (done.returncode, done.stderr) == (2, "ddpdoctor: error: the working directory no longer exists\n")
     run = ["sh", "-c", 'exec "$@" - <&-', "sh", *command[:-1]]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, env=environment())
     assert (done.returncode, done.stderr) == (2, "ddpdoctor: error: `-` reads standard input, which is closed\n")

@@ -82,8 +82,8 @@ def test_a_diagnosis_without_a_lint_rule_says_so() -> None:
 def test_the_pages_of_its_diagnosis_and_its_lint_rule_name_a_case(case: Case) -> None:
     texts = {page.code: text_of(page) for page in pages()}
     for code in {case.code, case.lint} - {""}:
-        (line,) = [line for line in texts[code].splitlines() if line.startswith("See it: ")]
-        assert f"ddpdoctor repro run {case.name}" in line.removeprefix("See it: ").split(", ")
+        (line,) = [line for line in texts[code].splitlines() if line.startswith("Reproduce it: ")]
+        assert f"ddpdoctor repro run {case.name}" in line.removeprefix("Reproduce it: ").split(", ")
 
 
 def test_every_diagnosis_has_a_fixture() -> None:
