@@ -11,7 +11,10 @@ from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 
 _WRITERS = ("/torch/serialization.py", "/torch/distributed/checkpoint/", "/safetensors/", "/shutil.py", "/tarfile.py")
-_SAVES = re.compile(r"(^|[._])(save|dump|write|export|upload|checkpoint)", re.IGNORECASE)
+#: what functions that save are called
+_SAVES = re.compile(r"(^|[._])(save|export|upload|checkpoint)", re.IGNORECASE)
+#: what functions are called that may write no more than a line: only where bytes are seen to flow do they save
+_WRITES = re.compile(r"(^|[._])(dump|write)", re.IGNORECASE)
 
 
 def saving_at(facts: Facts, rank: Rank) -> Site | None:
@@ -20,8 +23,10 @@ def saving_at(facts: Facts, rank: Rank) -> Site | None:
     main = frames.main_thread(seen)
     if main is None or facts.state(rank).activity is not Activity.WORKING:
         return None
+    busy = written(facts, rank) > 0
     for frame in main.frames:
-        if any(writer in frame.file for writer in _WRITERS) or _SAVES.search(frame.function):
+        named = _SAVES.search(frame.function) or (busy and _WRITES.search(frame.function))
+        if named or any(writer in frame.file for writer in _WRITERS):
             return frame
     return None
 

@@ -11,9 +11,6 @@ from ddpdoctor.model.collectives import RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.ranks import Group, RankSet
 
-#: why such a wait proves nothing
-DOUBT = "the process itself is in no communication call: only its GPU is known to wait"
-
 
 def unfinished(rank: RankEvidence) -> RecorderEntry | None:
     """The collective in which the GPU of a rank that stands still is; None where it has none, or the rank moves on.

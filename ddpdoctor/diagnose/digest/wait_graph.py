@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.doubts import Doubt
 from ddpdoctor.diagnose.digest.waits import Wait, find_waits
 from ddpdoctor.model.evidence import Evidence, RankEvidence, Source
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -25,7 +26,7 @@ class WaitGraph:
     #: live ranks that certainly cannot move again
     stuck: RankSet
     #: why a rank that waits is not proven to be stuck
-    doubts: Mapping[Rank, str] = field(default_factory=dict)
+    doubts: Mapping[Rank, Doubt] = field(default_factory=dict)
 
     @property
     def waiting(self) -> RankSet:
@@ -46,7 +47,7 @@ class WaitGraph:
 def build(evidence: Evidence) -> WaitGraph:
     """Find all waits and prove what can be proven; missing evidence is a doubt, never an edge."""
     waits: dict[Rank, tuple[Wait, ...]] = {}
-    doubts: dict[Rank, str] = {}
+    doubts: dict[Rank, Doubt] = {}
     for rank in evidence.ranks:
         if rank.exit is not None:
             continue
@@ -74,20 +75,19 @@ def _held(wait: Wait, immovable: set[Rank]) -> bool:
     return needed or (len(wait.any_of) > 0 and all(rank in immovable for rank in wait.any_of))
 
 
-def _doubt(evidence: Evidence, rank: RankEvidence, waits: tuple[Wait, ...]) -> str:
-    """Why the rank may still advance although it waits, "" if nothing speaks for it."""
+def _doubt(evidence: Evidence, rank: RankEvidence, waits: tuple[Wait, ...]) -> Doubt | None:
+    """Why the rank may still advance although it waits, None if nothing speaks for it."""
     if not waits:
-        return "not inside a blocking wait"
-    blind = next((g for g in evidence.gaps if g.rank == rank.rank and g.source is not Source.CODE), None)
-    if blind:
-        return f"{blind.source.value}: {blind.reason}"
-    doubt = next((wait.doubt for wait in waits if wait.doubt), "")
+        return Doubt.NO_WAIT
+    if any(gap.rank == rank.rank and gap.source is not Source.CODE for gap in evidence.gaps):
+        return Doubt.BLIND
+    doubt = next((wait.doubt for wait in waits if wait.doubt), None)
     if doubt or rank.page is None:
-        return doubt or "no page"
+        return doubt or Doubt.NO_PAGE
     waiting = {wait.thread for wait in waits}
     communicating = {rank.page.pid, *rank.page.communicating_threads}
-    free = sorted(thread for thread in communicating - waiting if _alive(rank, thread))
-    return f"thread {free[0]} has communicated and is not blocked" if free else ""
+    free = any(_alive(rank, thread) for thread in communicating - waiting)
+    return Doubt.FREE_THREAD if free else None
 
 
 def _alive(rank: RankEvidence, os_id: int) -> bool:

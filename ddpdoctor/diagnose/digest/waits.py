@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose.digest import device_waits, frames, operations
+from ddpdoctor.diagnose.digest.doubts import Doubt
 from ddpdoctor.diagnose.digest.open_operations import (
     differs,
     entered,
@@ -51,8 +52,8 @@ class Wait:
     mismatched: RankSet = _NOBODY
     #: key of the store that it waits for, "" for other waits
     key: str = ""
-    #: why this wait can carry no proof, "" where it can
-    doubt: str = ""
+    #: why this wait can carry no proof, None where it can
+    doubt: Doubt | None = None
 
     @property
     def targets(self) -> RankSet:
@@ -74,7 +75,7 @@ def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
 def _wait_of_device(evidence: Evidence, rank: RankEvidence, main: Thread | None, entry: RecorderEntry) -> Wait:
     """The wait of a rank whose process stands where it needs what its GPU has not finished."""
     site = frames.innermost_user_frame(main.frames) if main else None
-    wait = _entry_wait(evidence, rank, rank.worker.pid, site, None, device_waits.DOUBT, entry)
+    wait = _entry_wait(evidence, rank, rank.worker.pid, site, None, Doubt.DEVICE_QUEUE, entry)
     if wait.group is None or wait.kind is not Kind.ALL:
         return wait
     return replace(wait, needs=wait.needs | device_waits.held_elsewhere(evidence, wait.group, entry))
@@ -87,7 +88,7 @@ def _waits_in_recorder(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ..
     entry = next((e for e in rank.recorder.entries if not e.retired and e.state != "completed"), None)
     if entry is None:
         return ()
-    doubt = "only a recorder shows it"
+    doubt = Doubt.RECORDER_ONLY
     if not entry.p2p:
         return (_entry_wait(evidence, rank, rank.worker.pid, entry.site, None, doubt, entry),)
     kind = Kind.RECV if entry.op == "recv" else Kind.SEND
@@ -111,7 +112,7 @@ def _waits_in_log(rank: RankEvidence) -> tuple[Wait, ...]:
             None,
             seq=said.seq,
             needs=RankSet.of(said.missing),
-            doubt="only a log shows it",
+            doubt=Doubt.LOG_ONLY,
         )
         for said in rank.reported
     )
@@ -132,7 +133,7 @@ def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> It
         op = frames.torch_call(inner if inner is not None and calling else thread)
         told = next((said for said in rank.reported if said.op == op and said.missing), None)
         needs = RankSet.of(told.missing) if told else _NOBODY
-        yield Wait(rank.rank, thread.os_id, op, Kind.ALL, site, None, needs=needs, doubt="no page")
+        yield Wait(rank.rank, thread.os_id, op, Kind.ALL, site, None, needs=needs, doubt=Doubt.NO_PAGE)
 
 
 def _moves(rank: RankEvidence) -> bool:
@@ -166,7 +167,7 @@ def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
     if call.kind in (Kind.RECV, Kind.SEND):
         return _peer_wait(evidence, rank, call, doubt)
     if call.kind is Kind.STORE:
-        doubt = doubt or "which rank sets a store key is not known"
+        doubt = doubt or Doubt.UNKNOWN_SETTER
         others = RankSet.of(range(evidence.world_size)) - RankSet.of([rank.rank])
         place = rank.rank, call.thread, call.op, call.kind, call.site, call.since
         return Wait(*place, any_of=others, key=call.detail, doubt=doubt)
@@ -174,7 +175,7 @@ def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
         return _counted_wait(evidence, rank, call, doubt)
     entry = entry_of(rank, call)
     if entry is None:
-        missing = "no recorder" if rank.recorder is None else "the recorder holds no open operation for the call"
+        missing = Doubt.NO_RECORDER if rank.recorder is None else Doubt.NO_ENTRY
         return _wait(rank, call, doubt or missing)
     return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, entry, call)
 
@@ -185,7 +186,7 @@ def _entry_wait(
     thread: int,
     site: Site | None,
     since: float | None,
-    doubt: str,
+    doubt: Doubt | None,
     entry: RecorderEntry,
     call: Call | None = None,
 ) -> Wait:
@@ -193,17 +194,17 @@ def _entry_wait(
     kind = operations.entry_kind(entry)
     root = call.root if call and group and call.root in group.members else None
     if group is None:
-        return Wait(rank.rank, thread, entry.op, kind, site, since, seq=entry.seq, doubt=doubt or "unknown group")
+        return Wait(rank.rank, thread, entry.op, kind, site, since, seq=entry.seq, doubt=doubt or Doubt.UNKNOWN_GROUP)
     others = [evidence.rank(member) for member in group.members if member != rank.rank]
     mismatched = RankSet.of(o.rank for o in others if o and differs(o, group, entry))
     absent = RankSet.of(m for m in group.members if m != rank.rank and not entered(evidence.rank(m), group, entry))
     needs = needed(kind, rank.rank, root, absent | mismatched)
     busy = any(o and o.rank not in mismatched and is_open(o, group, entry) for o in others)
     any_of = _NOBODY if needs or busy or kind is Kind.ALL else absent | mismatched
-    if "nccl" in entry.backend or (not entry.backend and rank.page and "gloo" not in rank.page.backend):
-        doubt = doubt or "only gloo's waits can be proven"
+    if _not_gloo(rank, entry):
+        doubt = doubt or Doubt.NOT_GLOO
     if any(o is None or (o.recorder is None and o.exit is None) for o in others):
-        doubt = doubt or "the recorder of a member is missing"
+        doubt = doubt or Doubt.NO_MEMBERS_RECORDER
     return Wait(
         rank.rank,
         thread,
@@ -221,7 +222,14 @@ def _entry_wait(
     )
 
 
-def _counted_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: str) -> Wait:
+def _not_gloo(rank: RankEvidence, entry: RecorderEntry | None = None) -> bool:
+    """Its waits prove nothing: with NCCL a process may go on while operations stand."""
+    if entry is not None and entry.backend:
+        return "nccl" in entry.backend
+    return rank.page is not None and "gloo" not in rank.page.backend
+
+
+def _counted_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: Doubt | None) -> Wait:
     """Operations that no recorder holds: the n-th call of that name pairs with the others' n-th."""
     members = call.group.members if call.group else tuple(Rank(r) for r in range(evidence.world_size))
     mine = _calls_of(rank, call)
@@ -231,11 +239,11 @@ def _counted_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: str
         if member and member.exit is not None and (theirs is None or mine is None or theirs < mine):
             absent.append(member.rank)
         elif theirs is None or mine is None:
-            doubt = doubt or "a member's history is incomplete"
+            doubt = doubt or Doubt.SHORT_HISTORY
         elif member and theirs < mine:
             absent.append(member.rank)
-    if rank.page and "gloo" not in rank.page.backend:
-        doubt = doubt or "only gloo's waits can be proven"
+    if _not_gloo(rank):
+        doubt = doubt or Doubt.NOT_GLOO
     return _wait(rank, call, doubt, needs=RankSet.of(absent))
 
 
@@ -247,16 +255,18 @@ def _calls_of(rank: RankEvidence, call: Call) -> int | None:
     return sum(1 for other in events if other.op == call.op and other.group == call.group)
 
 
-def _peer_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: str) -> Wait:
-    if rank.page and "gloo" not in rank.page.backend:
-        doubt = doubt or "only gloo's waits can be proven"
+def _peer_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: Doubt | None) -> Wait:
+    if _not_gloo(rank):
+        doubt = doubt or Doubt.NOT_GLOO
     if call.peer is not None:
         return _wait(rank, call, doubt, needs=RankSet.of([call.peer]))
     members = call.group.members if call.group else tuple(Rank(r) for r in range(evidence.world_size))
     return _wait(rank, call, doubt, any_of=RankSet.of(members) - RankSet.of([rank.rank]))
 
 
-def _wait(rank: RankEvidence, call: Call, doubt: str, *, needs: RankSet = _NOBODY, any_of: RankSet = _NOBODY) -> Wait:
+def _wait(
+    rank: RankEvidence, call: Call, doubt: Doubt | None, *, needs: RankSet = _NOBODY, any_of: RankSet = _NOBODY
+) -> Wait:
     return Wait(
         rank.rank,
         call.thread,
@@ -273,27 +283,27 @@ def _wait(rank: RankEvidence, call: Call, doubt: str, *, needs: RankSet = _NOBOD
     )
 
 
-def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> str:
-    """Why a thread that seems blocked may still move, "" if nothing speaks for it."""
+def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> Doubt | None:
+    """Why a thread that seems blocked may still move, None if nothing speaks for it."""
     if rank.page is None:
-        return "no page"
+        return Doubt.NO_PAGE
     thread = frames.thread_of(rank, os_id)
     if thread is None:
-        return "no stack confirms the wait"
+        return Doubt.NO_STACK
     if not frames.waits_in_torch(thread, backward=False) and not backward:
-        return "the stack does not confirm the wait"
+        return Doubt.ANOTHER_STACK
     motion = rank.motion
     if motion is None:
-        return "only one sample was taken"
+        return Doubt.ONE_SAMPLE
     if motion.page_moved is not False or motion.lines_moved is True:
-        return "the rank made progress between two samples"
+        return Doubt.MOVED
     kernel = next((t for t in rank.process.threads if t.os_id == os_id), None) if rank.process else None
     if rank.process is not None and rank.process.state == "T":
-        return "the process is stopped and may continue"
+        return Doubt.STOPPED
     if kernel is None:
-        return "the thread's state is not known"
+        return Doubt.THREAD_UNKNOWN
     if kernel.state != "S":
-        return f"the thread is in state {kernel.state}"
+        return Doubt.THREAD_AWAKE
     if backward and motion.cpu_share >= IDLE_CORES:
-        return "the process is computing"
-    return ""
+        return Doubt.COMPUTES
+    return None

@@ -75,9 +75,7 @@ def nothing_to_give(facts: Facts, divergence: Divergence) -> BranchPoint | None:
     if divergence.odd_next is None or divergence.odd_next.site is None or len(divergence.branch_points) != 1:
         return None
     point = divergence.branch_points[0]
-    collects = (
-        operations.family(divergence.odd_next.op) in ("all_gather", "gather") or "gather" in divergence.odd_next.op
-    )
+    collects = operations.family(divergence.odd_next.op) in ("all_gather", "gather")
     decided = (
         divergence.pattern is Pattern.EXTRA_CALL
         and point.kind is BranchKind.CONDITION

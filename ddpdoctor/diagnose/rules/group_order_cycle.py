@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_ORDER_CYCLE
 from ddpdoctor.diagnose.diagnosis import diagnosis
-from ddpdoctor.diagnose.digest import device_waits
+from ddpdoctor.diagnose.digest.doubts import Doubt
 from ddpdoctor.diagnose.digest.histories import History, HistoryStep
 from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
@@ -63,7 +63,7 @@ def _in_queues(cycle: tuple[Wait, ...]) -> bool:
 
     Then the histories hold both, in either order, as if one side had made a call more.
     """
-    return bool(cycle) and all(wait.doubt == device_waits.DOUBT for wait in cycle)
+    return bool(cycle) and all(wait.doubt is Doubt.DEVICE_QUEUE for wait in cycle)
 
 
 def _cycle(facts: Facts) -> tuple[Wait, ...]:

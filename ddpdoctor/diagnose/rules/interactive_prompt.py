@@ -23,7 +23,6 @@ https://github.com/pytorch/torchtitan/issues/652 https://github.com/pytorch/pyto
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
@@ -33,6 +32,7 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 
@@ -45,7 +45,7 @@ _PROMPTS = {
     "api.py": frozenset({"wait_for_client"}),
     "public_api.py": frozenset({"wait_for_client"}),
 }
-_INPUT = re.compile(r"\b(input|breakpoint)\s*\(")
+_ASKING = frozenset({"input", "breakpoint"})
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -66,9 +66,9 @@ def _prompt(facts: Facts, rank: Rank) -> str:
         if frame.function.rpartition(".")[2] in _PROMPTS.get(name, ()) and facts.is_library(frame.file):
             return "a debugger" if name != "getpass.py" else "a password prompt"
     top = main.frames[0]
-    found = _INPUT.search(facts.line(top)) if not facts.is_library(top.file) else None
+    found = source.builtins_called(facts.program, top, _ASKING) if not facts.is_library(top.file) else []
     still = facts.state(rank).activity in (Activity.STILL, Activity.UNKNOWN)
-    return f"{found.group(1)}()" if found and still else ""
+    return f"{found[0]}()" if found and still else ""
 
 
 def _diagnosis(facts: Facts, asked: RankSet, what: str) -> Diagnosis:

@@ -29,7 +29,6 @@ https://github.com/Lightning-AI/pytorch-lightning/issues/379 https://github.com/
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
@@ -41,10 +40,8 @@ from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading.empty_checks import asks_none
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-
-#: what marks the end of data in loops that fetch for themselves
-_SENTINEL = re.compile(r"\bis (not )?None\b")
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -56,7 +53,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoint]) -> Diagnosis:
     left = divergence.pattern is Pattern.LEFT_LOOP
     # `while batch is not None` asks whether the data have ended: that is DD201
-    ended = any(_SENTINEL.search(point.text) for point in conditions)
+    ended = any(asks_none(facts.program, point.site) for point in conditions)
     sure = left and len(divergence.branch_points) == 1 and divergence.unique and not ended
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     first = divergence.place(conditions[-1])

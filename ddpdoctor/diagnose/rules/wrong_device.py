@@ -24,29 +24,51 @@ https://github.com/pytorch/pytorch/issues/53934 https://github.com/pytorch/pytor
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import WRONG_DEVICE
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.source_reading.source import last_name
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 
-#: what a program writes that chooses its device, itself or through a library
-_CHOOSES = re.compile(r"set_device|device_id\s*=|CUDA_VISIBLE_DEVICES|Accelerator\(|deepspeed|Trainer\(")
+#: calls and variables by which a program chooses its device, itself or through a library
+_CHOOSING_CALLS = frozenset({"set_device", "Accelerator"})
+_DEVICES = "CUDA_VISIBLE_DEVICES"
 _MANAGING = frozenset({"init_process_group", "new_group", "split_group"})
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     first = [rank for rank in facts.evidence.ranks if _in_first_collective(rank)]
     everyone = len(first) == facts.evidence.world_size > 1 and len(facts.waiting) == len(first)
-    chosen = any(_CHOOSES.search(file.text) for file in facts.evidence.code.values())
+    chosen = any(_chooses(facts.program.tree(file)) for file in facts.program)
     if facts.outcome is Outcome.HANG and everyone and facts.evidence.code and not chosen and not facts.splits:
         yield _diagnosis(facts, RankSet.of(rank.rank for rank in first))
+
+
+def _chooses(tree: ast.Module | None) -> bool:
+    """A file of which the whole is not known may choose one."""
+    return tree is None or any(_is_choice(node) for node in ast.walk(tree))
+
+
+def _is_choice(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=func, keywords=keywords):
+            name = last_name(func)
+            named = name in _CHOOSING_CALLS or name.endswith("Trainer")  # transformers', Lightning's and their like
+            return named or any(keyword.arg == "device_id" for keyword in keywords)
+        case ast.Import(names=names):
+            return any(alias.name.partition(".")[0] == "deepspeed" for alias in names)
+        case ast.ImportFrom(module=str(module)):
+            return module.partition(".")[0] == "deepspeed"
+        case ast.Constant(value=str(value)):
+            return value == _DEVICES
+    return False
 
 
 def _in_first_collective(rank: RankEvidence) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ddpdoctor.diagnose.source_reading import syntax
 from ddpdoctor.diagnose.source_reading.source import last_name
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.program import Program
@@ -19,6 +20,21 @@ def asks_empty(program: Program, site: Site) -> bool:
     nodes = ast.walk(tree) if tree else ()
     test = next((n.test for n in nodes if isinstance(n, ast.If) and n.lineno == site.line), None)
     return tree is not None and test is not None and _asks(test, _held(tree))
+
+
+def asks_none(program: Program, site: Site) -> bool:
+    """The statement on this line asks whether something is None, which is how loops that fetch see the end of data."""
+    tree = program.tree(site.file)
+    heads = (n for n in ast.walk(tree) if isinstance(n, ast.stmt) and n.lineno == site.line) if tree else ()
+    asked = (node for stmt in heads for part in syntax.head(stmt) for node in ast.walk(part))
+    return any(isinstance(node, ast.Compare) and _compares_with_none(node) for node in asked)
+
+
+def _compares_with_none(node: ast.Compare) -> bool:
+    pairs = zip(node.ops, node.comparators, strict=True)
+    return any(
+        isinstance(op, (ast.Is, ast.IsNot)) and isinstance(c, ast.Constant) and c.value is None for op, c in pairs
+    )
 
 
 def _asks(test: ast.expr, held: frozenset[str]) -> bool:

@@ -253,6 +253,14 @@ def called_names(program: Program, file: str, span: Span) -> frozenset[str]:
     return frozenset(names - {""})
 
 
+def builtins_called(program: Program, site: Site, names: frozenset[str]) -> list[str]:
+    """Which of these names are called on the line, by nothing but their name: `input()`, not `table.input()`."""
+    tree = program.tree(site.file)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
+    here = (call.func for call in calls if call.lineno <= site.line <= (call.end_lineno or call.lineno))
+    return sorted({func.id for func in here if isinstance(func, ast.Name)} & names)
+
+
 def around(program: Program, site: Site) -> tuple[ast.AST, ...]:
     """Nodes around the line within its function, innermost first."""
     return tuple(reversed(enclosing(program, site)))

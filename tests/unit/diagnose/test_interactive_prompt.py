@@ -42,7 +42,9 @@ def test_input_in_the_users_line() -> None:
     assert (found.code, found.confidence.value) == ("DD241", "likely")
 
 
-@pytest.mark.parametrize("line", ["answer = get_input(x)", "rows = table.read()"])
+@pytest.mark.parametrize(
+    "line", ["answer = get_input(x)", "rows = table.read()", "t = form.input(x)", "log('input() is next')"]
+)
 def test_other_lines_are_no_prompt(line: str) -> None:
     assert "DD241" not in [d.code for d in examine(_job((), line)).diagnoses]
 

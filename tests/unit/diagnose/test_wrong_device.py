@@ -37,6 +37,11 @@ def test_a_device_was_chosen(choice: str) -> None:
     assert "DD263" not in _codes(_job(choice))
 
 
+@pytest.mark.parametrize("choice", ["# never torch.cuda.set_device(0)\n    pass", "log('see CUDA_VISIBLE_DEVICES=0')"])
+def test_words_in_comments_and_messages_choose_nothing(choice: str) -> None:
+    assert _codes(_job(choice))["DD263"] == "possible"
+
+
 def test_other_backends_and_later_collectives_have_other_causes() -> None:
     assert "DD263" not in _codes(_job(backend="gloo"))
     assert "DD263" not in _codes(_job(before=1))

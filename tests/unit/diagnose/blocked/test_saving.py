@@ -1,0 +1,37 @@
+"""What counts as writing a checkpoint: functions that save, or that write while bytes are seen to flow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.processes import Motion
+from tests.unit.diagnose.builders import At, Doing, job
+
+AT = At()
+
+
+def _job(function: str, io_bytes: int) -> Evidence:
+    waiting = Doing([AT.all("barrier", 9)])
+    writer = Doing([], blocked=False, stands=AT.line(4, function), cpu_share=0.9)
+    evidence = job([writer, waiting, waiting])
+    rank = replace(evidence.ranks[0], motion=Motion(1.0, 0.9, io_bytes, False, False))
+    return replace(evidence, ranks=(rank, *evidence.ranks[1:]))
+
+
+@pytest.mark.parametrize(
+    ("function", "io_bytes", "code"),
+    [
+        ("save_checkpoint", 0, "DD232"),
+        ("Trainer._save", 0, "DD232"),
+        ("write_shard", 1 << 20, "DD232"),
+        ("write_metrics", 0, "DD231"),
+        ("dump_config", 0, "DD231"),
+        ("tokenize", 1 << 20, "DD231"),
+    ],
+)
+def test_writing(function: str, io_bytes: int, code: str) -> None:
+    assert [d.code for d in examine(_job(function, io_bytes)).diagnoses] == [code]
