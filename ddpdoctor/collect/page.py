@@ -102,6 +102,7 @@ def decode_page(data: bytes) -> Page:
         leaving=_leaving(raw.pending),
         recorder_socket=_text(identity, "recorder_socket"),
         group_timeout=_seconds(identity.get("group_timeout")),
+        own_packages=_texts(identity.get("own_packages")),
     )
 
 
@@ -196,3 +197,7 @@ def _text(values: Mapping[str, Any], key: str) -> str:
 
 def _seconds(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e15 else None
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()

@@ -132,3 +132,5 @@ class Page:
     recorder_socket: str = ""
     #: seconds; the default process group's timeout
     group_timeout: float | None = None
+    #: installed packages that the process runs rather than uses: its trainer, where that was pip-installed
+    own_packages: tuple[str, ...] = ()

@@ -21,8 +21,8 @@ _library = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "plat
 _outside: dict[int, tuple[bool, CodeType]] = {}
 #: those of them that a library has, or an installed package that the job uses rather than runs
 _packaged: set[int] = set()
-#: the installed packages that the job runs; empty until one is asked for
-_own: list[frozenset[str]] = []
+#: the installed packages that the job runs, once one is seen
+_own: frozenset[str] = frozenset()
 _positions: dict[tuple[int, int], tuple[PageWriter, int]] = {}
 
 
@@ -110,17 +110,18 @@ def _learn(code: CodeType) -> tuple[bool, CodeType]:
 def _is_packaged(file: str) -> bool:
     """A library's file, or that of an installed package that the job uses rather than runs."""
     kind, package = libraries.origin(file)
-    return kind is libraries.Kind.LIBRARY or (kind is libraries.Kind.INSTALLED and package not in _run())
+    return kind is libraries.Kind.LIBRARY or (kind is libraries.Kind.INSTALLED and package not in own_packages())
 
 
-def _run() -> frozenset[str]:
-    """The installed packages that the job runs: where its main thread, or the file that it began with, says so."""
+def own_packages() -> frozenset[str]:
+    """The installed packages that the job runs, as its main thread and the file that it began with say."""
+    global _own
     if not _own:
         main = sys._current_frames().get(threading.main_thread().ident or 0)
         stack = [frame.f_code.co_filename for frame, _ in traceback.walk_stack(main)]
         began = getattr(sys.modules.get("__main__"), "__file__", None)
-        _own.append(libraries.own_packages([stack, [str(began)] if began else []]))
-    return _own[0]
+        _own = libraries.own_packages([stack, [str(began)] if began else []])
+    return _own
 
 
 def describe_entry(entry: TracebackType) -> tuple[str, int, str]:

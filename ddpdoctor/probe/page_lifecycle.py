@@ -9,7 +9,7 @@ import os
 from typing import Any, TextIO
 from urllib.parse import parse_qs, urlsplit
 
-from . import exit_hooks, heartbeat, page, recorder_server, state
+from . import call_sites, exit_hooks, heartbeat, page, recorder_server, state
 from .writer import PageWriter, started_ticks
 
 #: prctl(2), linux/prctl.h
@@ -31,6 +31,7 @@ def arm(rank: int, world_size: int, *, dying: bool = False, **identity: Any) -> 
     stem = os.path.join(state.run, str(os.getpid()))
     facts = {"pid": os.getpid(), "started_ticks": started_ticks(), "torch_version": str(torch.__version__)}
     facts |= {"rank": rank, "world_size": world_size, "backend": "", "recorder_socket": "", "group_timeout": None}
+    facts["own_packages"] = sorted(call_sites.own_packages())
     state.page = PageWriter(stem + ".page", facts | identity)
     if dying:
         return

@@ -47,7 +47,7 @@ def is_library(file: str, own: frozenset[str]) -> bool:
 
 
 def own_packages(evidence: Evidence) -> frozenset[str]:
-    """Installed packages that the job runs, told by what its main threads and its exceptions came through.
+    """Installed packages that the job runs, as its pages say, or what its main threads and exceptions came through.
 
     A main thread on its way out has left the program: whose function it is in then says nothing.
     """
@@ -55,7 +55,8 @@ def own_packages(evidence: Evidence) -> frozenset[str]:
     ended = [rank.page.ending.raised if rank.page and rank.page.ending else rank.raised for rank in evidence.ranks]
     stacks += [raised.frames for raised in ended if raised]
     run = [stack for stack in stacks if any(frame.function == "<module>" for frame in stack)]
-    return libraries.own_packages((frame.file for frame in stack) for stack in run)
+    told = {package for rank in evidence.ranks if rank.page for package in rank.page.own_packages}
+    return libraries.own_packages((frame.file for frame in stack) for stack in run) | told
 
 
 def own_frames(frames: Iterable[Site]) -> tuple[Site, ...]:

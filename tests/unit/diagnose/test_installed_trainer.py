@@ -42,7 +42,17 @@ def test_of_what_a_job_runs_all_ranks_tell() -> None:
     trainer, fabric = At(f"{PACKAGES}/mytrainer/train.py"), At(f"{PACKAGES}/fabric_comm/client.py")
     runs = Doing([trainer.all("barrier", 6)], callers=(trainer.line(40, "<module>"),))
     leaving = Doing([fabric.all("barrier", 9)], callers=(fabric.line(3, "close"),))
-    facts = digest(replace(job([runs, leaving])))
+    facts = digest(job([runs, leaving]))
     assert facts.own == {"mytrainer"}
     assert not facts.is_library(trainer.file)
     assert facts.is_library(fabric.file)
+
+
+def test_where_all_main_threads_have_left_the_pages_tell() -> None:
+    trainer = At(f"{PACKAGES}/mytrainer/train.py")
+    evidence = job([Doing([trainer.all("barrier", 6)])])
+    (seen,) = evidence.ranks
+    assert seen.page is not None
+    page = replace(seen.page, own_packages=("mytrainer",))
+    assert digest(evidence).own == frozenset()
+    assert digest(replace(evidence, ranks=(replace(seen, page=page),))).own == {"mytrainer"}

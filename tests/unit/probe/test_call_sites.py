@@ -99,6 +99,7 @@ import fabric_comm
 
 def main():
     print(*fabric_comm.barrier())
+    print(*fabric_comm.call_sites.own_packages())
     other = threading.Thread(target=lambda: print(*fabric_comm.barrier()))
     other.start()
     other.join()
@@ -133,4 +134,4 @@ def test_an_installed_trainer_that_is_run_is_the_jobs_own(tmp_path: Path) -> Non
             [sys.executable, *command], env=environment, capture_output=True, text=True, check=True, timeout=60
         )
         # THEN the package that it uses is not, in whatever thread
-        assert done.stdout.splitlines() == [f"{trainer} 6 main", f"{trainer} 7 <lambda>"]
+        assert done.stdout.splitlines() == [f"{trainer} 6 main", "mytrainer", f"{trainer} 8 <lambda>"]

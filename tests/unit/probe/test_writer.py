@@ -46,11 +46,12 @@ def test_identity_is_there_from_the_start_and_may_change(writer: PageWriter) -> 
     first = seen(writer)
     assert (first.pid, first.started_ticks, first.rank, first.world_size) == (7, 99, 1, 4)
     assert (first.torch_version, first.backend, first.recorder_socket) == ("2.13.0", "gloo", "")
-    assert first.group_timeout is None
+    assert (first.group_timeout, first.own_packages) == (None, ())
     assert first.ending is None
-    writer.identify(rank=3, group_timeout=1800.0, recorder_socket="/run/7.sock")
+    writer.identify(rank=3, group_timeout=1800.0, recorder_socket="/run/7.sock", own_packages=["mytrainer"])
     second = seen(writer)
     assert (second.rank, second.group_timeout, second.recorder_socket) == (3, 1800.0, "/run/7.sock")
+    assert second.own_packages == ("mytrainer",)
     assert second.revision > first.revision
 
 
