@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
 	@echo "make test       the tests, real torchrun jobs included"
-	@echo "make test-slow  the tests that take minutes each"
+	@echo "make test-slow  the tests that take minutes each, and every fixture's programs under torchrun"
 	@echo "make variants   every fixture's scenario in other forms (half an hour)"
 	@echo "make check      ruff (lint, format) and mypy --strict"
 	@echo "make format     let ruff format and mend what it can"
@@ -32,6 +32,7 @@ demo: env
 	@echo "==> a real job of 4 ranks; rank 3 gets one batch less than the others"
 	$(BIN)/ddpdoctor repro run uneven-inputs --ranks 4
 
+# More at a time than there are cores, since most jobs wait most of the time.
 test: env
 	$(BIN)/python -m pytest -n 6 --dist worksteal -m "not slow"
 

@@ -10,7 +10,7 @@ import pytest
 
 from ddpdoctor.cli import background_lint
 from ddpdoctor.repro.catalogue import load, root
-from tests.e2e.job import STARTUP, forked, watch
+from tests.e2e.job import STARTUP, torchrun, watch
 
 WATCH = [sys.executable, "-m", "ddpdoctor", "watch"]
 BROKEN = """import sys
@@ -36,7 +36,7 @@ def _watch(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
 def test_a_diagnosis_cites_the_finding_at_its_line(name: str, tmp_path: Path) -> None:
     case = load(root() / name)
     run = watch(
-        forked(case.broken, case.ranks), tmp_path, "--on-hang", "stop", "--lint", timeout=STARTUP + case.seconds
+        torchrun(case.broken, case.ranks), tmp_path, "--on-hang", "stop", "--lint", timeout=STARTUP + case.seconds
     )
     assert [finding["code"] for finding in run.first["lint"]] == [case.lint], run.explain()
     assert run.stderr.count(f"{case.lint} ") >= 1, run.stderr

@@ -155,7 +155,8 @@ def test_no_place_for_pages(tmp_path: Path) -> None:
     """/proc takes no folders, not even root's; then the job is watched from outside only."""
     command = torchrun(PROGRAMS / "small_job.py", 2)
     inner = (
-        "import sys, tempfile; from ddpdoctor.launch import run; tempfile.tempdir = run.LAST_RESORT = '/proc'; "
+        "import sys, tempfile; from ddpdoctor.launch import run_directory; "
+        "tempfile.tempdir = run_directory.LAST_RESORT = '/proc'; "
         f"from ddpdoctor.cli.main import main; sys.exit(main(['watch', '--', *{command!r}]))"
     )
     env = {name: value for name, value in QUICK.items() if name != "XDG_RUNTIME_DIR"}
