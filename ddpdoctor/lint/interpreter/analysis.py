@@ -15,7 +15,17 @@ from ddpdoctor.lint.interpreter.statements import STATEMENTS
 from ddpdoctor.lint.interpreter.trace import prune
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Listed
 from ddpdoctor.lint.values.join import choose
-from ddpdoctor.lint.values.values import NO_TAGS, NONE, Keywords, Symbol, Taint, Value, asserted, of_object, unknown
+from ddpdoctor.lint.values.values import (
+    NO_TAGS,
+    NONE,
+    Keywords,
+    Taint,
+    Value,
+    asserted,
+    of_object,
+    symbol,
+    unknown,
+)
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import SourceSite
 
@@ -202,7 +212,7 @@ class Analysis(Machine):
         if len(returns) == 1:
             return returns[0][1]
         mask, value = returns[0]
-        truths = () if frame.apart is None else (Symbol(hash(("apart", id(frame.function))), Taint.RANK_LOCAL),)
+        truths = () if frame.apart is None else (symbol("apart", id(frame.function), taint=Taint.RANK_LOCAL),)
         for more_mask, more in returns[1:]:
             if more != value:
                 value = choose(truths, value, mask, more, more_mask, ("return", id(frame.function), len(returns)))

@@ -12,7 +12,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Branch, Node, leaving_through
 from ddpdoctor.lint.values.join import merge, merge_stores
 from ddpdoctor.lint.values.truths import mask_where, truth
-from ddpdoctor.lint.values.values import Symbol, Taint, Value, binary, unknown
+from ddpdoctor.lint.values.values import Taint, Value, binary, symbol, unknown
 from ddpdoctor.program.text import text_of
 
 
@@ -126,9 +126,9 @@ def _handler(
     machine.execute(frame, handler.body)
     out, env, mask = tuple(frame.out), frame.env, frame.mask
     frame.out = before_out
-    symbol = Symbol(hash(("except", id(handler))), Taint.UNKNOWN)
+    raised = symbol("except", id(handler))
     if out:
         site = machine.site(frame, handler)
-        frame.out.append(Branch((symbol,), out, (), site, "except", frozenset({"exception"})))
-    merged = merge((symbol,), env, mask, ended[0], ended[1], ("handler", id(handler)))
+        frame.out.append(Branch((raised,), out, (), site, "except", frozenset({"exception"})))
+    merged = merge((raised,), env, mask, ended[0], ended[1], ("handler", id(handler)))
     return merged, mask | ended[1]

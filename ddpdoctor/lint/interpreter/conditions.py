@@ -12,7 +12,19 @@ from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.values.abstract_objects import EnumMember, Items, Made, Method
 from ddpdoctor.lint.values.join import choose
 from ddpdoctor.lint.values.truths import both, mask_where, negate, surely_true, truth
-from ddpdoctor.lint.values.values import NO_TAGS, STICKY, Atom, Symbol, Taint, Value, binary, const, per_rank
+from ddpdoctor.lint.values.values import (
+    NO_TAGS,
+    STICKY,
+    Atom,
+    Symbol,
+    Taint,
+    Value,
+    binary,
+    const,
+    per_rank,
+    symbol,
+    unknown,
+)
 from ddpdoctor.program.text import text_of
 
 #: elements of a sequence beyond which it is no constant
@@ -79,9 +91,9 @@ def _there(data: Value) -> Value:
     chosen = "local-choice" in data.tags
     if not chosen and data.tags & {"part", "optional"}:
         # the dataset says which parts a batch has, and the configuration what is computed, for all ranks
-        return Value((Symbol(hash(("there", data.atoms)), Taint.UNKNOWN),), Taint.UNKNOWN)
-    symbol = Symbol(hash(("there", data.atoms)), Taint.RANK_LOCAL)
-    return Value((symbol,), Taint.RANK_LOCAL, None, data.tags & STICKY if chosen else NO_TAGS)
+        return unknown("there", data.atoms)
+    there = symbol("there", data.atoms, taint=Taint.RANK_LOCAL)
+    return Value((there,), Taint.RANK_LOCAL, None, data.tags & STICKY if chosen else NO_TAGS)
 
 
 def _exists(value: Value, atom: Atom) -> Atom:

@@ -9,7 +9,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Node, Scope, Trace
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function
-from ddpdoctor.lint.values.values import FIRST_RANK, NO_TAGS, RANK_ZERO, Atom, Symbol, Taint, Value, of_object
+from ddpdoctor.lint.values.values import FIRST_RANK, NO_TAGS, RANK_ZERO, Atom, Taint, Value, of_object, symbol
 from ddpdoctor.program import modules
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import site_of
@@ -101,7 +101,7 @@ def ranks_let_in(machine: Machine, frame: Frame, decorator: ast.expr) -> tuple[A
         return ()
     told = call is not None and (call.args or any("rank" in str(k.arg) for k in call.keywords))
     if told or name in vocabulary.SOME_RANK_DECORATORS:
-        return (Symbol(id(decorator), Taint.RANK),)  # another rank, perhaps
+        return (symbol("decorator", id(decorator), taint=Taint.RANK),)  # another rank, perhaps
     return FIRST_RANK.atoms
 
 

@@ -29,6 +29,7 @@ from ddpdoctor.lint.values.values import (
     join_tags,
     lift,
     of_object,
+    symbol,
     unknown,
 )
 from ddpdoctor.program.signal_handlers import path_of
@@ -189,7 +190,7 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
     frame.env, frame.out, frame.loops = before_env, before_out, before_loops
     if body:
         site = machine.site(frame, node)
-        frame.out.append(Loop((Symbol(hash(("comprehension", id(node))), Taint.UNKNOWN),), body, site))
+        frame.out.append(Loop((symbol("comprehension", id(node)),), body, site))
     taint = Taint.RANK_LOCAL if any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
     tags = join_tags(values) & (ORIGIN | {"batch"})
     result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL if picked else taint, tags=tags | picked)

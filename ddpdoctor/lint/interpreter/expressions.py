@@ -25,7 +25,7 @@ def _constant(_machine: Machine, _frame: Frame, node: Any) -> Value:
     if isinstance(value, (bytes, complex)) or value is Ellipsis:
         return unknown("constant", id(node))
     if isinstance(value, str) and len(value) > 200:
-        return unknown("text", hash(value))
+        return unknown("text", value)
     if isinstance(value, int) and value.bit_length() > 64:
         return unknown("integer", value)
     return const(value)

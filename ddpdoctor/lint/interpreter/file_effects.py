@@ -8,6 +8,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.trace import FileEvent
 from ddpdoctor.lint.knowledge.filesystem import ANYTHING, ASKING, ASKS, FOLDERS, MOVING, WRITES, WRITING, makes
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.symbols import file_question
 from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value
 from ddpdoctor.program.sites import SourceSite
 
@@ -52,15 +53,10 @@ def _name(path: Value) -> object:
 
 
 def _asked(frame: Frame, path: Value, what: str, site: SourceSite) -> Value:
-    key = answer_key(_name(path), what)
+    key = file_question(_name(path), what)
     frame.out.append(FileEvent("asked", _name(path), what, site))
     tags = {"file", "own-file"} if len(path.atoms) > 1 or path.tags & {"rank", "local_rank"} else {"file"}
     return Value((Symbol(key, Taint.FILES),), Taint.FILES, None, frozenset(tags))
-
-
-def answer_key(path: object, what: str) -> int:
-    """Equal for questions that have one answer."""
-    return hash(("file", path, what))
 
 
 def _written(frame: Frame, paths: Iterable[Value], by: str, site: SourceSite) -> None:

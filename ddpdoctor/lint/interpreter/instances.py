@@ -17,6 +17,7 @@ from ddpdoctor.lint.values.values import (
     Value,
     of_object,
     per_rank,
+    symbol,
     symbol_key,
     unknown,
 )
@@ -113,8 +114,7 @@ def _by_rank(owner: Value, obj: Instance, name: str, values: list[Value]) -> Val
     atoms: list[Atom] = []
     for rank in range(WORLD):
         stored = {v.at(rank) for v in values} - {untouched}
-        symbol = Symbol(hash(("attribute", id(obj.info), name)), Taint.UNKNOWN)
-        atoms.append(stored.pop() if len(stored) == 1 else symbol)
+        atoms.append(stored.pop() if len(stored) == 1 else symbol("attribute", id(obj.info), name))
     if all(isinstance(a, Symbol) for a in atoms):
         return None
     tags = NO_TAGS.union(*(v.tags for v in values))

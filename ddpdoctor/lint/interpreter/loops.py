@@ -18,6 +18,7 @@ from ddpdoctor.lint.knowledge.collectives import WRAPPERS
 from ddpdoctor.lint.values.abstract_objects import External, Function, Instance, Items, Made
 from ddpdoctor.lint.values.iteration import count_of, iterated_of, zipped_with
 from ddpdoctor.lint.values.join import merge
+from ddpdoctor.lint.values.symbols import NO_SYMBOL
 from ddpdoctor.lint.values.truths import rank_decided, rank_local, truth
 from ddpdoctor.lint.values.values import (
     MODEL,
@@ -30,6 +31,7 @@ from ddpdoctor.lint.values.values import (
     Value,
     const,
     per_rank,
+    symbol,
     unknown,
 )
 from ddpdoctor.model.record import replace
@@ -78,7 +80,7 @@ def _loop(
     start()
     machine.execute(frame, node.body)
     body = tuple(frame.out)
-    after = merge((Symbol(0, Taint.UNKNOWN),), carried, before_mask, frame.env, before_mask, ("loop", id(node)))
+    after = merge((Symbol(NO_SYMBOL, Taint.UNKNOWN),), carried, before_mask, frame.env, before_mask, ("loop", id(node)))
     frame.env, frame.mask, frame.out = after, before_mask, before_out
     frame.loops, frame.guards = before_loops, before_guards
     if body:
@@ -207,7 +209,7 @@ def while_loop(machine: Machine, frame: Frame, node: Any) -> None:
         if rank_decided(truths) or rank_local(truths):
             _leave_early(machine, frame, node.test, truths, test.tags)
 
-    _loop(machine, frame, node, loop, (Symbol(hash(("while", id(node))), Taint.UNKNOWN),), start)
+    _loop(machine, frame, node, loop, (symbol("while", id(node)),), start)
     if _endless(node) and not any(isinstance(n, ast.Break) for n in walk(node)):
         frame.mask = 0
 

@@ -17,6 +17,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.observations import Observations
 from ddpdoctor.lint.interpreter.trace import Trace
 from ddpdoctor.lint.values.abstract_objects import Function
+from ddpdoctor.lint.values.symbols import Held, hold
 from ddpdoctor.lint.values.values import Keywords, Taint, Value
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
@@ -55,6 +56,8 @@ class Machine(ABC):
     project: Project
     #: the taints that comments give to nodes, by module and the node's `id`
     annotated: Mapping[Module, Mapping[int, Taint]]
+    #: keeps the numbers of symbols
+    held_symbols: Held = field(default_factory=hold)
     calls: list[CallEvent] = field(default_factory=list)
     iterations: list[Iteration] = field(default_factory=list)
     branches: list[BranchEvent] = field(default_factory=list)

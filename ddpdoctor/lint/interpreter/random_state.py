@@ -6,7 +6,8 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge.randomness import DRAWS, MAKERS, METHODS, SEEDING, SEEDS
 from ddpdoctor.lint.values.abstract_objects import Made
-from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value
+from ddpdoctor.lint.values.symbols import number
+from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, unknown
 
 #: a generator whose numbers are another rank's only by chance
 OWN = "dice"
@@ -42,13 +43,13 @@ def method(receiver: Value, name: str, args: tuple[Value, ...]) -> Value | None:
         differs = name == "seed" or bool(args and _differs(args[0]))
         return receiver.tagged(OWN) if differs else receiver.with_tags(receiver.tags - {OWN})
     if path in MAKERS and name in METHODS and OWN in receiver.tags:
-        return _drawn(Value((Symbol(hash((path, name, receiver.atoms)), Taint.RANK_LOCAL),), Taint.RANK_LOCAL))
+        return _drawn(unknown(path, name, receiver.atoms, taint=Taint.RANK_LOCAL))
     return None
 
 
 def _drawn(value: Value) -> Value:
     atom = value.atoms[0]
-    key = atom.key if isinstance(atom, Symbol) else hash(("draw", value.atoms))
+    key = atom.key if isinstance(atom, Symbol) else number(("draw", value.atoms))
     return value._replace(atoms=(Symbol(key, Taint.RANK_LOCAL),), taint=Taint.RANK_LOCAL, tags=value.tags | {"random"})
 
 

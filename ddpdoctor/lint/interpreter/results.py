@@ -14,13 +14,13 @@ from ddpdoctor.lint.values.values import (
     ORIGIN,
     UNEQUAL,
     Keywords,
-    Symbol,
     Taint,
     Value,
     const,
     join_tags,
     lift,
     of_object,
+    symbol,
     unknown,
 )
 from ddpdoctor.program.sites import SourceSite
@@ -98,7 +98,7 @@ def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Source
         return of_object(Namespace(site), site)
     if path == "torch.tensor" and values:
         taint = max((v.taint for v in values[:1] if v.taint is Taint.RANK_LOCAL), default=taint)
-    return Value((Symbol(hash((path, site)), taint),), taint, Made(path, site, args, keywords, node), kept)
+    return Value((symbol(path, site, taint=taint),), taint, Made(path, site, args, keywords, node), kept)
 
 
 def _given_alike(path: str, values: tuple[Value, ...]) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ddpdoctor.lint.interpreter.file_effects import answer_key
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, FileEvent, Loop, Op, Scope, Trace
+from ddpdoctor.lint.values.symbols import file_question
 from ddpdoctor.lint.values.values import REASONS, Symbol, Taint
 from ddpdoctor.program.sites import SourceSite
 
@@ -93,5 +93,5 @@ def _meet(mark: FileEvent, near: _Near, found: dict[int, tuple[SourceSite, Sourc
             continue
         asked, written = (mark, other) if mark.kind == "asked" else (other, mark)
         if not asked.what or written.what in (asked.what, "anything"):
-            found.setdefault(answer_key(asked.path, asked.what), (asked.site, written.site))
+            found.setdefault(file_question(asked.path, asked.what), (asked.site, written.site))
     return near | {mark}

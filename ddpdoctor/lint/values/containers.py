@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
-from ddpdoctor.lint.values.values import NO_TAGS, Keywords, Symbol, Taint, Value, const, of_object, unknown
+from ddpdoctor.lint.values.values import NO_TAGS, Keywords, Taint, Value, const, of_object, symbol, unknown
 from ddpdoctor.program import classes
 from ddpdoctor.program.sites import SourceSite
 
@@ -39,7 +39,7 @@ def put(owner: Value, index: Value, value: Value) -> Value | None:
 
 def uneven(value: Value, tags: frozenset[str]) -> Value:
     """A container of which other ranks have more elements or fewer."""
-    atom = Symbol(hash(("uneven", value.atoms)), Taint.RANK_LOCAL)
+    atom = symbol("uneven", value.atoms, taint=Taint.RANK_LOCAL)
     return value._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=value.tags | tags | {"uneven"})
 
 
@@ -50,7 +50,7 @@ def table(args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Valu
 
 def of_unknown_length(receiver: Value, element: Value | None, site: SourceSite) -> Value:
     """How long it is, is no longer known; nor is whether it is empty."""
-    atom = Symbol(hash(("listed", receiver.atoms, site)), receiver.taint)
+    atom = symbol("listed", receiver.atoms, site, taint=receiver.taint)
     return receiver._replace(atoms=(atom,), object=Listed(site, element))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made, Method, Table
-from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, of_object, unknown
+from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, of_object, symbol, unknown
 
 #: calls that give the elements of their first argument
 _GOING_THROUGH = frozenset({
@@ -86,5 +86,5 @@ def count_of(over: Value) -> tuple[Atom, ...]:
             try:
                 return tuple(len(range(*(b.at(r) for b in bounds))) for r in range(WORLD))
             except (TypeError, ValueError, OverflowError):
-                return (Symbol(hash(obj.site), Taint.UNKNOWN),)
-    return (Symbol(hash(("count", over.atoms[0] if len(over.atoms) == 1 else 0)), Taint.UNKNOWN),)
+                return (symbol("range", obj.site),)
+    return (symbol("count", over.atoms[0] if len(over.atoms) == 1 else 0),)

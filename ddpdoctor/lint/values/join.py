@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ddpdoctor.lint.values import containers, loader_join
 from ddpdoctor.lint.values.abstract_objects import Items, Made
+from ddpdoctor.lint.values.symbols import operation
 from ddpdoctor.lint.values.values import (
     EVERY_RANK,
     MODEL,
@@ -16,6 +17,7 @@ from ddpdoctor.lint.values.values import (
     Taint,
     Value,
     per_rank,
+    symbol,
     unknown,
 )
 
@@ -119,7 +121,7 @@ def _chosen(
         if _agreed(a, b) or _agreed(b, a):
             return unknown(key, "agreed", tags=(a.tags | b.tags) & ORIGIN)
     least = Taint.FILES if _asks(truths, Taint.FILES) else _of_condition(truths)
-    joined = Symbol(hash((key, "join")), Taint.RANK_LOCAL if local else max(a.taint, b.taint, least))
+    joined = symbol(key, "join", taint=Taint.RANK_LOCAL if local else max(a.taint, b.taint, least))
     atoms: list[Atom] = []
     for rank in range(1 if plain and a_mask == b_mask == EVERY_RANK else WORLD):
         bit = 1 << rank
@@ -142,7 +144,7 @@ def _of_condition(truths: tuple[Atom, ...]) -> Taint:
 
 def left_alone(key: int, name: str) -> Symbol:
     """What an attribute is on ranks that do not store it here: what it was before."""
-    return Symbol(hash(("left alone", key, name)), Taint.UNKNOWN)
+    return symbol("left alone", key, name)
 
 
 def filled_up(value: Value, key: int, name: str, before: Value | None) -> Value:
@@ -168,7 +170,7 @@ def _in_place_of(value: Value, given: Value, truths: tuple[Atom, ...]) -> bool:
     """`value` is what `given` is where it is not given: `dist.get_rank() if rank is None else rank`."""
     if not value.known or len(value.atoms) == 1 or not truths or not isinstance(truths[0], Symbol):
         return False
-    return len(given.atoms) == 1 and truths[0].key == hash(("Is", given.atoms[0], None))
+    return len(given.atoms) == 1 and truths[0].key == operation("Is", (given.atoms[0], None))[0]
 
 
 def _not_stand_in(value: Value, stand_in: Value) -> Value | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ddpdoctor.lint.values.symbols import number
 from ddpdoctor.lint.values.values import STICKY, WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank
 
 
@@ -54,7 +55,7 @@ def _connect(a: Atom, b: Atom, *, conjunction: bool) -> Atom:
     if a == b:
         return a
     name = "and" if conjunction else "or"
-    return Symbol(hash((name, a, b)), max(a.taint, b.taint), parts=(name, _shallow(a), _shallow(b)))
+    return Symbol(number((name, a, b)), max(a.taint, b.taint), parts=(name, _shallow(a), _shallow(b)))
 
 
 def _shallow(symbol: Symbol, depth: int = 0) -> Symbol:

@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from ddpdoctor.lint.values.operators import OPERATORS
+from ddpdoctor.lint.values.symbols import NO_SYMBOL, number, operation
 
 #: ranks in the simulated job: enough to tell `rank == 0`, `rank % 2`, `rank < 2` and `rank == world_size - 1` apart
 WORLD = 4
@@ -77,7 +78,7 @@ class Value(NamedTuple):
     @property
     def constant(self) -> Atom:
         """The one constant of all ranks; a Symbol where there is none."""
-        return self.atoms[0] if len(self.atoms) == 1 else Symbol(0, self.taint)
+        return self.atoms[0] if len(self.atoms) == 1 else Symbol(NO_SYMBOL, self.taint)
 
     @property
     def elements(self) -> tuple[Atom, ...] | None:
@@ -112,6 +113,11 @@ def symbol_key(value: Value) -> int | None:
 _UNIFORM, _UNKNOWN = Taint.UNIFORM, Taint.UNKNOWN
 
 
+def symbol(*structure: object, taint: Taint = _UNKNOWN) -> Symbol:
+    """The unknown of this structure (see `symbols`)."""
+    return Symbol(number(structure), taint)
+
+
 def const(value: Atom) -> Value:
     return Value((value,), _UNIFORM)
 
@@ -129,12 +135,12 @@ def per_rank(atoms: Sequence[Atom], tags: frozenset[str] = NO_TAGS) -> Value:
 
 
 def unknown(*key: object, taint: Taint = _UNKNOWN, tags: frozenset[str] = NO_TAGS) -> Value:
-    return Value((Symbol(hash(key), taint),), taint, None, tags)
+    return Value((Symbol(number(key), taint),), taint, None, tags)
 
 
 def of_object(obj: Any, *key: object) -> Value:
     """A value known to be an object; as an atom it is an opaque, true symbol."""
-    return Value((Symbol(hash(key or (obj,)), _UNKNOWN),), _UNKNOWN, obj)
+    return Value((Symbol(number(key or (obj,)), _UNKNOWN),), _UNKNOWN, obj)
 
 
 RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"rank"}))
@@ -192,22 +198,16 @@ def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
 
 
 def _symbol(name: str, values: Sequence[Value], arguments: Sequence[Atom]) -> Symbol:
-    taint = max(v.taint for v in values)
-    # `x != y` is the same unknown as `x == y`, negated
-    positive = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}.get(name, name)
-    try:
-        key = hash((positive, *arguments))
-    except TypeError:
-        key = hash((positive, *(id(a) for a in arguments)))
-    return Symbol(key, taint, positive != name)
+    key, negated = operation(name, arguments)
+    return Symbol(key, max(v.taint for v in values), negated)
 
 
 def _apply(name: str, fn: Callable[..., Any], arguments: Sequence[Atom]) -> Atom:
     try:
         result = fn(*arguments)
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, MemoryError):
-        return Symbol(hash((name, "error", *map(repr, arguments))), Taint.UNKNOWN)
-    return result if _small(result) else Symbol(hash((name, "large")), Taint.UNKNOWN)
+        return Symbol(operation(name, ("fails", *arguments))[0], _UNKNOWN)
+    return result if _small(result) else Symbol(operation(name, ("large", *arguments))[0], _UNKNOWN)
 
 
 def _small(value: Any) -> bool:
@@ -224,7 +224,8 @@ def binary(name: str, left: Value, right: Value) -> Value:
         fn = None
     if fn is None:
         taint = max(left.taint, right.taint)
-        return Value((Symbol(hash((name, left.atoms, right.atoms)), taint),), taint, None, join_tags((left, right)))
+        result = symbol(name, left.atoms, right.atoms, taint=taint)
+        return Value((result,), taint, None, join_tags((left, right)))
     return lift(name, fn, (left, right))
 
 
@@ -238,9 +239,9 @@ _BY_RANK = REASONS | {"rank", "local_rank", "unique", "block", "local-choice"}
 
 def asserted(value: Value, taint: Taint) -> Value:
     """The value as a comment says it is: equal on all ranks, or not; equal values stay equal."""
-    key = hash(("asserted", taint, value.atoms))
+    said = symbol("asserted", value.atoms, taint=taint)
     if taint is Taint.UNIFORM:
         same = len(value.atoms) == 1 and not isinstance(value.atoms[0], Symbol)
-        atoms = value.atoms if same else (Symbol(key, taint),)
+        atoms = value.atoms if same else (said,)
         return Value(atoms, taint, value.object, value.tags - _BY_RANK)
-    return Value((Symbol(key, taint),), taint, value.object, value.tags)
+    return Value((said,), taint, value.object, value.tags)
