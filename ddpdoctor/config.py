@@ -1,4 +1,4 @@
-"""Settings of one `watch`, bound once from the command line and handed on."""
+"""Settings of one `watch`, read from the command line once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WatchConfig:
     on_hang: OnHang = OnHang.REPORT
     #: the program to run with the report's path, for OnHang.COMMAND
     hang_command: str = ""
-    #: seconds; default timeout for process groups that the script gives none
+    #: seconds; default timeout of process groups without a timeout of their own
     group_timeout: float | None = None
     json: Path | None = None
     bundle: Path | None = None

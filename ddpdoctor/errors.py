@@ -1,10 +1,10 @@
-"""Errors that a person can act on; each carries what to do next and the exit code.
+"""Errors for the user: each carries what to do next and the exit status.
 
     DoctorError                 125  ddpdoctor itself failed
     ├── UsageError                2  the command line cannot be used
     ├── InputError                2  a file or folder that was given cannot be used
-    ├── CommandNotExecutable    126  the wrapped command is there but cannot be started
-    └── CommandNotFound         127  the wrapped command is not there
+    ├── CommandNotExecutable    126  the wrapped command exists but cannot be started
+    └── CommandNotFound         127  the wrapped command does not exist
 
 Only `ddpdoctor.cli` prints these or exits.
 """
@@ -16,7 +16,7 @@ class ExitCode(IntEnum):
     """Exit statuses of every command; `watch` passes its child's own status through."""
 
     OK = 0
-    #: lint found something, diagnose named something, a repro did not behave as expected
+    #: lint reported a finding, diagnose a diagnosis, or a repro case did not behave as expected
     FOUND = 1
     USAGE = 2
     #: a hang was found and `--on-hang stop` ended the job (as GNU timeout does)
@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
 
 
 class DoctorError(Exception):
-    """Something went wrong that one line can explain; `hint` says what to do about it."""
+    """An error that one line can explain; `hint` says what to do about it."""
 
     exit_code: ExitCode = ExitCode.INTERNAL
 

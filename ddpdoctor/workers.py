@@ -1,12 +1,12 @@
-"""Impure: forks. Work spread over processes that are given one item after the other, and survive the loss of any.
+"""Impure: forks. Distributes work over processes that are given one item at a time, and survives the loss of any.
 
-The items come in shares. A process begins a share, is handed its items one by one, sends each result back at once, and
-ends with the share: so what it holds is returned to the system, and none grows. When no share is left, an idle slot
-takes half of the longest remainder. A process that dies costs the one item it was working on; the rest of its share
-goes to a new process.
+The items come in shares. A process takes a share, is given its items one by one, sends each result back at once, and
+ends with the share, so that its memory is returned to the system. If no share is left, an idle slot takes half of the
+longest remaining one. A process that dies costs only the item it was working on; the rest of its share goes to a new
+process.
 
-What the task must bound (memory, time, output) it bounds itself, in `begin`: a process that exceeds a limit ends, and
-its item is reported as `Lost` with the signal or the exit status that says which limit it was.
+The task sets its own limits (memory, time, output) in `begin`: a process that exceeds one ends, and its item is
+reported as `Lost` with the signal or the exit status that identifies the limit.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from typing import Generic, NamedTuple, TypeVar
 S = TypeVar("S")
 R = TypeVar("R")
 
-#: bytes of a message's length, which precedes the message
+#: bytes of the length that precedes each message
 _LENGTH = 8
 
 
 class Lost(NamedTuple):
     """The result of an item whose process ended while it worked on it."""
 
-    #: the signal that killed it, 0 where it exited by itself
+    #: the signal that killed it, 0 if it exited by itself
     signal: int
-    #: its exit status; 1 after an exception, 0 where a signal killed it
+    #: its exit status; 1 after an exception, 0 if a signal killed it
     status: int = 0
 
 
@@ -51,9 +51,9 @@ def each(
 ) -> Generator[tuple[S, R | Lost, int], None, None]:
     """(item, result, number of the process) in the order of completion, from at most `jobs` processes at a time.
 
-    Every process calls `begin` once for its task; its number is never used again. Items reach it by the fork, so only
-    results are pickled. `smallest` is the number of items that are worth a process of their own when a share is
-    halved. If the caller stops early, closes the generator or is interrupted, all processes are killed and reaped.
+    Every process calls `begin` once to get its task; process numbers are never reused. Items are inherited by the fork,
+    so only results are pickled. `smallest` is the number of items that are worth a process when a share is halved. If
+    the caller stops early, closes the generator or is interrupted, all processes are killed and reaped.
     """
     pool = _Pool(begin, shares, smallest)
     try:
@@ -64,7 +64,7 @@ def each(
 
 
 class _Process:
-    """A process at work: where its results come from, where its orders go to, and the items it still has."""
+    """A process at work: its result pipe, its order pipe, and the items it still has."""
 
     __slots__ = ("item", "left", "number", "orders", "pid", "results")
 
@@ -79,7 +79,7 @@ class _Process:
         _send(self.orders, self.item.to_bytes(_LENGTH, "little"))
 
     def end(self) -> Lost:
-        """Wait for the process, which has nothing left to do; how it ended."""
+        """Wait for the exit of a process that has nothing left to do."""
         os.close(self.orders)
         os.close(self.results)
         _, status = os.waitpid(self.pid, 0)
@@ -87,7 +87,7 @@ class _Process:
 
 
 class _Pool(Generic[S, R]):
-    """The shares that wait, and the processes at work on the others. Items are numbers into `_items` here."""
+    """The waiting shares, and the processes at work on the others. Items are indices into `_items` here."""
 
     def __init__(self, begin: Callable[[], Callable[[S], R]], shares: Sequence[Sequence[S]], smallest: int) -> None:
         self._begin = begin
@@ -100,7 +100,7 @@ class _Pool(Generic[S, R]):
         self._poll = select.poll()
 
     def fill(self, jobs: int) -> bool:
-        """Start processes while there is work for them; False when all is done."""
+        """Start processes while there is work for them. False when all is done."""
         while len(self._running) < jobs and (share := self._share()):
             process = self._start(share)
             self._running[process.results] = process
@@ -108,7 +108,7 @@ class _Pool(Generic[S, R]):
         return bool(self._running)
 
     def wait(self) -> Iterable[tuple[S, R | Lost, int]]:
-        """Wait for results; at least one."""
+        """Wait for one or more results."""
         import pickle  # lint imports this module even where it never forks
 
         for results, _ in self._poll.poll():
@@ -121,12 +121,12 @@ class _Pool(Generic[S, R]):
                 self._poll.unregister(results)
                 del self._running[results]
                 ended = process.end()
-                if process.left:  # not begun: they go to another process
+                if process.left:  # not begun: another process takes them
                     self._waiting.append(process.left)
             yield self._items[done], ended if message is None else pickle.loads(message), process.number
 
     def kill(self) -> None:
-        """End what is still at work."""
+        """End the processes that are still at work."""
         for process in self._running.values():
             with suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
@@ -134,7 +134,7 @@ class _Pool(Generic[S, R]):
         self._running.clear()
 
     def _share(self) -> deque[int] | None:
-        """The next share; where none waits, half of the longest remainder."""
+        """The next share, or half of the longest remaining one."""
         if self._waiting:
             return self._waiting.popleft()
         longest: deque[int] = max((process.left for process in self._running.values()), key=len, default=deque())
@@ -150,7 +150,7 @@ class _Pool(Generic[S, R]):
             os.close(results)
             os.close(orders)
             return _Process(pid, self._started, reader, writer, share)
-        # none of the parent's clean-up may run here: neither its buffers nor its exit handlers
+        # nothing of the parent's clean-up may run here: neither its buffers nor its exit handlers
         status = 1
         try:
             others = [end for process in self._running.values() for end in (process.results, process.orders)]
@@ -163,7 +163,7 @@ class _Pool(Generic[S, R]):
 
 
 def _work(task: Callable[[S], R], items: Sequence[S], first: int, orders: int, results: int) -> None:
-    """In the process: do an item, send its result, take the next order; end when no order comes."""
+    """In the process: do an item, send its result, take the next order; end when there is none."""
     import pickle
 
     gc.disable()  # the process ends with its share, and looking for cycles costs up to a third of the time
@@ -176,14 +176,14 @@ def _work(task: Callable[[S], R], items: Sequence[S], first: int, orders: int, r
 
 
 def _send(descriptor: int, data: bytes) -> None:
-    # that the other side has ended is noticed where its results are read
+    # if the other side has ended, that is noticed where its results are read
     with suppress(BrokenPipeError):
         while data:
             data = data[os.write(descriptor, data) :]
 
 
 def _receive(descriptor: int) -> bytes | None:
-    """One message; None where its sender ended before it was complete."""
+    """One message; None if its sender ended before it was complete."""
     head = _exactly(descriptor, _LENGTH)
     return _exactly(descriptor, int.from_bytes(head, "little")) if head is not None else None
 

@@ -25,6 +25,7 @@ from ddpdoctor.collect.redact import redacted
 from ddpdoctor.diagnose.digest.failure import is_peer_loss, raised_site, said
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source, Timing
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank, RankSet, Role, Worker
@@ -161,8 +162,8 @@ def _motion(pages: list[Page], processes: list[ProcessState], stacks: list[Stack
         seconds=last.time - first.time if first and last else 0.0,
         cpu_seconds=last.cpu_seconds - first.cpu_seconds if first and last else 0.0,
         io_bytes=(last.io_bytes or 0) - (first.io_bytes or 0) if first and last else 0,
-        lines_moved=_lines(stacks[-2]) != _lines(stacks[-1]) if len(stacks) > 1 else None,
-        page_moved=pages[-2].revision != pages[-1].revision if len(pages) > 1 else None,
+        lines_moved=Observed.of(_lines(stacks[-2]) != _lines(stacks[-1])) if len(stacks) > 1 else Observed.UNKNOWN,
+        page_moved=Observed.of(pages[-2].revision != pages[-1].revision) if len(pages) > 1 else Observed.UNKNOWN,
     )
 
 

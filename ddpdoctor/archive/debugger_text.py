@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ddpdoctor.archive.pyspy_text import MOST_FRAMES, MOST_THREADS, is_python
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
 _GDB_THREAD = re.compile(r"^Thread (\d{1,6}) \((?:Thread 0x[0-9a-f]+ )?\(?(?:LWP|process) (\d{1,10})\)?.*\):?")
@@ -93,7 +94,7 @@ def _pystack(lines: tuple[str, ...]) -> tuple[DebuggerDump, ...]:
         return ()
     first = min(os_id for os_id, _, _ in threads)
     stacks = tuple(
-        Thread(os_id, "MainThread" if os_id == first else f"thread {os_id}", tuple(frames), owns_gil=gil)
+        Thread(os_id, "MainThread" if os_id == first else f"thread {os_id}", tuple(frames), owns_gil=Observed.of(gil))
         for os_id, frames, gil in threads
     )
     return (DebuggerDump(first, Stacks(StackSource.DEBUGGER, stacks)),)

@@ -96,7 +96,7 @@ def _judge(evidence: Evidence) -> Report:
     if any(seen.stacks or seen.page for seen in evidence.ranks) or not held:
         return engine.examine(downsample(evidence))
     return examine_dumps(
-        from_recorders(held, evidence.world_size, told=evidence.size_known), evidence.gaps, evidence.notes
+        from_recorders(held, evidence.world_size, size_known=evidence.size_known), evidence.gaps, evidence.notes
     )
 
 

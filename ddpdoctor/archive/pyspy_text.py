@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from ddpdoctor.program import libraries
 
@@ -73,7 +74,13 @@ def find(lines: tuple[str, ...]) -> tuple[PySpyDump, ...]:
 def _thread(found: re.Match[str], frames_of: tuple[Site, ...]) -> Thread:
     os_id = int(found[1], 16) if found[1].startswith("0x") else int(found[1])
     state = found[2]
-    return Thread(os_id, found[3] or "", frames_of, active=state.startswith("active"), owns_gil="gil" in state)
+    return Thread(
+        os_id,
+        found[3] or "",
+        frames_of,
+        active=Observed.of(state.startswith("active")),
+        owns_gil=Observed.of("gil" in state),
+    )
 
 
 def _with_frames(thread: Thread, frames: tuple[Site, ...]) -> Thread:

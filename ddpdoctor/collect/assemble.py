@@ -1,4 +1,4 @@
-"""Pure. Raw parts -> Evidence, by the same steps for a live job and for a bundle's replay."""
+"""Pure. Raw parts -> Evidence, by the same code for a live job and for the replay of a bundle."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ddpdoctor.collect.page import decode_page
 from ddpdoctor.collect.redact import redacted, redacted_command
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank, Role, Worker
@@ -22,7 +23,7 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Look:
-    """One sample, decoded, by pid."""
+    """One sample with its parts decoded; each mapping is indexed by pid."""
 
     time: float
     pages: Mapping[int, Page]
@@ -84,7 +85,7 @@ def _look(sample: Sample) -> _Look:
 
 
 def _shown(page: Page) -> Page:
-    """The page with its exception texts fit to be shown."""
+    """The page with its exception texts sanitised."""
     ending = page.ending
     if ending is not None and ending.raised is not None:
         ending = dataclasses.replace(ending, raised=_redacted(ending.raised))
@@ -102,9 +103,10 @@ def _redacted(raised: Raised) -> Raised:
 
 
 def _rank_workers(workers: tuple[Worker, ...], look: _Look) -> list[Worker]:
-    """One process per rank: the page's word on the rank first, then the environment's; the youngest of several.
+    """One process per rank. The rank in the page takes precedence over the one in the environment, the youngest process
+    over others.
 
-    A restarted job has an older process of the same rank, which is gone.
+    After a restart an older process of the same rank may still be listed, although it has ended.
     """
     chosen: dict[Rank, Worker] = {}
     by_elimination = _by_elimination(workers, look)
@@ -117,9 +119,11 @@ def _rank_workers(workers: tuple[Worker, ...], look: _Look) -> list[Worker]:
 
 
 def _by_elimination(workers: tuple[Worker, ...], look: _Look) -> dict[int, Rank]:
-    """pid -> rank of the one live process without a page whose environment names a rank that another's page has.
+    """pid -> rank for the one live process without a page whose environment names a rank that another process's page
+    has.
 
-    A program may give its processes other ranks than its launcher did. It has the only rank that is left, if one is.
+    A program may assign other ranks than its launcher did. If only one process and one rank are left, they belong
+    together.
     """
     living = [worker for worker in workers if worker.role is Role.RANK and worker.pid in look.processes]
     paged = {worker.pid: page.rank for worker in living if (page := look.pages.get(worker.pid)) and page.rank >= 0}
@@ -174,13 +178,16 @@ def _motion(pid: int, looks: list[_Look]) -> Motion | None:
         seconds=after.time - before.time if before and after else last.time - first.time,
         cpu_seconds=after.cpu_seconds - before.cpu_seconds if before and after else 0.0,
         io_bytes=(after.io_bytes or 0) - (before.io_bytes or 0) if before and after else 0,
-        lines_moved=_lines(stacks[0]) != _lines(stacks[1]) if stacks[0] and stacks[1] else None,
-        page_moved=pages[0].revision != pages[1].revision if pages[0] and pages[1] else None,
+        lines_moved=Observed.of(_lines(stacks[0]) != _lines(stacks[1]))
+        if stacks[0] and stacks[1]
+        else Observed.UNKNOWN,
+        page_moved=Observed.of(pages[0].revision != pages[1].revision) if pages[0] and pages[1] else Observed.UNKNOWN,
     )
 
 
 def _lines(stacks: Stacks) -> dict[int, tuple[Site, ...]]:
-    """Threads by their frames; the probe's own heartbeat and idle helper threads' waits repeat and do not count."""
+    """The frames of each thread; the probe's heartbeat thread and waiting helper threads are left out, as they always
+    move or repeat."""
     return {t.os_id: t.frames for t in stacks.threads if not _is_heartbeat(t.frames)}
 
 
@@ -189,13 +196,14 @@ def _is_heartbeat(frames: tuple[Site, ...]) -> bool:
 
 
 def _gaps(last: _Look, workers: tuple[Worker, ...], ranks: list[RankEvidence]) -> list[Gap]:
-    """What could not be seen of processes that still run, under the ranks that these turned out to have."""
+    """Gaps of processes that still run, under the ranks these processes turned out to have."""
     launched = {worker.pid: worker.rank for worker in workers}
     moved = {launched[seen.worker.pid]: seen.rank for seen in ranks if launched.get(seen.worker.pid) != seen.rank}
     paged = {seen.rank for seen in ranks if seen.page is not None}
     found: list[Gap] = []
     for gap in last.gaps:
-        # only a process without a page can have been taken for another rank, and lacks what comes from the probe
+        # only a process without a page can have been given another rank, and only what the probe provides is missing
+        # there
         if gap.source in (Source.PAGES, Source.RECORDER) and gap.rank in moved and gap.rank in paged:
             gap = dataclasses.replace(gap, rank=moved[gap.rank])
         if not _expected(gap, ranks):
@@ -204,15 +212,20 @@ def _gaps(last: _Look, workers: tuple[Worker, ...], ranks: list[RankEvidence]) -
 
 
 def _expected(gap: Gap, ranks: list[RankEvidence]) -> bool:
-    """A process that has ended cannot be looked at; its exit says so and no gap need."""
+    """Whether a gap is explained by the process's exit, so that it need not be reported."""
     gone = {r.rank for r in ranks if r.exit is not None}
     return gap.rank in gone and gap.source in (Source.STACKS, Source.PROCESSES, Source.RECORDER)
 
 
 def _unseen_holders(ranks: list[RankEvidence]) -> list[Gap]:
-    """Ranks that wait on something whose holder may be among the processes that we may not look at."""
+    """Ranks that wait on something whose holder may be among the processes that could not be inspected."""
     return [
-        Gap(Source.PROCESSES, seen.rank, f"who holds what it waits on: {thread.unseen}", "run ddpdoctor as root")
+        Gap(
+            Source.PROCESSES,
+            seen.rank,
+            f"the holder of what it waits on is not known: {thread.unseen}",
+            "run ddpdoctor as root",
+        )
         for seen in ranks
         for thread in (seen.process.threads if seen.process else ())
         if thread.os_id == seen.worker.pid and thread.unseen and not thread.holders

@@ -1,11 +1,11 @@
-"""A capture on disk: raw parts untouched beside a manifest, replayed by `ddpdoctor diagnose`.
+"""A capture on disk: the raw parts beside a manifest, replayed by `ddpdoctor diagnose`.
 
     manifest.json               what everything is, with a schema version
     samples/<n>/<pid>.<suffix>  one raw part each, suffixes as in PartKind
     code/<n>.txt                the job's source files as they were
-    report.json                 the verdict of the moment, not read back
+    report.json                 the verdict at the time of the capture, not read back
 
-Folders are 0700 and files 0600: stacks and command lines of a job are its owner's business.
+Folders are 0700 and files 0600: stacks and command lines are private to the owner of the job.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _SOURCE_OF = {
 
 
 def write(directory: Path, capture: Capture, report_json: str | None = None) -> None:
-    """Write a bundle, replacing an older one of the same name at once. Raises DoctorError if the disk refuses."""
+    """Write a bundle, replacing an older one of the same name atomically. Raises DoctorError if it cannot be
+    written."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
@@ -104,7 +105,7 @@ def _manifest(capture: Capture) -> dict[str, Any]:
 
 
 def read(directory: Path) -> Capture:
-    """Read a bundle back. Raises InputError for what is none; a part that is missing becomes a Gap."""
+    """Read a bundle back. Raises InputError if the folder is not a bundle; a missing part becomes a Gap."""
     manifest = _read_manifest(directory)
     try:
         samples = tuple(
@@ -127,7 +128,7 @@ def _read_manifest(directory: Path) -> dict[str, Any]:
     path = directory / MANIFEST
     if not path.is_file():
         hint = "a bundle is the folder that `ddpdoctor watch` names on its last line"
-        raise InputError(f"{directory} is no bundle: it has no {MANIFEST}", hint=hint)
+        raise InputError(f"{directory} is not a bundle: it has no {MANIFEST}", hint=hint)
     try:
         loaded: Any = json.loads(_read_file(path))
     except (OSError, ValueError, RecursionError) as error:
@@ -149,7 +150,7 @@ def _read_sample(folder: Path, entry: dict[str, Any]) -> Sample:
     for listed in entry["parts"]:
         found = _PART_NAME.match(str(listed["file"]))
         if found is None:
-            raise ValueError(f"{listed['file']!r} is no part's name")
+            raise ValueError(f"{listed['file']!r} is not the name of a part")
         pid, kind = int(found[1]), PartKind(found[2])
         try:
             parts.append(Part(kind, pid, _read_file(folder / found[0]), str(listed.get("rung", ""))))
@@ -172,7 +173,8 @@ def _read_code(folder: Path, entries: list[dict[str, Any]]) -> dict[str, SourceF
 
 
 def _read_file(path: Path) -> bytes:
-    """A regular file's bytes; a link is not followed, so a crafted bundle cannot name files outside of it."""
+    """The bytes of a regular file; links are not followed, so that a crafted bundle cannot refer to files
+    outside it."""
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         if os.fstat(file.fileno()).st_size > _MOST_BYTES:
             raise ValueError(f"{path.name} is larger than {_MOST_BYTES >> 20} MB")
@@ -180,4 +182,6 @@ def _read_file(path: Path) -> bytes:
 
 
 def _damaged(directory: Path, what: str) -> InputError:
-    return InputError(f"{directory}: the bundle is damaged: {what}", hint="take it again, or copy it again completely")
+    return InputError(
+        f"{directory}: the bundle is damaged: {what}", hint="capture it again, or copy it again completely"
+    )

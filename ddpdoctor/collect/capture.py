@@ -1,4 +1,4 @@
-"""Raw evidence as it was taken: the same bytes feed a live diagnosis and a bundle's replay."""
+"""Raw evidence: the same bytes are used for a live diagnosis and stored in a bundle for its replay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddpdoctor.model.ranks import Worker
 
 
 class PartKind(Enum):
-    """One raw part of one process; the value is the file's suffix in a bundle."""
+    """The kind of a raw part of a process; the value is the file's suffix in a bundle."""
 
     PAGE = "page"
     RECORDER = "recorder.json"
@@ -23,7 +23,7 @@ class PartKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Bytes of one source of one process, untouched."""
+    """The unmodified bytes of one source of one process."""
 
     kind: PartKind
     pid: int
@@ -34,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look at every process of the job. `time` is CLOCK_MONOTONIC seconds."""
+    """One sample of every process of the job. `time` is CLOCK_MONOTONIC seconds."""
 
     time: float
     workers: tuple[Worker, ...]

@@ -1,4 +1,5 @@
-"""Asking what may never answer: a mount whose server is away, a process whose memory is locked."""
+"""Bounds the time of calls that may never return: on a mount whose server is gone, on a process whose memory is
+locked."""
 
 from __future__ import annotations
 
@@ -8,14 +9,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-#: seconds; what answers at all answers within a millisecond
+#: seconds; a call that returns at all takes a millisecond
 LONGEST = 0.5
 
 
 def within(ask: Callable[[], T], otherwise: T, seconds: float = LONGEST) -> T:
-    """What `ask` returns, or `otherwise` where it raises OSError or ValueError or takes longer.
+    """What `ask` returns, or `otherwise` if it raises OSError or ValueError or takes longer than `seconds`.
 
-    A question that hangs stays behind in a daemon thread: the interpreter can end without it.
+    A call that does not return stays in a daemon thread, which does not keep the interpreter from exiting.
     """
     answers: list[T] = []
 

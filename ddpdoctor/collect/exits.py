@@ -1,4 +1,4 @@
-"""True exits, as the launcher part of the probe wrote them: one JSON line each."""
+"""Exits of the job's processes, as the probe in the launcher recorded them: one JSON line each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddpdoctor.model.processes import Exit
 
 
 def read_exits(run: Path) -> tuple[Exit, ...]:
-    """All exits recorded so far, in order; a last line that is still being written is left for the next look."""
+    """All exits recorded so far, in order; an incomplete last line is left for the next call."""
     try:
         lines = (run / "exits").read_bytes().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""What Python's faulthandler wrote of a fatal signal (SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL)."""
+"""The text that Python's faulthandler wrote after a fatal signal (SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 MOST_BYTES = 1 << 20
 
 _THREAD = re.compile(r"^(Current thread|Thread) 0x([0-9a-f]+)(?: \[([^\]]*)\])? \(most recent call first\):")
-#: CPython's traceback.c stops after 100 threads
+#: CPython's traceback.c prints at most 100 threads
 _MORE_THREADS = "..."
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.+)$')
 
 
 def fetch(path: Path) -> bytes:
-    """The file's bytes, empty where it is not there: a process that has met no fatal signal has written nothing."""
+    """The file's bytes; empty if there is no file, because the process met no fatal signal."""
     try:
         with path.open("rb") as file:
             return file.read(MOST_BYTES)
@@ -26,10 +26,10 @@ def fetch(path: Path) -> bytes:
 
 
 def parse(data: bytes) -> Stacks | None:
-    """The threads of a faulthandler text; None where it names none.
+    """The threads of a faulthandler text; None if it lists none.
 
-    The crashing thread is called MainThread. Where that is none of Python's, as when a thread of gloo's aborts, it is
-    the one listed last: CPython lists the newest first, and its first thread is the main one.
+    The crashing thread is named MainThread. If that is not a Python thread, for example a thread of gloo that aborts,
+    the last listed thread is: CPython lists the newest first, and the main thread is the oldest.
     """
     threads: list[Thread] = []
     nameless = True

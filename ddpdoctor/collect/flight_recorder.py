@@ -1,4 +1,4 @@
-"""torch's Flight Recorder, asked over the worker's unix socket; C++ answers even while the GIL is held."""
+"""torch's Flight Recorder, read over the worker's unix socket; the C++ server answers even while the GIL is held."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BYTES = 64 << 20
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over a unix socket, as torch's _WorkerServer speaks it (2.4 on)."""
+    """HTTP over a unix socket, as torch's _WorkerServer (2.4 and later) uses it."""
 
     def __init__(self, path: Path, timeout: float) -> None:
         super().__init__("localhost", timeout=timeout)
@@ -32,15 +32,15 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 def fetch(worker: Worker, path: Path, *, deadline: float = DEADLINE) -> bytes | Gap:
-    """The JSON of what the rank's backends have recorded, from built-in endpoints; no Python handler is ever involved.
+    """The JSON of what the rank's backends have recorded, from built-in endpoints only; no Python handler is involved.
 
-    gloo and NCCL record each for itself. `fr_trace_json` gives gloo's operations. NCCL's are at `dump_nccl_trace_json`,
-    which a torch without NCCL does not have, and for the backend that torch 2.15 made its default, at `fr_trace_json`
-    for the backend of that name; an older torch answers the latter with gloo's once more. (torch 2.4 to 2.15: read in
-    Handlers.cpp and ProcessGroupNCCL.cpp; without NCCL measured on 2.13, with NCCL not yet on hardware.)
+    gloo and NCCL record separately. `fr_trace_json` returns gloo's operations. NCCL's are at `dump_nccl_trace_json`,
+    which a torch without NCCL does not have, and for the backend that torch 2.15 made its default at `fr_trace_json`
+    with that backend's name; an older torch answers the latter with gloo's operations again. (torch 2.4 to 2.15: read
+    in Handlers.cpp and ProcessGroupNCCL.cpp; measured without NCCL on 2.13, not yet with NCCL on hardware.)
     """
     if not path.exists():
-        return _gap(worker, "the recorder's socket is not there")
+        return _gap(worker, "the recorder's socket does not exist")
     gloo = _ask(worker, path, "fr_trace_json", deadline)
     if isinstance(gloo, Gap) or _entries(gloo) is None:
         return gloo
@@ -53,7 +53,7 @@ def fetch(worker: Worker, path: Path, *, deadline: float = DEADLINE) -> bytes | 
 
 
 def _ask(worker: Worker, path: Path, handler: str, deadline: float, *, absent: bytes | None = None) -> bytes | Gap:
-    """The answer of one endpoint; `absent` where this torch does not have it."""
+    """The answer of one endpoint; `absent` if this torch does not have it."""
     connection = _UnixConnection(path, deadline)
     try:
         connection.request("POST", f"/handler/{handler}", headers={"Content-Length": "0"})
@@ -73,9 +73,9 @@ def _ask(worker: Worker, path: Path, handler: str, deadline: float, *, absent: b
 
 
 def _joined(gloo: bytes, nccl: bytes) -> bytes:
-    """One dump of two: NCCL's, and gloo's operations of groups that NCCL has nothing of.
+    """One dump of two: NCCL's operations, and gloo's operations of groups for which NCCL has none.
 
-    Each backend counts for itself, and a group that uses both would have two operations of one number.
+    Each backend numbers its own operations, so a group that uses both would have two operations with the same number.
     """
     recorded = [entry for entry in _entries(nccl) or [] if not str(entry.get("profiling_name", "")).startswith("gloo:")]
     if not recorded:
@@ -86,7 +86,7 @@ def _joined(gloo: bytes, nccl: bytes) -> bytes:
 
 
 def _entries(data: bytes) -> list[dict[str, Any]] | None:
-    """The operations of a dump; None where it is damaged, which `parse` tells."""
+    """The operations of a dump; None if it is damaged, which `parse` will report."""
     try:
         loaded: Any = json.loads(data)
     except ValueError:
@@ -101,7 +101,7 @@ def _group_of(entry: dict[str, Any]) -> str:
 
 
 def parse(data: bytes) -> Recorder:
-    """Read a recorder's JSON, of gloo or NCCL; raises ValueError for anything else."""
+    """Read a recorder's JSON, of gloo or NCCL. Raises ValueError for anything else."""
     loaded: Any = json.loads(data)
     entries = loaded.get("entries", []) if isinstance(loaded, dict) else None
     if not isinstance(entries, list):

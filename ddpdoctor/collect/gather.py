@@ -1,4 +1,4 @@
-"""One look at every process of the job: all sources at once, each with its own deadline, nothing raised."""
+"""One sample of every process of the job: all sources in parallel, each with its own deadline; nothing is raised."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["EVERYTHING", "read_exits", "take"]
 
 EVERYTHING = frozenset(PartKind)
 
-#: py-spy is a process of its own per target; more at once only queue for the cores
+#: py-spy runs as one process per target; more at once would only compete for the cores
 _AT_ONCE = 8
 
 _SOURCES = {
@@ -40,15 +40,16 @@ def take(
     deadline: float = 5.0,
     native: bool = False,
 ) -> Sample:
-    """Collect `kinds` of every worker within `deadline` seconds; what does not come in time is a Gap.
+    """Collect `kinds` of every worker within `deadline` seconds; whatever is not available in time becomes a Gap.
 
-    Workers that are gone are looked at too: their pages and fatal-signal texts outlive them.
+    Workers that have ended are included: their pages and fatal-signal texts outlive them.
     """
     jobs: list[tuple[PartKind, Worker, Future[bytes | Gap | None]]] = []
     holders = Holders()
     pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ddpdoctor-collect")
     try:
-        # the fastest first: pages and /proc are microseconds, and a dying process will not wait for py-spy
+        # the fastest first: pages and /proc take microseconds, and a process that is being ended does not wait for
+        # py-spy
         for kind in (PartKind.PAGE, PartKind.PROCESS, PartKind.FATAL, PartKind.RECORDER, PartKind.STACKS):
             for worker in workers if kind in kinds else ():
                 fetch = _fetcher(kind, worker, run, native, holders)
@@ -72,7 +73,7 @@ def take(
 def _fetcher(
     kind: PartKind, worker: Worker, run: Path, native: bool, holders: Holders
 ) -> Callable[[], bytes | Gap | None] | None:
-    """How to get one part of one process; None where there is nothing to get."""
+    """A function that fetches one part of one process; None if there is nothing to fetch."""
     if worker.role is Role.LAUNCHER:
         return None
     state = procfs.state(worker.pid)
@@ -103,7 +104,7 @@ def _page(worker: Worker, run: Path) -> bytes | Gap:
 
 
 def _lock_files(worker: Worker, run: Path) -> tuple[str, ...]:
-    """Lock files that the rank's page says it sleeps for."""
+    """Lock files that the rank polls for, as its page states."""
     try:
         with (run / f"{worker.pid}.page").open("rb") as page:
             return decode_lock_files(page.read(PENDING_BYTES))

@@ -1,7 +1,6 @@
-"""Who holds what a thread waits on: a lock's owner, the other end of a pipe or of a socket. From /proc alone.
+"""Which process holds what a thread waits on: the owner of a lock, the other end of a pipe or socket. Reads /proc only.
 
-Looking through the open files of every process is asked for by the first thread that waits on one, and done once for
-one sample of the job.
+The open files of all processes are scanned at most once per sample, when the first thread needs them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ddpdoctor.collect.deadline import within
 from ddpdoctor.collect.redact import plain, redacted_command
 from ddpdoctor.model.processes import Descriptor, Holder, Relation
 
-#: seconds for the open files of all processes; what is not looked at by then is said
+#: seconds for scanning the open files of all processes; an incomplete scan is reported
 LONGEST = 1.0
 MOST_HOLDERS = 8
 _COMMAND_BYTES = 4096
@@ -35,7 +34,7 @@ class _Open:
 
 
 class Holders:
-    """The processes of this machine by what they have open."""
+    """The processes of this machine, indexed by their open files."""
 
     def __init__(self, proc: Path = Path("/proc"), longest: float = LONGEST) -> None:
         self._proc = proc
@@ -45,7 +44,7 @@ class Holders:
         self._unseen = ""
 
     def of_call(self, pid: int, call: str, descriptor: Descriptor) -> Found:
-        """Who holds what `call` of process `pid` waits on, and why there may be more of them ("" if all were seen)."""
+        """Holders of what `call` of process `pid` waits on, and why the list may be incomplete ("" if it is not)."""
         target = str(_link(self._proc / str(pid) / "fd" / str(descriptor.number)) or descriptor.target)
         if call in ("flock", "fcntl"):
             return self.of_lock(pid, target)
@@ -57,18 +56,19 @@ class Holders:
         return (), ""
 
     def of_lock(self, pid: int, path: str) -> Found:
-        """The owner of the lock that `pid` waits for: the kernel's list names it, or who has the locked file open."""
+        """Owners of the lock that `pid` waits for: from the kernel's list, or else the processes that have the locked
+        file open."""
         owners = [self._holder(owner, Relation.OWNER) for owner in _owners(self._proc, pid, path)]
         alive = [owner for owner in owners if owner.name]
         if alive:
             return tuple(alive), ""
-        # open file description locks have no process, and a lock of a parent that is gone lives on in its children
+        # open file description locks have no process, and the lock of a parent that has ended lives on in its children
         keepers = [one for one in self._find(path) if _keeps_lock(self._proc, one)]
         found = self._holders(keepers, Relation.OWNER)
         return found or tuple(owners), "" if found else self._unseen
 
     def of_file(self, path: str, *, but: int) -> Found:
-        """Other processes that hold a lock of the kernel's for the file, or else that have it open."""
+        """Other processes that hold a kernel lock on the file, or else that have it open."""
         owners = [self._holder(owner, Relation.OWNER) for owner in _owners(self._proc, but, path)]
         alive = [owner for owner in owners if owner.name]
         if alive:
@@ -99,7 +99,7 @@ class Holders:
         hidden, deadline = 0, time.monotonic() + self._longest
         for pid in _pids(self._proc):
             if time.monotonic() > deadline:
-                return found, f"not all processes were looked at within {self._longest:g} s"
+                return found, f"not all processes could be inspected within {self._longest:g} s"
             try:
                 for link in (self._proc / str(pid) / "fd").iterdir():
                     target = _link(link)
@@ -109,7 +109,7 @@ class Holders:
                 hidden += 1
             except OSError:
                 continue
-        return found, f"the open files of {hidden} processes are not ours to see" if hidden else ""
+        return found, f"no permission to read the open files of {hidden} processes" if hidden else ""
 
     def _holders(self, ends: Iterable[_Open], relation: Relation) -> tuple[Holder, ...]:
         pids = list(dict.fromkeys(end.pid for end in ends))
@@ -125,11 +125,11 @@ class Holders:
         return Holder(pid, relation, name, redacted_command(arguments), thread)
 
     def of_child(self, pid: int) -> Found:
-        """The process whose end is waited for."""
+        """The process whose exit is waited for."""
         return (self._holder(pid, Relation.AWAITED),), ""
 
     def of_mutex(self, pid: int, owner: int) -> Found:
-        """The thread that a locked pthread mutex names, where it is one of the process's or of its parent's."""
+        """The thread that a locked pthread mutex names as its owner, if it belongs to the process or to its parent."""
         family = _status(self._proc, owner, "Tgid")
         if family is None or family not in (pid, _status(self._proc, pid, "PPid")):
             return (), ""
@@ -175,10 +175,10 @@ def _info(proc: Path, end: _Open) -> list[str]:
 
 
 def _owners(proc: Path, waiter: int, path: str) -> list[int]:
-    """Processes that hold the lock for which `waiter` is queued; by the file where the list shows no such queue.
+    """Processes that hold the lock for which `waiter` is queued; found by the file if the list shows no queue.
 
-    A line of /proc/locks (proc_locks(5)) is `1: FLOCK ADVISORY WRITE 359 08:01:131 0 EOF`; those who wait follow their
-    lock's number with an arrow.
+    A line of /proc/locks (proc_locks(5)) is `1: FLOCK ADVISORY WRITE 359 08:01:131 0 EOF`; the lines of waiters follow
+    with the same number and an arrow.
     """
     try:
         lines = [line.replace("->", " -> ").split() for line in (proc / "locks").read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Impure. Why a live process has no page: what on its way from `watch` kept torch from loading the probe there."""
+"""Impure. Why a live process has no page: what prevented torch from loading the probe in it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Worker
 from ddpdoctor.probe import page
 
-#: lies in the folder that `watch` puts on PYTHONPATH
+#: lies in the folder that `watch` adds to PYTHONPATH
 _PLUGIN = "ddpdoctor_probe_plugin.py"
 _PYTHON = re.compile(r"^(pypy|python)\d*(\.\d+)*$")
 
 
 def gap(worker: Worker) -> Gap:
-    """The gap of a rank without a page, with what was seen in /proc of the reason."""
+    """The gap of a rank without a page, with the reason as far as /proc shows it."""
     try:
         process = Path("/proc", str(worker.pid))
         environ = _variables((process / "environ").read_bytes())
         words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
         owner = process.stat().st_uid
     except OSError:
-        return Gap(Source.PAGES, worker.rank, "there is no page of this process")
+        return Gap(Source.PAGES, worker.rank, "this process has no page")
     return Gap(Source.PAGES, worker.rank, *_reason(environ, words, owner))
 
 
@@ -32,8 +32,8 @@ def _reason(environ: Mapping[str, str], words: list[str], owner: int) -> tuple[s
     """The reason and its remedy."""
     run = environ.get("DDPDOCTOR_RUN", "")
     if not run:
-        dropped = "is it --no-probe, or does sudo, ssh or `env -i` on the way drop the environment?"
-        return "nothing told this process of the probe", dropped
+        dropped = "was --no-probe given, or does sudo, ssh or `env -i` drop the environment?"
+        return "the probe's environment variables did not reach this process", dropped
     if environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0":
         return "TORCH_DEVICE_BACKEND_AUTOLOAD=0 keeps torch from loading the probe", "unset it"
     ignoring = sorted({"-I", "-E"} & {f"-{letter}" for letter in python_options(words)})
@@ -44,12 +44,15 @@ def _reason(environ: Mapping[str, str], words: list[str], owner: int) -> tuple[s
     if owner not in (os.geteuid(), 0):
         return "it runs as another user, who cannot write its page", "run `watch` as that user"
     if _free_bytes(run) < page.SIZE:
-        return f"no room is left for its page in {run}", "point XDG_RUNTIME_DIR to a local folder with room"
-    return "it has not come to init_process_group, or its torch is older than 2.5 and loads no probe", ""
+        return (
+            f"there is no space left for its page in {run}",
+            "point XDG_RUNTIME_DIR to a local folder with free space",
+        )
+    return "it has not reached init_process_group, or its torch is older than 2.5 and cannot load the probe", ""
 
 
 def python_options(words: Sequence[str]) -> frozenset[str]:
-    """The single letters that an interpreter's own command line turns on: `python -IB -m pkg` has I, B and m."""
+    """The single-letter options of an interpreter's command line: `python -IB -m pkg` has I, B and m."""
     found: set[str] = set()
     rest = iter(words[1:] if words and _PYTHON.match(Path(words[0]).name) else ())
     for word in rest:
@@ -70,7 +73,7 @@ def _free_bytes(folder: str) -> int:
     try:
         space = os.statvfs(folder)
     except OSError:
-        return page.SIZE  # it is gone, and that is another reason
+        return page.SIZE  # it has ended, which is reported as another reason
     return space.f_bavail * space.f_frsize
 
 

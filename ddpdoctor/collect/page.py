@@ -1,4 +1,4 @@
-"""Pure. Bytes of a probe's page -> the model's Page. Damaged bytes raise ValueError and nothing else."""
+"""Pure. Bytes of a probe's page -> the model's Page. Damaged bytes raise ValueError only."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ MOST_FRAMES = 256
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose page it is: (pid, started_ticks) is the process, rank is -1 until it is known."""
+    """The process a page belongs to, identified by (pid, started_ticks); rank is -1 until it is known."""
 
     pid: int
     started_ticks: int
     rank: Rank
     world_size: int
-    #: seconds; None until the default group has one
+    #: seconds; None until the default group has a timeout
     group_timeout: float | None
 
 
 def decode_identity(data: bytes) -> Identity:
-    """The head of a page, from its first IDENTITY_BYTES; raises ValueError for damage."""
+    """The head of a page, from its first IDENTITY_BYTES. Raises ValueError for damage."""
     identity = layout.read_identity(data)
     return Identity(
         pid=_integer(identity, "pid"),
@@ -54,7 +54,7 @@ def decode_identity(data: bytes) -> Identity:
 
 
 def decode_lock_files(data: bytes) -> tuple[str, ...]:
-    """Paths of lock files that threads of the process sleep for, from a page's first PENDING_BYTES.
+    """Paths of the lock files that threads of the process poll for, from a page's first PENDING_BYTES.
 
     Raises ValueError for damage.
     """
@@ -66,10 +66,10 @@ def decode_lock_files(data: bytes) -> tuple[str, ...]:
 def decode_page(data: bytes) -> Page:
     """Decode a copy of a page (see `read_file`).
 
-    `calls` holds, per thread and outermost first, the backward pass if the thread is inside one and its communication
-    call, then a wait if that call is asynchronous and waits all the same; what c10d calls inside its own calls was
-    never recorded. A rank that is not known yet
-    (inside a rendezvous that assigns it) is -1. Raises ValueError for damage.
+    `calls` holds for each thread, outermost first: the backward pass if the thread is inside one, its communication
+    call, and a wait if that call is asynchronous but waits all the same. Calls that c10d makes inside its own calls are
+    not recorded. A rank that is not known yet (inside a rendezvous that assigns it) is -1. Raises ValueError for
+    damage.
     """
     raw = layout.read(data)
     identity = raw.identity

@@ -1,4 +1,4 @@
-"""What the kernel says of a process: state, threads, wait channels, processor time, io, descriptors."""
+"""The kernel's data about a process: state, threads, wait channels, processor time, io, descriptors."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ddpdoctor.collect.redact import plain
 from ddpdoctor.collect.system_calls import NONE, SystemCall, of_task
 from ddpdoctor.model.codec import DecodeError, decode, encode
 from ddpdoctor.model.evidence import Gap, Source
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Descriptor, LockFile, ProcessState, ThreadState
 from ddpdoctor.model.ranks import Worker
 
@@ -30,9 +31,9 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 def fetch(
     worker: Worker, proc: Path = Path("/proc"), holders: Holders | None = None, lock_files: tuple[str, ...] = ()
 ) -> bytes | Gap:
-    """One sample of /proc/<pid> as JSON; a Gap where the process is gone or hidden.
+    """One sample of /proc/<pid> as JSON; a Gap if the process has ended or is hidden.
 
-    With `holders` also who holds what its main thread waits on, and who has the given files open.
+    With `holders`, also which processes hold what its main thread waits on, and which have the given files open.
     """
     folder = proc / str(worker.pid)
     try:
@@ -55,7 +56,7 @@ def fetch(
 
 
 def parse(data: bytes) -> ProcessState:
-    """Read what `fetch` wrote; raises ValueError for anything else."""
+    """Read what `fetch` wrote. Raises ValueError for anything else."""
     loaded: Any = json.loads(data)
     try:
         return decode(ProcessState, loaded)
@@ -64,7 +65,7 @@ def parse(data: bytes) -> ProcessState:
 
 
 def state(pid: int, proc: Path = Path("/proc")) -> str:
-    """The state letter of proc(5), "" for a process that is not there."""
+    """The state letter of proc(5), "" if the process does not exist."""
     try:
         return _fields(proc / str(pid) / "stat")[0]
     except (OSError, IndexError):
@@ -72,7 +73,7 @@ def state(pid: int, proc: Path = Path("/proc")) -> str:
 
 
 def _fields(stat: Path) -> list[str]:
-    """The fields from `state` on; the name before them may hold spaces and parentheses: take the last ')'."""
+    """The fields from `state` on. The name before them may contain spaces and parentheses, so the last ')' ends it."""
     return stat.read_text(errors="replace").rpartition(")")[2].split()
 
 
@@ -105,7 +106,8 @@ def _threads(tasks: Path) -> list[tuple[ThreadState, SystemCall]]:
 def _with_holders(
     pid: int, state: ThreadState, call: SystemCall, descriptors: tuple[Descriptor, ...], holders: Holders
 ) -> ThreadState:
-    """The main thread with who holds what it waits on; others only with the process or mutex's owner they wait for."""
+    """The thread state with the holders of what it waits on; for other threads than the main one only of processes and
+    mutexes."""
     target = next((d for d in descriptors if d.number == state.descriptor), None)
     if call.child is not None:
         held, unseen = holders.of_child(call.child)
@@ -119,18 +121,18 @@ def _with_holders(
 
 
 def _lock_file(pid: int, path: str, holders: Holders) -> LockFile:
-    """What the file system says of a lock file. A mount that does not answer only costs this process's sample."""
-    unknown: tuple[float | None, bool | None] = None, None
+    """What the file system says of a lock file. A mount that does not answer delays this process's sample only."""
+    unknown: tuple[float | None, Observed] = None, Observed.UNKNOWN
     modified, exists = within(lambda: _modified(path), unknown)
-    held, unseen = holders.of_file(path, but=pid) if exists else ((), "")
+    held, unseen = holders.of_file(path, but=pid) if exists is Observed.YES else ((), "")
     return LockFile(plain(path), exists, modified, held, unseen)
 
 
-def _modified(path: str) -> tuple[float | None, bool | None]:
+def _modified(path: str) -> tuple[float | None, Observed]:
     try:
-        return Path(path).stat().st_mtime, True
+        return Path(path).stat().st_mtime, Observed.YES
     except FileNotFoundError:
-        return None, False
+        return None, Observed.NO
 
 
 def _wchan(task: Path) -> str:
@@ -142,7 +144,7 @@ def _wchan(task: Path) -> str:
 
 
 def _descriptors(folder: Path, asked: Collection[int | None]) -> tuple[Descriptor, ...]:
-    """The first open files, and those that calls in flight are about."""
+    """The first open files, and those that calls in flight refer to."""
     found: list[Descriptor] = []
     known: dict[str, sockets.Socket] | None = None
     with contextlib.suppress(OSError):

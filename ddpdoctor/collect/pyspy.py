@@ -1,4 +1,4 @@
-"""Python stacks by py-spy, from outside: no GIL, no signal, no code in the process."""
+"""Python stacks by py-spy, from outside the process: without the GIL, a signal, or code in the process."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from ddpdoctor.collect.redact import plain
 from ddpdoctor.model.evidence import Gap, Source
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
@@ -19,21 +20,21 @@ from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 DEADLINE = 4.0
 #: frames of one thread that are kept
 MOST_FRAMES = 512
-#: what py-spy says of a process that is no interpreter
+#: py-spy's message for a process that is not a Python interpreter
 _NO_PYTHON = "Failed to find python version"
 
 
 def find() -> str | None:
-    """py-spy's path: beside this interpreter, where `pip install` puts it, else on PATH."""
+    """py-spy's path: beside this interpreter, where `pip install` puts it, or else on PATH."""
     beside = Path(sys.executable).parent / "py-spy"
     return str(beside) if os.access(beside, os.X_OK) else shutil.which("py-spy")
 
 
 def fetch(worker: Worker, *, native: bool = False, deadline: float = DEADLINE) -> bytes | Gap | None:
-    """py-spy's JSON for one process, never pausing it: ptrace would stop all its threads.
+    """py-spy's JSON for one process. The process is not paused, because ptrace would stop all its threads.
 
-    A torn dump (the stack moved while it was read) is tried once more. None for a child that runs no Python, such as a
-    shell: it has no stacks to be seen.
+    A torn dump (the stack changed while it was read) is retried once. None for a child that does not run Python, such
+    as a shell.
     """
     program = find()
     if program is None:
@@ -48,7 +49,7 @@ def fetch(worker: Worker, *, native: bool = False, deadline: float = DEADLINE) -
                 capture_output=True,
                 timeout=deadline,
                 check=False,
-                start_new_session=True,  # Ctrl-C and Ctrl-\\ in our terminal are not meant for it
+                start_new_session=True,  # Ctrl-C and Ctrl-\\ in this terminal are not meant for py-spy
             )
         except subprocess.TimeoutExpired:
             return _gap(worker, f"py-spy gave no answer within {deadline:g} s")
@@ -65,7 +66,8 @@ def fetch(worker: Worker, *, native: bool = False, deadline: float = DEADLINE) -
 
 
 def _is_another_program(worker: Worker) -> bool:
-    """A child whose program is called neither python nor anything like it; an interpreter may be hard to read."""
+    """Whether a child runs a program that is not named like a Python interpreter; interpreters may be hard to read as
+    well."""
     try:
         program = Path(f"/proc/{worker.pid}/exe").readlink().name
     except OSError:
@@ -74,7 +76,7 @@ def _is_another_program(worker: Worker) -> bool:
 
 
 def parse(data: bytes, source: StackSource = StackSource.PYSPY_NONBLOCKING) -> Stacks:
-    """Read `py-spy dump --json`; raises ValueError for anything else."""
+    """Read `py-spy dump --json`. Raises ValueError for anything else."""
     loaded: Any = json.loads(data)
     if not isinstance(loaded, list):
         raise ValueError("not a py-spy dump")
@@ -89,8 +91,8 @@ def _thread(item: dict[str, Any]) -> Thread:
         os_id=int(item.get("os_thread_id") or 0),
         name=plain(str(item.get("thread_name") or "")),
         frames=tuple(_frame(frame) for frame in frames[:MOST_FRAMES] if isinstance(frame, dict)),
-        active=bool(item.get("active")),
-        owns_gil=bool(item.get("owns_gil")),
+        active=Observed.of(bool(item.get("active"))),
+        owns_gil=Observed.of(bool(item.get("owns_gil"))),
     )
 
 
@@ -99,7 +101,7 @@ def _frame(frame: dict[str, Any]) -> Site:
 
 
 def remedy_for_denied_ptrace(root: Path = Path("/")) -> str:
-    """The one thing to do, by what is found here: Kubernetes, a container, Yama, or another user's process.
+    """The remedy for a denied ptrace in this environment: Kubernetes, a container, Yama, or another user's process.
 
     Yama modes: https://www.kernel.org/doc/Documentation/security/Yama.rst
     """
@@ -121,7 +123,7 @@ def remedy_for_denied_ptrace(root: Path = Path("/")) -> str:
 def _last_line(text: str) -> str:
     said = plain(text).partition("Stack backtrace")[0]
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "it said nothing"
+    return lines[-1][:200] if lines else "no error message"
 
 
 def _gap(worker: Worker, reason: str, remedy: str = "") -> Gap:

@@ -1,4 +1,4 @@
-"""Pure. What came from processes and logs, made fit to be shown: no terminal escapes, no secrets."""
+"""Pure. Makes text from processes and logs safe to show: removes terminal escapes and secrets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
-#: bounded on both sides: a line of twenty thousand dashes must not take its square in steps
+#: bounded on both sides, so that a line of twenty thousand dashes does not take quadratic time
 _KEY = r"[\w-]{0,48}(?:api[_-]?key|token|secret|passw(?:or)?d|credential|private[_-]?key|access[_-]?key)[\w-]{0,48}"
 _SECRETS = (
     #: --api-key=..., TOKEN=..., "password: ..."
@@ -26,12 +26,12 @@ _SECRETS = (
 
 
 def plain(text: str) -> str:
-    """Without terminal escapes and control characters; line ends and tabs stay."""
+    """The text without terminal escapes and control characters; line ends and tabs are kept."""
     return _CONTROLS.sub("", _ESCAPES.sub("", text))
 
 
 def redacted(text: str) -> str:
-    """Plain, and with secrets replaced: values of keys that name one, passwords in URLs, known token shapes."""
+    """`plain`, with secrets replaced: values of keys that name a secret, passwords in URLs, known token formats."""
     text = plain(text)
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)

@@ -1,4 +1,4 @@
-"""Sockets of a process: their addresses, and which socket of this machine is the other end."""
+"""The sockets of a process: their addresses, and which socket of this machine is at the other end."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _STATES = {"01": "ESTABLISHED", "02": "SYN_SENT", "06": "TIME_WAIT", "08": "CLOS
 #: linux/netlink.h, linux/sock_diag.h, linux/unix_diag.h
 _NETLINK_SOCK_DIAG, _BY_FAMILY, _REQUEST, _SHOW_PEER, _PEER = 4, 20, 1, 4, 2
 _HEADER, _QUERY, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BBHIIIII"), struct.Struct("=HHI")
-#: unix_diag_msg without its attributes
+#: size of unix_diag_msg without its attributes
 _ANSWER_BYTES = 16
 _WHATEVER = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class Socket:
-    """One socket of a network namespace; `protocol` is tcp, udp or unix, addresses are as people write them."""
+    """One socket of a network namespace; `protocol` is tcp, udp or unix, addresses are in their usual notation."""
 
     inode: str
     protocol: str
@@ -36,7 +36,7 @@ class Socket:
 
 
 def of_process(folder: Path) -> dict[str, Socket]:
-    """inode -> socket, for all in the network namespace of the process that has this folder of /proc."""
+    """inode -> socket, for the network namespace of the process with this /proc folder."""
     found: dict[str, Socket] = {}
     for table in ("tcp", "tcp6", "udp", "udp6"):
         for fields in _rows(folder / "net" / table):
@@ -51,7 +51,7 @@ def of_process(folder: Path) -> dict[str, Socket]:
 
 
 def other_end(folder: Path, inode: str) -> str:
-    """The inode of the socket that this one is connected to, if that is on this machine, else ""."""
+    """The inode of the socket at the other end, "" if that is not on this machine."""
     known = of_process(folder)
     mine = known.get(inode)
     if mine is None:
@@ -65,7 +65,7 @@ def other_end(folder: Path, inode: str) -> str:
 
 
 def _listener(known: dict[str, Socket], mine: Socket) -> str:
-    """The listening socket of a connection that its server has not accepted yet (or is still to answer)."""
+    """The listening socket of a connection that the server has not accepted or answered yet."""
     host, _, port = mine.remote.rpartition(":")
     every = {f"{one}:{port}" for one in (host, "0.0.0.0", "[" + ":".join(["0000"] * 8) + "]")}
     local = host == mine.local.rpartition(":")[0] or host.startswith("127.")
@@ -92,7 +92,7 @@ def _rows(table: Path) -> list[list[str]]:
 
 
 def _unix_peer(inode: int) -> str:
-    """Asked of the kernel's socket diagnosis (sock_diag(7)): /proc/net/unix does not say who is connected to whom."""
+    """The peer's inode from the kernel's socket diagnosis (sock_diag(7)); /proc/net/unix does not show connections."""
     query = _QUERY.pack(socket.AF_UNIX, 0, 0, _WHATEVER, inode, _SHOW_PEER, _WHATEVER, _WHATEVER)
     message = _HEADER.pack(_HEADER.size + len(query), _BY_FAMILY, _REQUEST, 1, 0) + query
     try:

@@ -1,4 +1,4 @@
-"""The job's own source files, as far as stacks and histories name them: for code frames and for the rules."""
+"""The job's own source files that stacks and histories name, for code frames and for the rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def sites(evidence: Evidence) -> Iterator[Site]:
 
 
 def read(places: Iterable[Site], *, started: float) -> dict[str, SourceFile]:
-    """Read the files of these places. `started`: seconds since the epoch; a file written later is marked changed."""
+    """Read the files of these places. `started`: seconds since the epoch; a file that was modified later is marked as
+    changed."""
     found: dict[str, SourceFile] = {}
     for name in dict.fromkeys(place.file for place in places):
         if len(found) >= MOST_FILES:
@@ -43,7 +44,7 @@ def read(places: Iterable[Site], *, started: float) -> dict[str, SourceFile]:
 
 
 def _is_wanted(file: str) -> bool:
-    """Neither the standard library's, torch's or the probe's, nor without a file."""
+    """Whether a place is in a file that is not of the standard library, torch or the probe."""
     kind, package = libraries.origin(file)
     known = kind is Kind.STANDARD_LIBRARY or (kind is Kind.LIBRARY and package in ("torch", "ddpdoctor"))
     return not known and not file.startswith("<")

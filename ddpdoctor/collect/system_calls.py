@@ -1,6 +1,6 @@
-"""The system call that a thread is inside of, as proc_pid_syscall(5) tells those who may trace it.
+"""The system call in which a thread is blocked, from proc_pid_syscall(5), which requires permission to trace it.
 
-Reading it, and the few bytes that a pointer among its arguments leads to, does not stop the thread.
+Reading it, and the few bytes that a pointer argument refers to, does not stop the thread.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _ON_DESCRIPTORS = {
     "aarch64": "25 fcntl 32 flock 63 read 64 write 65 readv 66 writev 67 pread64 82 fsync 202 accept 203 connect "
     "206 sendto 207 recvfrom 211 sendmsg 212 recvmsg 242 accept4",
 }
-#: those that take a path, with the number of that argument
+#: system calls that take a path, with the index of that argument
 _ON_PATHS = {
     "x86_64": "2 open 0 4 stat 0 6 lstat 0 21 access 0 257 openat 1 262 newfstatat 1 269 faccessat 1 332 statx 1",
     "aarch64": "48 faccessat 1 56 openat 1 79 newfstatat 1 291 statx 1",
 }
-#: waits for one process: number, where its id is, and the value of the first argument that says so (any for wait4)
+#: waits for one process: number, index of its id, and the value the first argument must have (any for wait4)
 _WAITS = {"x86_64": {"61": (0, None), "247": (1, 1)}, "aarch64": {"260": (0, None), "95": (1, 1)}}.get(
     platform.machine(), {}
 )
@@ -39,21 +39,22 @@ _BY_PATH = {
 }
 #: FUTEX_WAIT with and without FUTEX_PRIVATE_FLAG (linux/futex.h), and the value of a contended lock in glibc
 _FUTEX_WAITS, _CONTENDED = (0x80, 0x0), 2
-#: lock, count, owner: the head of glibc's pthread_mutex_t
+#: lock, count, owner: the first fields of glibc's pthread_mutex_t
 _MUTEX = struct.Struct("=iIi")
 _LONGEST_PATH = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class SystemCall:
-    """One call in flight; an empty name where the thread runs, or where the kernel or our tables do not say."""
+    """One call in flight; the name is empty if the thread is running, or if the kernel or the tables do not name the
+    call."""
 
     name: str = ""
     descriptor: int | None = None
     path: str = ""
-    #: process whose end it waits for
+    #: process whose exit it waits for
     child: int | None = None
-    #: kernel id of the thread that a locked pthread mutex names
+    #: kernel id of the thread that owns a locked pthread mutex
     mutex_owner: int | None = None
 
 
@@ -82,7 +83,7 @@ def of_task(task: Path) -> SystemCall:
 
 
 def _path(task: Path, address: int) -> str:
-    """The path at an address. Two reads: behind the end of its page nothing may be mapped."""
+    """The string at an address. In two reads, because the memory behind the end of its page may not be mapped."""
     found = _read(task, address, min(_LONGEST_PATH, 4096 - address % 4096))
     if b"\0" not in found and len(found) < _LONGEST_PATH:
         found += _read(task, address + len(found), _LONGEST_PATH - len(found))
@@ -91,7 +92,8 @@ def _path(task: Path, address: int) -> str:
 
 
 def _mutex_owner(task: Path, address: int, operation: int, value: int) -> int | None:
-    """Only a wait such as glibc's own locks make; semaphores, which Python's locks are, do not name an owner."""
+    """The owner of a mutex, for waits as glibc's own locks make them; semaphores, on which Python's locks are built,
+    have no owner."""
     if operation not in _FUTEX_WAITS or value != _CONTENDED:
         return None
     head = _read(task, address, _MUTEX.size)

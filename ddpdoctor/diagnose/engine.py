@@ -15,6 +15,7 @@ from ddpdoctor.merge.frontiers import merge_frontiers
 from ddpdoctor.merge.stacks import merge_stacks, stack_ends
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Evidence, Source
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus, Report, Timeline
 
@@ -116,7 +117,9 @@ def _notes(facts: Facts) -> tuple[str, ...]:
     if healthy and facts.doing(Activity.WORKING):
         notes.append("no rank waits for another that makes no progress")
     resumed = [
-        rank.rank for rank in facts.evidence.ranks if rank.motion and rank.motion.page_moved is True and rank.page
+        rank.rank
+        for rank in facts.evidence.ranks
+        if rank.motion and rank.motion.page_moved is Observed.YES and rank.page
     ]
     if resumed and not healthy:
         notes.append(f"made progress while the samples were taken: ranks {RankSet.of(resumed)}")

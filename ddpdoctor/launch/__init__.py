@@ -1,1 +1,1 @@
-"""Impure. Starts the user's command and knows its ranks."""
+"""Impure. Starts the user's command and finds the ranks among its processes."""

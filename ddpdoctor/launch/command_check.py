@@ -1,4 +1,4 @@
-"""Impure. Why a command cannot be started, and what to type instead."""
+"""Impure. Explains why a command cannot be started, and suggests what to type instead."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ddpdoctor.errors import CommandNotExecutable, CommandNotFound, DoctorError
 _ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
 
 
-def refused(command: tuple[str, ...], environ: Mapping[str, str], error: OSError) -> DoctorError:
-    """The error to raise for what exec(3) said: statuses 126 and 127 as a shell gives them."""
+def start_error(command: tuple[str, ...], environ: Mapping[str, str], error: OSError) -> DoctorError:
+    """The error for a failed exec(3), with the exit statuses 126 and 127 that a shell would use."""
     name = command[0]
     if _ASSIGNMENT.match(name):
         return CommandNotFound(
@@ -28,8 +28,8 @@ def refused(command: tuple[str, ...], environ: Mapping[str, str], error: OSError
     if "/" not in name:
         return CommandNotFound(f"{name}: command not found", hint=_meant(name, environ))
     if Path(name).exists():
-        # the file is there, so that what is missing is what its first line names
-        return CommandNotExecutable(f"{name}: {_interpreter(name)} is not there", hint="mend its first line")
+        # the file exists, so the interpreter in its first line is missing
+        return CommandNotExecutable(f"{name}: {_interpreter(name)} does not exist", hint="fix its first line")
     return CommandNotFound(f"{name}: no such file", hint=_meant(name, environ))
 
 
@@ -43,21 +43,21 @@ def _meant(name: str, environ: Mapping[str, str]) -> str:
 
 
 def _unusable(name: str, error: OSError) -> tuple[str, str]:
-    """What stands in the way, and a hint."""
+    """What prevents the start, and a hint."""
     path, quoted = Path(name), shlex.quote(name)
     if path.is_dir():
-        return f"{name}: a folder, not a program", "name the program in it"
+        return f"{name}: a folder, not a program", "give the program in it"
     if name.endswith(".py"):
         return f"{name}: not executable", f"type `ddpdoctor watch -- torchrun {quoted}`"
     if error.errno == errno.ENOEXEC:
-        return f"{name}: no program for this machine, and its first line names no interpreter", "begin it with `#!`"
+        return f"{name}: not a program for this machine, and its first line names no interpreter", "begin it with `#!`"
     if path.is_file() and not os.access(path, os.X_OK):
-        return f"{name}: not executable", f"`chmod +x {quoted}`, or name the program that runs it"
+        return f"{name}: not executable", f"`chmod +x {quoted}`, or start it with its interpreter"
     return f"{name}: {error.strerror}", "is it a program?"
 
 
 def _interpreter(name: str) -> str:
-    """What the `#!` line names."""
+    """The interpreter in the `#!` line."""
     try:
         with Path(name).open("rb") as file:
             words = file.readline(512).removeprefix(b"#!").decode(errors="replace").split()

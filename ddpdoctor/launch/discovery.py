@@ -1,4 +1,4 @@
-"""The processes of a job: launchers, ranks, and the ranks' children, whatever launched them."""
+"""Finds the processes of a job: launchers, ranks, and the ranks' children, whatever launched them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ddpdoctor.model.ranks import Rank, Role, Worker
 
 _WANTED = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
-#: seconds after which a process has certainly left its parent's environment behind (fork, then exec)
+#: seconds after its start at which a process no longer has its parent's environment (fork, then exec)
 _SETTLED = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A living process and what it says of its place in the job."""
+    """A live process and what it shows of its role in the job."""
 
     pid: int
     parent: int
@@ -39,12 +39,12 @@ class _Seen:
 
     @property
     def candidate(self) -> bool:
-        """May be a rank: it has a page, or a RANK in its environment."""
+        """Whether it may be a rank: it has a page, or RANK in its environment."""
         return self.page is not None or _number(self.environ.get("RANK")) is not None
 
 
 class Discovery:
-    """Finds the processes of a job again and again; what cannot change for a process is asked once."""
+    """Finds the processes of a job repeatedly; constant properties of a process are read once."""
 
     def __init__(self, run: Path | None) -> None:
         self._run = run
@@ -53,16 +53,16 @@ class Discovery:
         self._names: frozenset[str] = frozenset()
 
     def changed(self) -> bool:
-        """Have pages come since the last `find`? One listing of a small folder."""
+        """Whether there are new pages since the last `find`; lists one small folder."""
         return self._page_names() != self._names
 
     def find(self, root_pid: int) -> tuple[Worker, ...]:
-        """The process tree of `root_pid`, and every rank that has left a page, alive or not.
+        """The process tree of `root_pid`, and every rank that has a page, alive or not.
 
-        A page says who is a rank, also under mp.spawn and fork, where the environment does not, and also for a rank
-        that is dead or has another parent by now. Without a page it is RANK in the environment: in the process
-        nearest to the root that has it, unless processes below it have another one (a launcher that was itself
-        given RANK as the node's number) or a page.
+        A page identifies a rank also under mp.spawn and fork, where the environment does not, and also a rank that has
+        ended or has another parent by now. Without a page RANK in the environment counts: in the process nearest to the
+        root that has it, unless its descendants have another RANK (a launcher that was itself given RANK as the node's
+        number) or a page.
         """
         pages = {identity.pid: identity for identity in self._read_pages()}
         family: dict[int, _Seen] = {}
@@ -99,7 +99,7 @@ class Discovery:
             return frozenset()
 
     def _read_pages(self) -> Iterator[Identity]:
-        """Who has a page; one that knows its rank is read once, as long as the file is the same."""
+        """The identities of all pages; a page that states its rank is read once, as long as the file is the same."""
         self._names = self._page_names()
         for name in sorted(self._names):
             assert self._run is not None
@@ -113,7 +113,7 @@ class Discovery:
 
 
 def _classified(family: Mapping[int, _Seen]) -> Iterator[Worker]:
-    """Roles, parents before children. `owner`: the rank's process that a process is or descends from."""
+    """Assign roles, parents before children. `owner` is the rank's process that a process is or descends from."""
     below = _descendants(family)
     owner: dict[int, int] = {}
     for seen in family.values():
@@ -129,7 +129,8 @@ def _classified(family: Mapping[int, _Seen]) -> Iterator[Worker]:
 
 
 def _outranks(below: _Seen, seen: _Seen) -> bool:
-    """Is the descendant the rank rather than this process: a launcher with RANK, or a shell around one rank?"""
+    """Whether the descendant is the rank rather than this process: below a launcher with RANK, or a shell around one
+    rank."""
     if not below.candidate or seen.page is not None:
         return False
     return below.page is not None or below.place != seen.place or (below.python and not seen.python)
@@ -172,7 +173,7 @@ def _dead_rank(identity: Identity) -> Worker:
 
 
 def _family(pid: int) -> list[psutil.Process]:
-    """A process and all below it, parents first; empty once it is gone."""
+    """A process and all its descendants, parents first; empty if it has ended."""
     try:
         root = psutil.Process(pid)
         return [root, *root.children(recursive=True)]
@@ -181,7 +182,7 @@ def _family(pid: int) -> list[psutil.Process]:
 
 
 def _is(identity: Identity) -> bool:
-    """Does the process that wrote the page still live, rather than another with its pid?"""
+    """Whether the process that wrote the page is alive, rather than another one with its pid."""
     try:
         return _parent_and_ticks(identity.pid)[1] == identity.started_ticks
     except (OSError, ValueError):
@@ -189,15 +190,15 @@ def _is(identity: Identity) -> bool:
 
 
 def _parent_and_ticks(pid: int) -> tuple[int, int]:
-    """proc(5): fields 4 and 22 of stat; the name before them may hold spaces and parentheses."""
+    """proc(5): fields 4 and 22 of stat. The name before them may contain spaces and parentheses."""
     fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     if len(fields) < 20:
-        raise ValueError(f"/proc/{pid}/stat is cut off")
+        raise ValueError(f"/proc/{pid}/stat is truncated")
     return int(fields[1]), int(fields[19])
 
 
 def now() -> float:
-    """This moment on the clock of Worker.started, whose zero (the boot) is known to the second only."""
+    """The current time on the clock of Worker.started, whose zero (the boot time) is known to the second only."""
     return _boot_time() + time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -220,7 +221,7 @@ def _environ(process: psutil.Process) -> dict[str, str]:
 
 
 def _is_python(process: psutil.Process) -> bool:
-    """By its executable's name; one that cannot be read is given the benefit of the doubt."""
+    """Judged by the executable's name; True if that cannot be read."""
     try:
         return "python" in Path(process.exe()).name
     except (psutil.Error, OSError):

@@ -1,4 +1,4 @@
-"""Which Python source a command line starts: for looking at it before the launch."""
+"""Which Python source a command line starts, so that it can be linted before the launch."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _PYTHON = re.compile(r"^(pypy|python)\d*(\.\d+)*$")
-#: programs whose first Python file, or whose module behind -m, is the script
+#: programs whose first Python file, or whose module after -m, is the script
 _LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "composer", "ray", "fabric", "lightning"})
 #: modules that are launchers themselves
 _LAUNCHING = frozenset({"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"})
 
 
 def script_of(command: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> Path | None:
-    """The file that `python`, `torchrun`, `accelerate launch` or one of their kind runs; None where it is not told.
+    """The file that `python`, `torchrun`, `accelerate launch` or a similar launcher runs; None if it is not known.
 
-    What stands before the launcher (`env`, `nice`, `srun`, ...) is passed over. `python -c` has no file.
+    Prefixes of the launcher (`env`, `nice`, `srun`, ...) are skipped. `python -c` has no file.
     """
     at = next((i for i, word in enumerate(command) if _starts(word)), None)
     if at is None:
@@ -40,7 +40,7 @@ def _starts(word: str) -> bool:
 
 
 def _of_python(words: tuple[str, ...]) -> tuple[str, str, tuple[str, ...]] | None:
-    """("file" or "module", its name, the words behind it)."""
+    """("file" or "module", its name, the words after it)."""
     rest = iter(range(len(words)))
     for i in rest:
         word = words[i]
@@ -58,7 +58,7 @@ def _of_python(words: tuple[str, ...]) -> tuple[str, str, tuple[str, ...]] | Non
 
 
 def _of_launcher(words: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> Path | None:
-    """Launchers have options with values, so what exists decides: the first Python file, or the first module."""
+    """Launchers have options with values, so the first existing Python file counts, or else the first module."""
     modules = any(word in ("-m", "--module") for word in words)
     for word in words:
         if word.startswith("-"):
@@ -72,7 +72,7 @@ def _of_launcher(words: tuple[str, ...], directory: Path, environ: Mapping[str, 
 
 
 def _file(name: str, directory: Path) -> Path | None:
-    """A folder or a zip with a `__main__.py` is started like a file; only the folder can be read."""
+    """A folder or zip file with a `__main__.py` is started like a file; only the folder can be read."""
     path = directory / name
     for candidate in (path, path / "__main__.py"):
         if candidate.is_file():

@@ -1,4 +1,5 @@
-"""Which environment variables `watch` gives a job, for which torch, and why. What the user set always stays.
+"""Which environment variables `watch` sets for a job, depending on its torch version, and why. The user's own values
+are kept.
 
 Sources: ProcessGroupNCCL.hpp and FlightRecorder.hpp of torch 2.2 to 2.13; the names changed in 2.8.
 """
@@ -13,16 +14,16 @@ from pathlib import Path
 
 PLUGIN = Path(__file__).resolve().parent.parent / "probe" / "plugin"
 
-#: the ring's length: the name until 2.7, and the name from 2.8 that wins where both are set
+#: the ring's length: the name up to 2.7, and the name from 2.8 on, which takes precedence
 RECORDER_NAMES = ("TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_FR_BUFFER_SIZE")
 
-#: entries of the Flight Recorder's ring: torch's own default from 2.11, 0 before
+#: entries of the Flight Recorder's ring: torch's default from 2.11 on, 0 before
 RECORDER_ENTRIES = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentPlan:
-    """What is set and why, and what the user had already set and is kept."""
+    """What is set and why, and what the user had set and is kept."""
 
     set: Mapping[str, str]
     why: Mapping[str, str]
@@ -51,7 +52,7 @@ def plan(
         wanted |= _probe(environ, run, watch_pid, group_timeout)
     own = ("PYTHONPATH", "DDPDOCTOR_RUN", "DDPDOCTOR_WATCH_PID", "DDPDOCTOR_GROUP_TIMEOUT")
     if any(name in environ for name in RECORDER_NAMES):
-        # one setting under two names: ours under the other name could win over the user's
+        # one setting under two names: setting the other name could override the user's
         wanted = {name: pair for name, pair in wanted.items() if name not in RECORDER_NAMES}
     kept = {name: environ[name] for name in (*wanted, *RECORDER_NAMES) if name in environ and name not in own}
     taken = {name: pair for name, pair in wanted.items() if name not in kept}
@@ -68,19 +69,19 @@ def _probe(
     before = environ.get("PYTHONPATH", "")
     wanted = {
         "PYTHONPATH": (f"{PLUGIN}:{before}" if before else str(PLUGIN), "torch loads the probe from this folder"),
-        "DDPDOCTOR_RUN": (str(run), "where the ranks keep their black boxes"),
-        "DDPDOCTOR_WATCH_PID": (str(watch_pid), "whom the ranks permit to read their stacks"),
+        "DDPDOCTOR_RUN": (str(run), "where the ranks write their pages"),
+        "DDPDOCTOR_WATCH_PID": (str(watch_pid), "the process that may read the ranks' stacks"),
     }
     if group_timeout is not None:
-        why = "--nccl-timeout, for process groups that the script gives no timeout"
+        why = "--nccl-timeout, for process groups without a timeout of their own"
         wanted["DDPDOCTOR_GROUP_TIMEOUT"] = (f"{group_timeout:g}", why)
     return wanted
 
 
 def _recorder(torch_version: str | None, likely: str | None) -> dict[str, tuple[str, str]]:
-    """The recorder's ring is off by default before torch 2.11; a version that cannot be told may be one of those.
+    """The recorder's ring is off by default before torch 2.11; an unknown version may be one of those.
 
-    From 2.8 on the older name makes every rank print a warning, so that it is not set on a guess against it.
+    From 2.8 on the older name makes every rank print a warning, so it is not set if the likely version is newer.
     """
     release, guess = _release(torch_version), _release(likely)
     if release is not None and release >= (2, 11):
@@ -102,8 +103,8 @@ def _release(version: str | None) -> tuple[int, int] | None:
 def installed_torch(command: tuple[str, ...], environ: Mapping[str, str]) -> str | None:
     """torch's version in the interpreter that the command will run, read from its metadata; torch is not imported.
 
-    None where it cannot be told: the command is no Python program (a shell script, say), or its environment is laid
-    out in another way.
+    None if it is not known: the command is not a Python program (a shell script, say), or its environment has another
+    layout.
     """
     interpreter = _interpreter(command, environ)
     if interpreter is None:
@@ -115,13 +116,15 @@ def installed_torch(command: tuple[str, ...], environ: Mapping[str, str]) -> str
 
 
 def likely_torch(environ: Mapping[str, str]) -> str | None:
-    """The version that a shell script most likely starts: of the first torchrun or Python on PATH that has one."""
+    """The version that a shell script most likely starts: that of the first torchrun or Python on PATH that has
+    torch."""
     found = (installed_torch((name,), environ) for name in ("torchrun", "python", "python3"))
     return next(filter(None, found), None)
 
 
 def _package_folders(interpreter: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Where it looks for packages: PYTHONPATH, its environment, the user's own, the system's (Debian's two names)."""
+    """Where the interpreter looks for packages: PYTHONPATH, its environment, the user's, the system's (two names on
+    Debian)."""
     yield from (Path(entry) for entry in environ.get("PYTHONPATH", "").split(":") if entry)
     home = interpreter.parent.parent
     version = re.search(r"python3\.\d+$", interpreter.resolve().name)

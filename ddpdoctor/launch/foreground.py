@@ -1,4 +1,4 @@
-"""The controlling terminal's foreground: who may read it, and whom its keys reach."""
+"""The foreground process group of the controlling terminal, which may read it and receives its signals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def _terminal() -> Iterator[int]:
-    """The controlling terminal, whatever stdin is; raises OSError where there is none."""
+    """The controlling terminal, whatever stdin is. Raises OSError if there is none."""
     descriptor = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         yield descriptor
@@ -19,7 +19,7 @@ def _terminal() -> Iterator[int]:
 
 
 def foreground() -> int | None:
-    """The process group that the terminal's keys reach and that may read it; None without a terminal."""
+    """The foreground process group; None without a terminal."""
     try:
         with _terminal() as descriptor:
             return os.tcgetpgrp(descriptor)
@@ -38,9 +38,9 @@ def hand_to(group: int) -> None:
 
 
 def stop_ourselves() -> None:
-    """Stop as Ctrl-Z stops a program, and return when a shell continues us.
+    """Stop as a program does on Ctrl-Z, and return when a shell continues us.
 
-    The kernel drops this stop where no shell could end it (an orphaned process group), and then it returns at once.
+    The kernel ignores this stop if no shell could end it (an orphaned process group); then it returns at once.
     """
     previous = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
     try:

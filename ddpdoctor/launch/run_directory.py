@@ -1,4 +1,4 @@
-"""The run directory: where a job's black boxes, sockets and exits lie while it runs."""
+"""The run directory, which holds a job's pages, sockets and exit records while it runs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import BinaryIO
 from ddpdoctor.probe import page
 
 PREFIX = "ddpdoctor-"
-#: held locked by the watch that made the folder
+#: locked as long as the `watch` that made the folder runs
 LOCK = "lock"
-#: where a folder is made when the temporary directory is too deep for sockets
+#: used if the temporary directory has too long a path for sockets
 LAST_RESORT = "/tmp"
-#: longest folder that is used: a unix socket's path holds 107 bytes
+#: the longest path of the folder: a unix socket's path holds 107 bytes
 _MOST_CHARACTERS = 70
 #: bytes for the pages of the ranks of a large node, just under 1 MB each
 _ROOM = 64 * page.SIZE
@@ -26,10 +26,10 @@ _ROOM = 64 * page.SIZE
 
 @contextlib.contextmanager
 def run_directory(environ: Mapping[str, str]) -> Iterator[Path | None]:
-    """A private folder (0700) with a short path; removed at the end.
+    """A private folder (0700) with a short path, removed at the end.
 
-    It lies in $XDG_RUNTIME_DIR or the temporary directory, which are local and not shared with other nodes; in one of
-    them that is nearly full only where all are. None where neither can be written: then the job runs without the probe.
+    It is made in $XDG_RUNTIME_DIR or the temporary directory, which are local to the node; one that is nearly full is
+    used only if all are. None if neither is writable: then the job runs without the probe.
     """
     with contextlib.ExitStack() as stack:
         path = None
@@ -59,9 +59,9 @@ def _make(parent: Path, stack: contextlib.ExitStack) -> Path:
 
 
 def _remove_stale(parent: Path) -> None:
-    """Folders of watches that were killed: nobody here has the pid in the name, and nobody anywhere holds the lock.
+    """Remove folders of `watch` processes that were killed: their pid does not exist here, and nobody holds the lock.
 
-    The pid alone would not do: a container that shares this folder counts its pids anew.
+    The pid alone is not enough: a container that shares this folder has pids of its own.
     """
     for folder in parent.glob(f"{PREFIX}[0-9]*-*"):
         pid = folder.name.removeprefix(PREFIX).partition("-")[0]

@@ -1,9 +1,9 @@
-"""The user's command as a child: its own process group, its stdio untouched, its signals forwarded once.
+"""Runs the user's command as a child: in its own process group, with its stdio unchanged, its signals forwarded once.
 
-The child is not bound to us: if the supervisor is killed, the job runs on. We keep the terminal's foreground, so
-that Ctrl-C and Ctrl-\\ come to us and not to torchrun, whose death Ctrl-\\ would be; a child that wants to read the
-terminal is stopped by the kernel (SIGTTIN), and is then given it, keys included. Ctrl-Z stops both, `fg` and `bg`
-continue both.
+The child does not depend on us: if the supervisor is killed, the job runs on. We stay in the terminal's foreground, so
+that Ctrl-C and Ctrl-\\ reach us and not torchrun, which Ctrl-\\ would kill. A child that reads from the terminal is
+stopped by the kernel (SIGTTIN) and then gets the foreground, including the keyboard's signals. Ctrl-Z stops both, `fg`
+and `bg` continue both.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from types import FrameType, TracebackType
 import psutil
 
 from ddpdoctor.launch import foreground
-from ddpdoctor.launch.command_check import refused
+from ddpdoctor.launch.command_check import start_error
 
-#: forwarded once each time they come; never SIGQUIT, which asks for a look
+#: forwarded once for each time they are received; SIGQUIT requests an examination and is never forwarded
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-#: a terminal sends these to a whole process group (Ctrl-C, hang-up), kill(1) sends SIGTERM to one process
+#: a terminal sends these to a whole process group (Ctrl-C, hang-up), while kill(1) sends SIGTERM to one process
 _TO_GROUP = (signal.SIGINT, signal.SIGHUP)
 
-#: seconds between SIGTERM and SIGKILL for a job that is stopped
+#: seconds between SIGTERM and SIGKILL when a job is stopped
 GRACE = 10.0
 
 
 class Job:
-    """A running command. Use as a context manager: signal handlers are ours only in between."""
+    """A running command. Use it as a context manager: signal handlers are installed only inside."""
 
     def __init__(self, command: tuple[str, ...], environ: Mapping[str, str]) -> None:
         self._command = command
@@ -42,20 +42,20 @@ class Job:
         self._terminal_wanted = False
         self._previous: dict[int, object] = {}
         self._status: int | None = None
-        #: 0 until the command is started
+        #: 0 until the command has started
         self.pid = 0
         #: signals that were forwarded: a job that ends after one was ended by its user
         self.forwarded: list[int] = []
-        #: how the child ended as its parent saw it, negative for a signal; None while it runs
+        #: the child's return code, negative for a signal; None while it runs
         self.returncode: int | None = None
 
     def __enter__(self) -> Job:
         """Start the command. Raises CommandNotFound or CommandNotExecutable."""
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._previous_wakeup = signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
-        # before the child is there, so that no signal can end us and leave it behind
+        # before the child exists, so that no signal can end us and leave it behind
         for number in (*FORWARDED, signal.SIGQUIT, signal.SIGTSTP, signal.SIGCHLD):
-            # what is ignored stays so (nohup), but for SIGCHLD: the kernel would reap the child and lose its status
+            # what is ignored stays ignored (nohup), except SIGCHLD: the kernel would reap the child and lose its status
             if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
                 self._previous[number] = signal.signal(number, self._on_signal)
         try:
@@ -74,13 +74,13 @@ class Job:
         try:
             self._child = subprocess.Popen(self._command, env=dict(self._environ), preexec_fn=self._in_child)
         except OSError as error:
-            raise refused(self._command, self._environ, error) from None
+            raise start_error(self._command, self._environ, error) from None
         self.pid = self._child.pid
         for number in self.forwarded:
             self._forward(number)
 
     def _in_child(self) -> None:
-        """Between fork and exec: its own group; exec itself puts our handlers back to the default."""
+        """Between fork and exec: join an own process group; exec itself resets signal handlers."""
         os.setpgrp()
         if self._previous.get(signal.SIGCHLD) is signal.SIG_IGN:
             signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -93,14 +93,14 @@ class Job:
         os.close(self._wake_write)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        """Runs between two bytecodes of whatever we are doing, so a look in progress delays no signal."""
+        """Runs between two bytecodes of any code of ours, so an examination in progress delays no signal."""
         if number == signal.SIGQUIT:
             self._looks_wanted += 1
         elif number == signal.SIGTSTP:
             self._suspension_wanted = True
         elif number in FORWARDED:
             if self._status is not None:
-                raise KeyboardInterrupt  # the job is over: what is interrupted is our own last report
+                raise KeyboardInterrupt  # the job is over, so what is interrupted is our own last report
             self.forwarded.append(number)
             if self.pid:
                 self._forward(number)
@@ -110,12 +110,12 @@ class Job:
             (os.killpg if number in _TO_GROUP else os.kill)(self.pid, number)
 
     def look_wanted(self) -> bool:
-        """Has SIGQUIT come since the last time that this was asked?"""
+        """Whether SIGQUIT was received since the last call."""
         wanted, self._looks_wanted = self._looks_wanted > 0, 0
         return wanted
 
     def sleep(self, seconds: float) -> None:
-        """Wait, but not longer than until a signal comes or the child changes."""
+        """Wait, but not longer than until a signal arrives or the child changes state."""
         ready, _, _ = select.select([self._wake_read], [], [], max(seconds, 0.0))
         if ready:
             with contextlib.suppress(BlockingIOError):
@@ -142,12 +142,13 @@ class Job:
         return self._status
 
     def _child_stopped(self, number: int) -> None:
-        """Stopped over the terminal: it wants it, or Ctrl-Z was typed while it had it. Any other stop is the user's."""
+        """The child was stopped because of the terminal: it reads from it, or Ctrl-Z was typed while it was in the
+        foreground. Any other stop is the user's."""
         owner = foreground.foreground()
         if number in (signal.SIGTTIN, signal.SIGTTOU):
             self._terminal_wanted = True
             if owner != os.getpgrp():
-                # we are in the background: the shell says so, and `fg` gives us the terminal
+                # we are in the background: the shell shows that, and `fg` gives us the terminal
                 foreground.stop_ourselves()
         elif number == signal.SIGTSTP and owner == self.pid:
             foreground.hand_to(os.getpgrp())
@@ -155,7 +156,7 @@ class Job:
             self._continue()
 
     def _suspend(self) -> None:
-        """Ctrl-Z came to us: the job stops too, and goes on when a shell continues us."""
+        """Ctrl-Z reached us: stop the job too, and continue it when a shell continues us."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGTSTP)
         foreground.stop_ourselves()
@@ -163,7 +164,7 @@ class Job:
             os.killpg(self.pid, signal.SIGCONT)
 
     def _continue(self) -> None:
-        """Give the child the terminal if it is ours to give, never somebody else's, and let it go on."""
+        """Give the child the terminal if we are its foreground, never another program's, and continue it."""
         if foreground.foreground() == os.getpgrp():
             foreground.hand_to(self.pid)
         with contextlib.suppress(ProcessLookupError):
@@ -172,7 +173,8 @@ class Job:
     def stop(self, grace: float = GRACE) -> None:
         """End the whole job: SIGTERM to the command and every rank, SIGKILL to what is left after `grace` seconds.
 
-        Every process is asked, since torchrun's workers are sessions of their own and a hung one ignores its launcher.
+        Every process is signalled, since torchrun's workers are in sessions of their own and a hanging one does not
+        react to its launcher.
         """
         family = _family(self.pid)
         for process in family:

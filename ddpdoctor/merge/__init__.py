@@ -1,1 +1,1 @@
-"""Pure. Many ranks become few groups: one stack tree with rank sets, frontiers by process group."""
+"""Pure. Reduces many ranks to few groups: one stack tree with rank sets, and the newest operations by process group."""

@@ -1,4 +1,4 @@
-"""How far each rank has come in each process group."""
+"""The newest operation of each rank in each process group (its frontier)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COUNTED = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
 
 
 def merge_frontiers(evidence: Evidence) -> tuple[GroupReport, ...]:
-    """Every group that a page knows, with its members' last operations, furthest behind first."""
+    """Every group that a page lists, with its members' last operations, the one furthest behind first."""
     return tuple(
         GroupReport(
             group.name, group.label(evidence.world_size), RankSet.of(group.members), _frontiers(evidence, group)
@@ -24,7 +24,7 @@ def merge_frontiers(evidence: Evidence) -> tuple[GroupReport, ...]:
 
 
 def all_groups(ranks: Iterable[RankEvidence]) -> tuple[Group, ...]:
-    """Groups by name and members, over all ranks; a description wins over none."""
+    """Groups by name and members over all ranks; one with a description is preferred to one without."""
     found: dict[tuple[str, tuple[Rank, ...]], Group] = {}
     for rank in ranks:
         for group in rank.page.groups if rank.page else ():
@@ -48,7 +48,7 @@ def _frontiers(evidence: Evidence, group: Group) -> tuple[Frontier, ...]:
 
 
 def _last(rank: RankEvidence, group: Group) -> tuple[int, str, bool] | None:
-    """(seq, op, finished) of the newest operation; counted from the history where there is no recorder."""
+    """(seq, op, finished) of the newest operation; counted from the history if there is no recorder."""
     if rank.recorder is not None:
         entry = rank.recorder.last(group.name)
         return (entry.seq, entry.op, entry.retired or entry.state == "completed") if entry else None

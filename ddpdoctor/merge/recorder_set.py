@@ -1,4 +1,4 @@
-"""Recorders of many ranks put together: the groups' members completed, equal rings made one."""
+"""Combines the recorders of many ranks: completes the groups' members, and shares equal rings."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.recorder_set import Member, RecorderSet, Ring, Step
 
-_DEFAULT = frozenset({"default_pg"})
 
+def complete(members: Mapping[Rank, Member], world_size: int = 0, *, size_known: bool = True) -> RecorderSet:
+    """A set in which every group has members.
 
-def complete(members: Mapping[Rank, Member], world_size: int = 0, *, told: bool = True) -> RecorderSet:
-    """A crowd whose groups all have members.
-
-    gloo's dumps name no members: the default group has all ranks, any other those that were seen to use it. `told`:
-    `world_size` is what something says, not only as many as were seen.
+    gloo's dumps list no members: the default group has all ranks, any other the ranks that were seen to use it.
+    `size_known`: `world_size` is stated somewhere, and is not just the number of ranks that were seen.
     """
     named = [group.members[-1] + 1 for group in _groups(members) if group.members]
     world = max([world_size, *named, *(rank + 1 for rank in members)], default=0)
@@ -36,7 +34,7 @@ def complete(members: Mapping[Rank, Member], world_size: int = 0, *, told: bool 
                 group if group.members else replace(group, members=full[group.name]) for group in member.groups
             )
     whole = {rank: replace(member, groups=completed[member.groups]) for rank, member in members.items()}
-    known = named or (told and world_size > 0)
+    known = named or (size_known and world_size > 0)
     return RecorderSet(world, whole, frozenset(users) - ({"0"} if known else set()))
 
 
@@ -48,8 +46,8 @@ def _groups(members: Mapping[Rank, Member]) -> list[Group]:
     return list(found.values())
 
 
-def from_recorders(recorders: Mapping[Rank, Recorder], world_size: int = 0, *, told: bool = True) -> RecorderSet:
-    """A crowd of recorders that were read one by one."""
+def from_recorders(recorders: Mapping[Rank, Recorder], world_size: int = 0, *, size_known: bool = True) -> RecorderSet:
+    """A set of recorders that were read one by one."""
     rings: dict[tuple[bool, tuple[Step, ...]], Ring] = {}
     members: dict[Rank, Member] = {}
     for rank, recorder in recorders.items():
@@ -58,11 +56,11 @@ def from_recorders(recorders: Mapping[Rank, Recorder], world_size: int = 0, *, t
         steps = tuple(_step(entry, roles, groups) for entry in recorder.entries)
         ring = rings.setdefault((recorder.truncated, steps), Ring(steps, recorder.truncated))
         members[rank] = Member(rank, ring, groups, recorder.newest_ns, recorder.version)
-    return complete(members, world_size, told=told)
+    return complete(members, world_size, size_known=size_known)
 
 
 def _in_order(recorder: Recorder) -> tuple[Group, ...]:
-    """The recorder's groups; those that it names only in its entries come last, without members."""
+    """The recorder's groups; those that only its entries name come last, without members."""
     named = {group.name: group for group in recorder.groups}
     for entry in recorder.entries:
         if entry.group not in named:

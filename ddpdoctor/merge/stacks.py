@@ -1,4 +1,4 @@
-"""Merge the ranks' stacks into one prefix tree whose nodes carry rank sets."""
+"""Merges the ranks' stacks into one prefix tree whose nodes carry rank sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import StackNode
 from ddpdoctor.model.stacks import Site
 
-#: frames of a stack that are merged: of a deeper one (a program that recurses) both ends
+#: frames of a stack that are merged; of a deeper one (recursion) the outermost and the innermost ones
 MOST_DEPTH = 128
 
 
@@ -28,12 +28,12 @@ def _level(stacks: Mapping[Rank, Sequence[Site]], depth: int) -> tuple[StackNode
         if len(frames) > depth:
             by_site.setdefault(frames[depth], {})[rank] = frames
     nodes = [StackNode(site, RankSet.of(below), _level(below, depth + 1)) for site, below in by_site.items()]
-    # Where most ranks are comes first; the order must not depend on that of the input.
+    # the largest sets of ranks first; the order must not depend on that of the input
     return tuple(sorted(nodes, key=lambda node: (-len(node.ranks), node.ranks.members, node.site)))
 
 
 def stack_ends(nodes: Sequence[StackNode]) -> Mapping[Rank, int]:
-    """Number the places where stacks end, in the tree's reading order, and say which is whose."""
+    """Number the places where stacks end, in the tree's reading order; returns the number for each rank."""
     ends: dict[Rank, int] = {}
     for number, ranks in enumerate(_ends(nodes)):
         ends.update(dict.fromkeys(ranks, number))

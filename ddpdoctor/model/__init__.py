@@ -1,1 +1,1 @@
-"""Pure. The vocabulary that every stage speaks: frozen dataclasses without I/O, importing nothing of ours."""
+"""Pure. The vocabulary of all stages: frozen dataclasses without I/O, which import nothing else of ddpdoctor."""

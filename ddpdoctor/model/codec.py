@@ -1,4 +1,4 @@
-"""Dataclass <-> JSON values, driven by type hints; the one place where `Any` is narrowed."""
+"""Dataclass <-> JSON values, driven by type hints; the only place where `Any` is narrowed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ T = TypeVar("T")
 
 
 class DecodeError(ValueError):
-    """The JSON value does not have the type's shape; the message names the path to the fault."""
+    """The JSON value does not have the shape of the type; the message names the path to the error."""
 
 
 def encode(value: object) -> Any:
-    """Turn a model value into JSON values. RankSet becomes a list of ranks, an Enum its value."""
+    """Convert a model value to JSON values. A RankSet becomes a list of ranks, an Enum its value."""
     if isinstance(value, RankSet):
         return list(value.members)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -35,9 +35,9 @@ def encode(value: object) -> Any:
 
 
 def decode(kind: type[T], value: Any, path: str = "$") -> T:
-    """Build `kind` from JSON values; unknown keys are ignored, so newer minor versions still load.
+    """Build `kind` from JSON values; unknown keys are ignored, so that newer minor versions can be read.
 
-    Raises DecodeError where the value does not fit.
+    Raises DecodeError if the value does not fit.
     """
     return typing.cast(T, _decode(kind, value, path))
 

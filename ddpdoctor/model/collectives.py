@@ -1,4 +1,4 @@
-"""Communication operations: in flight, in the history, in the Flight Recorder."""
+"""Communication operations: in flight, in the history, and in the Flight Recorder."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from ddpdoctor.model.stacks import Site
 
 
 class Kind(Enum):
-    """What a thread waits for while it is inside a call; decides the edges of the wait-for graph."""
+    """What a thread waits for while it is inside a call; determines the edges of the wait-for graph."""
 
     #: every member: all_reduce, barrier, all_gather, reduce_scatter, all_to_all, group creation
     ALL = "all"
-    #: leaves wait for the root: broadcast, scatter
+    #: non-root ranks wait for the root: broadcast, scatter
     FROM_ROOT = "from_root"
-    #: the root waits for all: reduce, gather
+    #: the root waits for all others: reduce, gather
     TO_ROOT = "to_root"
     SEND = "send"
     RECV = "recv"
-    #: Work.wait(); the operation that it completes is named by op, group and seq where known
+    #: Work.wait(); the operation it completes is given by op, group and seq if known
     WAIT = "wait"
-    #: TCPStore get/wait: whoever sets the key
+    #: TCPStore get/wait: waits for the rank that sets the key
     STORE = "store"
-    #: autograd's backward: the reducer's outstanding all_reduce is in the recorder, not in a Python call
+    #: autograd's backward: the reducer's pending all_reduce is in the recorder, not in a Python call
     BACKWARD = "backward"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A communication call of one thread: in flight, or as it was when it was entered."""
+    """A communication call of one thread: in flight, or in the history as it was when it was entered."""
 
     kind: Kind
     #: canonical c10d name, e.g. "all_reduce", "all_gather_into_tensor", "isend"
@@ -43,14 +43,14 @@ class Call:
     #: CLOCK_MONOTONIC seconds at entry
     since: float
     group: Group | None = None
-    #: global rank of the other side (send, recv); None in a recv means any source
+    #: global rank of the peer (send, recv); None in a recv means any source
     peer: Rank | None = None
     #: global rank of the root (broadcast, reduce, gather, scatter)
     root: Rank | None = None
     tag: int | None = None
     numel: int | None = None
     dtype: str | None = None
-    #: issued with async_op=True, isend or irecv: returning from it proves nothing, being in it blocks nobody
+    #: issued with async_op=True, isend or irecv: a return proves nothing, and being inside it blocks no other rank
     asynchronous: bool = False
     #: store key(s), or another short qualifier
     detail: str = ""
@@ -64,7 +64,7 @@ class RecorderEntry:
     #: canonical op name without the backend prefix
     op: str
     backend: str
-    #: group name, joined to a Group through the page; pg_id is local to the process and is not kept
+    #: group name, matched with a Group of the page; pg_id is local to the process and is not kept
     group: str
     input_sizes: tuple[tuple[int, ...], ...]
     input_dtypes: tuple[str, ...]
@@ -72,13 +72,13 @@ class RecorderEntry:
     created_ns: int
     #: "scheduled", "started", "completed"; gloo never leaves "scheduled"
     state: str
-    #: finished; on gloo the only sign of it
+    #: finished; on gloo the only indication of that
     retired: bool
-    #: where the user's code issued it, None where the recorder was read without frames
+    #: where the user's code issued it, None if the recorder was read without frames
     site: Site | None = None
-    #: a send or recv; its seq counts point-to-point operations alone
+    #: a send or recv; its seq counts point-to-point operations only
     p2p: bool = False
-    #: global rank of the other side of a send or recv
+    #: global rank of the peer of a send or recv
     peer: Rank | None = None
     #: given up by the backend's watchdog: retired without having completed
     timed_out: bool = False
@@ -95,11 +95,11 @@ class Recorder:
 
     version: str
     entries: tuple[RecorderEntry, ...]
-    #: the rank's groups where the dump names them
+    #: the rank's groups if the dump lists them
     groups: tuple[Group, ...] = ()
     #: older entries were overwritten
     truncated: bool = False
-    #: nanoseconds since the epoch when the newest entry was issued, 0 where unknown
+    #: nanoseconds since the epoch when the newest entry was issued, 0 if unknown
     newest_ns: int = 0
 
     def outstanding(self) -> tuple[RecorderEntry, ...]:
@@ -121,7 +121,7 @@ class ReportedWait:
     #: canonical name, "init_process_group" for a rendezvous
     op: str
     kind: Kind
-    #: ranks that the log says it waits for; empty where it does not know
+    #: ranks that the log says it waits for; empty if it does not state them
     missing: tuple[Rank, ...] = ()
-    #: number in a group whose members the log does not name
+    #: sequence number in a group whose members the log does not list
     seq: int | None = None

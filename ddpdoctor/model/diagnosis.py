@@ -1,4 +1,4 @@
-"""What the engine concludes."""
+"""The conclusions of the engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddpdoctor.model.ranks import RankSet
 
 
 class Confidence(Enum):
-    #: every neighbouring cause is excluded by evidence
+    #: all neighbouring causes are excluded by evidence
     CERTAIN = "certain"
     LIKELY = "likely"
     POSSIBLE = "possible"
@@ -24,7 +24,7 @@ class Deadlock(Enum):
 
 class Outcome(Enum):
     HEALTHY = "healthy"
-    #: a rank still works and the others wait for it
+    #: a rank is still working and the others wait for it
     SLOW = "slow"
     HANG = "hang"
     CRASH = "crash"
@@ -32,7 +32,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where ranks stand or stood. `source` is that line's text, "" if it could not be read."""
+    """Where ranks are or were. `source` is the text of that line, "" if it could not be read."""
 
     ranks: RankSet
     file: str
@@ -43,7 +43,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """One cause, with who, where, why, and what to change."""
+    """One cause: which ranks, where, why, and what to change."""
 
     code: str
     name: str
@@ -55,11 +55,11 @@ class Diagnosis:
     summary: str
     why: str
     fix: str
-    #: best first: the first is the line to look at
+    #: the most relevant first: the line to look at
     locations: tuple[Location, ...]
-    #: the facts that led here, one sentence each
+    #: the facts that the conclusion rests on, one sentence each
     evidence: tuple[str, ...] = ()
     #: lint findings at these lines
     lint: tuple[Finding, ...] = ()
-    #: the culprit's own traceback where it raised, as Python prints it
+    #: the culprit's own traceback if it raised, as Python prints it
     traceback: str = ""

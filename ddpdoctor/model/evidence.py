@@ -1,4 +1,4 @@
-"""Everything that a diagnosis is allowed to see."""
+"""Everything that a diagnosis is based on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ddpdoctor.model.stacks import Stacks
 
 
 class Source(Enum):
-    """Where evidence comes from; what a rule `requires` and what a Gap lacks."""
+    """A source of evidence: what a rule `requires`, and what a Gap is missing."""
 
     PAGES = "pages"
     RECORDER = "recorder"
@@ -23,13 +23,13 @@ class Source(Enum):
     EXITS = "exits"
     FAULTHANDLER = "faulthandler"
     CODE = "code"
-    #: files that `diagnose` was given
+    #: files given to `diagnose`
     FILES = "files"
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that could not be seen. Never the same as something that is not there."""
+    """Evidence that could not be collected, which is different from evidence that something is absent."""
 
     source: Source
     rank: Rank | None
@@ -39,7 +39,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RankEvidence:
-    """All that is known of one rank; None means not seen, and then a Gap says why."""
+    """All that is known of one rank; None means not seen, and then a Gap states why."""
 
     rank: Rank
     worker: Worker
@@ -53,21 +53,21 @@ class RankEvidence:
     children: tuple[Child, ...] = ()
     #: text of the process's faulthandler file, "" if nothing was written
     fatal: str = ""
-    #: the exception that ended it, from a log: for a rank that has no page
+    #: the exception that ended the process, from a log; for a rank without a page
     raised: Raised | None = None
-    #: waits that its log reports, for a rank that has neither page nor stacks
+    #: waits that the rank's log reports; for a rank with neither page nor stacks
     reported: tuple[ReportedWait, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A source file that a stack or an event names, as it was when the evidence was taken."""
+    """A source file that a stack or an event names, as it was when the evidence was collected."""
 
     path: str
     text: str
-    #: written after the job started: its lines may not be the ones that run
+    #: modified after the job started: its lines may not be the ones that run
     changed: bool = False
-    #: number of the first line of `text`; above 1 only in a report, which keeps the lines around its locations
+    #: line number of the first line of `text`; above 1 only in a report, which keeps the lines around its locations
     first: int = 1
 
 
@@ -78,7 +78,7 @@ class Timing:
     started: float
     #: the newest movement of any page
     last_progress: float
-    #: when it was decided to look
+    #: when it was decided to collect evidence
     detected: float
     #: when the last sample was complete
     collected: float
@@ -86,7 +86,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One look at a job: the ranks in order, what could not be seen, and the code they stand in."""
+    """One capture of a job: the ranks in order, what could not be seen, and the source code of their places."""
 
     world_size: int
     ranks: tuple[RankEvidence, ...]
@@ -95,15 +95,15 @@ class Evidence:
     code: Mapping[str, SourceFile] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
-    #: variable -> "value: why", for everything that watch set
+    #: variable -> "value: why", for everything that `watch` set
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: what the reader must know of how it was read: where ranks' numbers came from
+    #: what the reader must know about how the evidence was read, such as where rank numbers came from
     notes: tuple[str, ...] = ()
-    #: stacks were kept because somebody found the job hanging: an idle rank that was looked at once is taken to stand
+    #: the stacks were saved because somebody found the job hanging: an idle rank with one sample counts as blocked
     reported_hanging: bool = False
-    #: something says how many ranks there are; otherwise `world_size` is as many as were seen
+    #: the number of ranks is stated somewhere; otherwise `world_size` is the number of ranks that were seen
     size_known: bool = True
-    #: nothing says which rank is which: their numbers only tell them apart
+    #: rank numbers were assigned by order of appearance and only distinguish the ranks
     ranks_unidentified: bool = False
     _by_rank: Mapping[Rank, RankEvidence] = field(init=False, repr=False, compare=False)
 
@@ -114,7 +114,7 @@ class Evidence:
         return self._by_rank.get(rank)
 
     def seen(self) -> RankSet:
-        """Ranks of which anything at all is known."""
+        """Ranks of which anything is known."""
         return RankSet.of(r.rank for r in self.ranks)
 
     def unseen(self) -> RankSet:

@@ -37,18 +37,18 @@ class Fix:
 
 
 class RelatedRole(Enum):
-    """What a place beside the finding's own is to it."""
+    """The relation of another place to the finding."""
 
     NOTE = "note"
-    #: the line that it is about stands in another file, and the finding where this one leads there
+    #: the fault is at this place in another file; the finding's own line leads there
     MEANT = "meant"
-    #: only the project's other files can tell whether it holds
+    #: only the project's other files can show whether the finding is right
     UNCONFIRMED = "unconfirmed"
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that a finding is about; `cell` as in Finding."""
+    """Another place that a finding refers to; `cell` as in Finding."""
 
     file: str
     line: int
@@ -58,15 +58,15 @@ class Related:
 
     @property
     def source(self) -> str:
-        """What holds the line: the file, or the cell of a notebook."""
+        """What contains the line: the file, or the cell of a notebook."""
         return source_of(self.file, self.cell)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding; lines and columns from 1, columns in characters.
+    """One finding; lines and columns count from 1, columns in characters.
 
-    In a notebook `cell` counts its cells from 1, those of text as well, and lines are those of the cell.
+    In a notebook `cell` counts all its cells from 1, including text cells, and lines are those of the cell.
     """
 
     code: str
@@ -85,7 +85,7 @@ class Finding:
 
     @property
     def source(self) -> str:
-        """What holds the line: the file, or the cell of a notebook."""
+        """What contains the line: the file, or the cell of a notebook."""
         return source_of(self.file, self.cell)
 
 

@@ -1,39 +1,40 @@
-"""What the kernel says of a process: state, motion between two samples, exit."""
+"""The kernel's data about a process: its state, its motion between two samples, its exit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Worker
 from ddpdoctor.model.stacks import Stacks
 
 
 class Relation(Enum):
-    """What a process has to do with what another one waits on."""
+    """How a process is related to what another process waits on."""
 
     #: holds the lock
     OWNER = "owner"
-    #: has the file of a lock open; whether it holds the lock is not known
+    #: has the locked file open; whether it holds the lock is not known
     OPENER = "opener"
     READER = "reader"
     WRITER = "writer"
     #: the other end of a socket
     PEER = "peer"
-    #: the process whose end is waited for
+    #: the process whose exit is waited for
     AWAITED = "awaited"
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A process, of the job or not, that has to do with what a thread waits on."""
+    """A process, of the job or not, that is related to what a thread waits on."""
 
     pid: int
     relation: Relation
-    #: the kernel's name of it, "" where it is gone
+    #: the kernel's name for it, "" if it has ended
     name: str = ""
     command: tuple[str, ...] = ()
-    #: the thread of it that owns the lock, None where only the process is known
+    #: the thread of it that owns the lock, None if only the process is known
     thread: int | None = None
 
 
@@ -43,25 +44,25 @@ class ThreadState:
     name: str
     #: one letter of /proc/<pid>/task/<tid>/stat: R, S, D, T, t, Z
     state: str
-    #: kernel function that it sleeps in, "" where the kernel does not say
+    #: kernel function in which it sleeps, "" if the kernel does not state it
     wchan: str
-    #: user + system seconds
+    #: user and system time in seconds
     cpu_seconds: float
-    #: system call that it is inside of, "" where it runs, or where the kernel or our table does not say
+    #: system call in which it is blocked, "" if it is running, or if the kernel or our table does not name the call
     call: str = ""
-    #: file descriptor that the call is about
+    #: file descriptor that the call refers to
     descriptor: int | None = None
-    #: path that the call is about, "" for calls about descriptors
+    #: path that the call refers to, "" for calls that take descriptors
     path: str = ""
-    #: who holds what the call waits on; for main threads only
+    #: holders of what the call waits on; for main threads only
     holders: tuple[Holder, ...] = ()
-    #: why there may be more of them, "" where everybody was looked at
+    #: why the list may be incomplete, "" if it is complete
     unseen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """An open file of a process that may be what it waits on."""
+    """An open file of a process that it may wait on."""
 
     number: int
     #: "file", "pipe", "socket", "tty", "other"
@@ -74,16 +75,16 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True)
 class LockFile:
-    """A file whose absence a thread polls for; what the file system said of it when the sample was taken."""
+    """A file that a thread polls until it is removed, with its state in the file system at the time of the sample."""
 
     path: str
-    #: None where the file system did not answer in time, or not at all
-    exists: bool | None
-    #: seconds since the epoch, None where it is not there or not known
+    #: UNKNOWN if the file system did not answer in time, or with an error
+    exists: Observed
+    #: seconds since the epoch, None if it does not exist or is not known
     modified: float | None = None
-    #: who holds a lock of the kernel's for it, or else who has it open
+    #: processes that hold a kernel lock on it, or else those that have it open
     holders: tuple[Holder, ...] = ()
-    #: why there may be more of them, "" where everybody was looked at
+    #: why the list may be incomplete, "" if it is complete
     unseen: str = ""
 
 
@@ -98,7 +99,7 @@ class ProcessState:
     io_bytes: int | None
     threads: tuple[ThreadState, ...] = ()
     descriptors: tuple[Descriptor, ...] = ()
-    #: lock files that the process says it sleeps for
+    #: lock files that the process polls for, as its page states
     lock_files: tuple[LockFile, ...] = ()
 
 
@@ -109,10 +110,10 @@ class Motion:
     seconds: float
     cpu_seconds: float
     io_bytes: int
-    #: a thread's innermost lines differ; None where stacks of one sample are missing
-    lines_moved: bool | None
-    #: the page's revision differs; None where a page is missing
-    page_moved: bool | None
+    #: a thread's innermost lines differ; UNKNOWN if the stacks of one sample are missing
+    lines_moved: Observed
+    #: the page's revision differs; UNKNOWN if a page is missing
+    page_moved: Observed
 
     @property
     def cpu_share(self) -> float:
@@ -122,7 +123,7 @@ class Motion:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """A true exit as the parent saw it: negative status is a signal. `time` is CLOCK_MONOTONIC seconds."""
+    """An exit as the parent process saw it: a negative status is a signal. `time` is CLOCK_MONOTONIC seconds."""
 
     pid: int
     status: int

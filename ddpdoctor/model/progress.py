@@ -1,4 +1,4 @@
-"""What the probe's page says of one process: counters, calls in flight, history, heartbeat, how it ended."""
+"""The content of a probe's page: counters, calls in flight, history, heartbeat, how the process ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddpdoctor.model.stacks import Site
 
 @dataclass(frozen=True, slots=True)
 class LoaderCount:
-    """Batches that data iterators created at one place delivered, and how often they ended."""
+    """Batches that data iterators created at one place delivered, and how often they were exhausted."""
 
     site: Site
     delivered: int
@@ -21,10 +21,10 @@ class LoaderCount:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Monotonic counts since the process armed its page."""
+    """Counts since the process created its page; they only increase."""
 
     loaders: tuple[LoaderCount, ...] = ()
-    #: forwards of DDP, FSDP roots and DeepSpeed engines that will synchronise gradients
+    #: forwards of DDP, FSDP roots and DeepSpeed engines that synchronise gradients
     forwards: int = 0
     forwards_no_sync: int = 0
     backward_entered: int = 0
@@ -48,15 +48,15 @@ class EventKind(Enum):
     FORWARD_NO_SYNC = "forward_no_sync"
     BACKWARD = "backward"
     OPTIMIZER_STEP = "optimizer_step"
-    #: a data iterator raised something else than StopIteration
+    #: a data iterator raised something other than StopIteration
     NEXT_RAISED = "next_raised"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One entry of the history ring, written when the thing was begun."""
+    """One entry of the history ring, written when the event began."""
 
-    #: running number in this process; the ring keeps the newest
+    #: number of the event in this process; the ring keeps the newest events
     index: int
     kind: EventKind
     #: CLOCK_MONOTONIC seconds
@@ -69,7 +69,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An exception: one that ended the process, or one that a `finally:` is still hiding."""
+    """An exception: one that ended the process, or one that is being handled, for example by a `finally:` block."""
 
     type: str
     message: str
@@ -79,7 +79,7 @@ class Raised:
     frames: tuple[Site, ...]
     #: the traceback as Python prints it
     traceback: str = ""
-    #: exceptions that were being handled when it was raised, the first of all first; without chains of their own
+    #: exceptions that were being handled when it was raised, the oldest first; without chains of their own
     before: tuple[Raised, ...] = ()
 
 
@@ -91,7 +91,7 @@ class EndKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the process said that it ended (the kernel's word is in Exit)."""
+    """How the process stated that it ended (what the kernel reported is in Exit)."""
 
     kind: EndKind
     time: float
@@ -100,10 +100,10 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A decoded snapshot of one process's black box."""
+    """A decoded snapshot of one process's page."""
 
     pid: int
-    #: start time in clock ticks since boot (/proc/<pid>/stat field 22): with pid, the identity
+    #: start time in clock ticks since boot (/proc/<pid>/stat field 22); identifies the process together with pid
     started_ticks: int
     rank: Rank
     world_size: int
@@ -113,7 +113,7 @@ class Page:
     heartbeat: float
     #: CLOCK_MONOTONIC seconds of the last counter, call or event
     moved: float
-    #: running number of all writes but heartbeats: two equal values mean that nothing moved
+    #: number of all writes except heartbeats: two equal values mean that nothing has changed
     revision: int
     counters: Counters
     groups: tuple[Group, ...]
@@ -123,12 +123,12 @@ class Page:
     events_lost: int = 0
     #: threads that have ever issued a collective
     communicating_threads: tuple[int, ...] = ()
-    #: exceptions being handled (`sys._current_exceptions`) while the page was still
+    #: exceptions being handled (`sys._current_exceptions`) while nothing else was written
     pending: tuple[Raised, ...] = ()
     ending: Ending | None = None
-    #: the newest `sys.exit` with a status that is no success, as a SystemExit; it may have been caught
+    #: the newest `sys.exit` with a failure status, as a SystemExit; it may have been caught
     leaving: Raised | None = None
-    #: unix socket of torch's _WorkerServer, "" where it could not be made
+    #: unix socket of torch's _WorkerServer, "" if it could not be created
     recorder_socket: str = ""
     #: seconds; the default process group's timeout
     group_timeout: float | None = None

@@ -1,4 +1,4 @@
-"""Ranks, sets of ranks, the processes that carry them, and process groups."""
+"""Ranks, sets of ranks, the processes that run them, and process groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rank = NewType("Rank", int)
 
 @dataclass(frozen=True, slots=True)
 class RankSet:
-    """An ordered set of ranks, written as people write it: `0-2,4-7`."""
+    """An ordered set of ranks, written in the usual notation: `0-2,4-7`."""
 
     members: tuple[Rank, ...] = ()
 
@@ -24,7 +24,7 @@ class RankSet:
 
     @classmethod
     def parse(cls, text: str) -> RankSet:
-        """Read `0-2,4`; raises ValueError for anything else."""
+        """Read `0-2,4`. Raises ValueError for anything else."""
         ranks: set[int] = set()
         for part in filter(None, text.split(",")):
             first, dash, last = part.partition("-")
@@ -58,7 +58,7 @@ class RankSet:
 
 
 class Role(Enum):
-    """What a process of the job is."""
+    """The role of a process in the job."""
 
     RANK = "rank"
     LAUNCHER = "launcher"
@@ -83,15 +83,15 @@ class Worker:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Group:
-    """A process group. Joined across ranks by name *and* members: numeric ids are local to a process."""
+    """A process group. Matched across ranks by name *and* members, because numeric ids are local to a process."""
 
     name: str
     members: tuple[Rank, ...]
-    #: torch's group description, "" where there is none
+    #: torch's group description, "" if there is none
     description: str = ""
 
     def label(self, world_size: int) -> str:
-        """How a person knows it: "the default group" or "group 'dp' of ranks 0-1"."""
+        """Its name for readers: "the default group" or "group 'dp' of ranks 0-1"."""
         if self.name == "0" or (self.description == "default_pg" and len(self.members) == world_size):
             return "the default group"
         named = self.description if self.description not in ("", "undefined") else self.name

@@ -1,7 +1,7 @@
-"""Many ranks' Flight Recorders, each distinct behaviour kept once.
+"""The Flight Recorders of many ranks, with each distinct behaviour kept once.
 
-A thousand ranks of one job issue the same operations; what tells them apart is the names of their groups and the time
-of day. So an operation names its group by its *role* on the rank (the rank's first data-parallel group, its second
+A thousand ranks of one job issue the same operations and differ only in the names of their groups and in time stamps.
+So an operation refers to its group by its *role* on the rank (the rank's first data-parallel group, its second
 tensor-parallel group), and ranks with equal operations share one ring.
 """
 
@@ -28,19 +28,19 @@ class Step:
     backend: str
     sizes: tuple[tuple[int, ...], ...] = ()
     dtypes: tuple[str, ...] = ()
-    #: where the user's code issued it, None where the dump has no frames
+    #: where the user's code issued it, None if the dump has no frames
     site: Site | None = None
     finished: bool = False
     #: given up by the backend's watchdog: retired without having completed
     timed_out: bool = False
     p2p: bool = False
-    #: index of the other side among the group's members, for a send or recv
+    #: index of the peer among the group's members, for a send or recv
     peer: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ring:
-    """A recorder's ring, oldest operation first. Compared by identity: equal rings are one object."""
+    """A recorder's ring buffer, oldest operation first. Compared by identity: equal rings are one object."""
 
     steps: tuple[Step, ...]
     #: older operations were overwritten
@@ -49,13 +49,13 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One rank's recorder: a shared ring, and which groups its roles are."""
+    """One rank's recorder: a shared ring, and the groups that its roles refer to."""
 
     rank: Rank
     ring: Ring
-    #: by role; a group without members is one whose members the dump does not name (gloo)
+    #: indexed by role; a group without members is one whose members the dump does not list (gloo)
     groups: tuple[Group, ...]
-    #: nanoseconds since the epoch when the newest operation was issued, 0 where unknown
+    #: nanoseconds since the epoch when the newest operation was issued, 0 if unknown
     newest_ns: int = 0
     version: str = ""
 
@@ -66,7 +66,7 @@ class RecorderSet:
 
     world_size: int
     members: Mapping[Rank, Member]
-    #: names of groups whose members were inferred from who used them, because no dump names them
+    #: names of groups whose members were inferred from the ranks that used them, because no dump lists them
     inferred: frozenset[str] = field(default=frozenset())
 
     def unseen(self) -> RankSet:

@@ -1,4 +1,4 @@
-"""The report: what every renderer is given, and what `--json` writes."""
+"""The report: the input of every renderer, and what `--json` writes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SCHEMA = "ddpdoctor.report/1"
 
 @dataclass(frozen=True, slots=True)
 class RankStatus:
-    """One rank in one line: what it is doing and where."""
+    """The state of one rank in one line: what it is doing and where."""
 
     rank: Rank
     #: "waiting", "working", "stopped", "exited", "unclear", "unseen"
     state: str
-    #: what it is in, for people: "all_reduce seq 8", "exit status 0", "stopped by a signal"
+    #: what it is in, as readers see it: "all_reduce seq 8", "exit status 0", "stopped by a signal"
     label: str
     location: Location | None
     #: index into Report.stacks' leaves; -1 without a stack
@@ -29,7 +29,7 @@ class RankStatus:
 
 @dataclass(frozen=True, slots=True)
 class StackNode:
-    """A node of the merged stacks: the ranks whose main thread passes through this frame; outermost at the root."""
+    """A node of the merged stacks: the ranks whose main thread is in this frame; the root is the outermost frame."""
 
     site: Site
     ranks: RankSet
@@ -65,7 +65,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A verdict. Everything that a renderer needs is in it, so that renderers are pure."""
+    """A verdict, with everything that a renderer needs, so that renderers are pure."""
 
     outcome: Outcome
     deadlock: Deadlock
@@ -82,6 +82,6 @@ class Report:
     not_considered: Mapping[str, str] = field(default_factory=dict)
     #: the files that locations name, for code frames; written to JSON as the lines around each location
     code: Mapping[str, SourceFile] = field(default_factory=dict)
-    #: things the reader must know of the capture itself: "resumed after capture"
+    #: what the reader must know about the capture itself, such as "resumed after capture"
     notes: tuple[str, ...] = ()
     schema: str = SCHEMA

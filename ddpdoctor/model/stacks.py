@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from ddpdoctor.model.observed import Observed
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Site:
-    """A place in source that a thread stands at or called from."""
+    """A place in source where a thread is, or from which it made a call."""
 
     file: str
     line: int
@@ -22,20 +24,20 @@ class Thread:
     os_id: int
     name: str
     frames: tuple[Site, ...]
-    #: py-spy's view: running on a core rather than asleep; None from a source that cannot tell
-    active: bool | None = None
-    owns_gil: bool | None = None
+    #: running on a core rather than asleep, as py-spy judges it
+    active: Observed = Observed.UNKNOWN
+    owns_gil: Observed = Observed.UNKNOWN
 
 
 class StackSource(Enum):
-    """The step of the capture ladder that gave the stacks, best first."""
+    """How the stacks were obtained, the best source first."""
 
     PYSPY = "py-spy"
     PYSPY_NONBLOCKING = "py-spy --nonblocking"
     FAULTHANDLER = "faulthandler"
     #: gdb's py-bt, pystack
     DEBUGGER = "debugger"
-    #: the traceback of an exception that says that a wait took too long
+    #: the traceback of an exception which says that a wait took too long
     TRACEBACK = "traceback"
 
 
@@ -47,5 +49,5 @@ class Stacks:
     threads: tuple[Thread, ...]
 
     def main(self) -> Thread | None:
-        """The main thread, None where it has no Python frames (a stopped process, a process on its way out)."""
+        """The main thread, None if it has no Python frames (a stopped process, or one that is exiting)."""
         return next((t for t in self.threads if t.name == "MainThread"), None)

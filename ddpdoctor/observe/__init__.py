@@ -1,1 +1,1 @@
-"""Following a running job (impure: page_poller, inspector, watcher) and judging its progress (pure: stall)."""
+"""Follows a running job (impure: page_poller, inspector, watcher) and judges its progress (pure: stall)."""

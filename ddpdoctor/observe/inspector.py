@@ -1,4 +1,4 @@
-"""Impure. One look at a job: samples, evidence, verdict."""
+"""Impure. Examines a job: samples, evidence, verdict."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.ranks import Worker
 from ddpdoctor.model.report import Report
 
-#: seconds between the two samples that tell stuck from working
+#: seconds between the two samples that distinguish a blocked process from a working one
 BETWEEN = 0.8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
-    """A report and the capture that it rests on."""
+    """A report and the capture it is based on."""
 
     report: Report
     capture: Capture
@@ -32,7 +32,7 @@ class Verdict:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inspector:
-    """Takes looks at one job. `started` is CLOCK_MONOTONIC, `started_wall` seconds since the epoch."""
+    """Examines one job repeatedly. `started` is CLOCK_MONOTONIC, `started_wall` seconds since the epoch."""
 
     run: Path
     command: tuple[str, ...]
@@ -48,7 +48,8 @@ class Inspector:
         return take(workers, self.run, kinds, deadline=deadline, native=self.native)
 
     def prove(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict | None:
-        """Is a deadlock proven? The pages alone settle it where nobody waits for anybody: most looks end there."""
+        """The verdict if a deadlock is proven, else None. If no rank waits for another, the pages alone show that,
+        which is the usual case."""
         detected = time.monotonic()
         for kinds in (frozenset({PartKind.PAGE}), EVERYTHING):
             first = self.sample(workers, kinds)
@@ -58,16 +59,16 @@ class Inspector:
         return found if found.report.deadlock is Deadlock.PROVEN else None
 
     def examine(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict:
-        """Two samples a moment apart, and whatever they say."""
+        """The verdict from two samples a moment apart, whatever it is."""
         detected = time.monotonic()
         return self._again(workers, self.sample(workers), detected, last_progress)
 
     def examine_samples(
         self, samples: tuple[Sample, ...], last_progress: float, exits: tuple[Exit, ...] = ()
     ) -> Verdict:
-        """The verdict on samples that were taken before: what was seen when the first rank died.
+        """The verdict from samples taken earlier, when the first rank died.
 
-        `exits` are those that no launcher part has recorded: the supervisor's own child.
+        `exits` are those that the probe in the launcher did not record: the supervisor's own child.
         """
         return self._examined(samples, samples[-1].time, last_progress, exits)
 

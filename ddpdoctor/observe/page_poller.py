@@ -1,4 +1,4 @@
-"""Impure. Reads the hot words of every page: microseconds a rank, so that twice a second costs nothing."""
+"""Impure. Reads the first words of every page, which takes microseconds per rank, so it can be done twice a second."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ddpdoctor.probe.page import OPTIMIZER_STEPS
 
 
 class PagePoller:
-    """The pages of a run, read from outside; a rank without a page says nothing here."""
+    """The pages of a run, read from outside; a rank without a page is left out."""
 
     def __init__(self, run: Path | None) -> None:
         self._run = run
@@ -31,7 +31,7 @@ class PagePoller:
         return Pulse(time.monotonic(), moved, steps, pages, min(self._timeouts.values(), default=None))
 
     def _head(self, worker: Worker) -> bytes | None:
-        """The page's first bytes; more of them until it tells its default group's timeout, which does not change."""
+        """The page's first bytes; more of them until they contain the default group's timeout, which is constant."""
         if self._run is None or worker.role is not Role.RANK:
             return None
         known = worker.pid in self._timeouts

@@ -1,33 +1,34 @@
-"""Pure. Two clocks over the job's movement: when a proof is worth a look, and when stillness is a stall."""
+"""Pure. Two clocks over the job's movement: when to try to prove a deadlock, and when to call it a stall."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
 
-#: seconds of stillness after which the wait-for graph is worth building
+#: seconds without movement after which the wait-for graph is built
 PROOF_AFTER = 3.0
-#: seconds between looks for a proof: the first of these, then the next, the last from then on
+#: seconds between attempts at a proof: the first, the next ones, and the last from then on
 PROOF_PAUSES = (2.0, 4.0, 8.0, 15.0, 30.0)
 
-#: seconds over which a reported job must go on moving: a timeout's exception moves it, too, once, and ends it
+#: seconds for which a reported job must keep moving to count as resumed: a timeout's exception also moves it, once, and
+#: ends it
 SETTLING = 3.0
-#: seconds that it must live on where it moved but once: what raised may need a while for its end on a busy machine
+#: seconds it must live on if it moved only once: a process that raised may take a while to end on a busy machine
 LIVED_ON = 12.0
 
-#: `auto`: at least this long, at least FACTOR times the run's own longest gap, FIRST_STEP before the first step
+#: `auto`: at least this long, and at least FACTOR times the run's own longest gap; FIRST_STEP before the first step
 FLOOR = 30.0
 FACTOR = 5.0
 FIRST_STEP = 600.0
-#: `auto` without pages: nothing tells movement but a look, so one is taken this often
+#: `auto` without pages: movement is known only from examinations, so one is made at this interval
 BLIND = 60.0
 
 
 class Decision(Enum):
     KEEP = "keep watching"
-    PROVE = "look whether a deadlock can be proven"
+    PROVE = "try to prove a deadlock"
     STALLED = "collect everything and report"
-    RESUMED = "what was reported has moved on"
+    RESUMED = "the reported job has moved on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,43 +38,43 @@ class Pulse:
     time: float
     #: the newest movement of any rank
     moved: float
-    #: the largest number of optimizer steps of a rank
+    #: the largest number of optimizer steps of any rank
     steps: int
     #: ranks whose page could be read
     pages: int
-    #: the smallest group timeout, None where no page tells one
+    #: the smallest group timeout, None if no page states one
     group_timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the clocks remember."""
+    """The state of the clocks."""
 
     started: float
     moved: float
-    #: no pages will ever come: the probe is off
+    #: there will be no pages, because the probe is off
     blind: bool = False
-    #: a page has been read: without any, no proof is possible
+    #: a page has been read; without any, no proof is possible
     paged: bool = False
     longest_gap: float = 0.0
     stepped: bool = False
     group_timeout: float | None = None
-    #: looks for a proof since the last movement, and when the last was
+    #: attempts at a proof since the last movement, and when the last was made
     looks: int = 0
     looked: float = 0.0
-    #: when a full look found nothing to report; the stall clock starts again there
+    #: when an examination found nothing to report; the stall clock starts again there
     cleared: float = 0.0
-    #: a report was made at this movement, and how many since
+    #: the movement at which a report was made, and the number of reports since then
     reported: float | None = None
     reports: int = 0
     reported_at: float = 0.0
-    #: when the first movement after a report was read, and when it was made
+    #: when the first movement after a report was read, and when it happened
     stirred: float | None = None
     stirred_by: float = 0.0
 
 
 def advance(progress: Progress, pulse: Pulse) -> Progress:
-    """Take in a reading; movement resets the looks, and after the first step its gap is learned."""
+    """Process a reading. Movement resets the attempts, and after the first step its gap is learned."""
     timeout = pulse.group_timeout or progress.group_timeout
     progress = replace(progress, group_timeout=timeout, paged=progress.paged or pulse.pages > 0)
     if pulse.moved <= progress.moved:
@@ -91,7 +92,7 @@ def advance(progress: Progress, pulse: Pulse) -> Progress:
 
 
 def stall_after(progress: Progress, wanted: float | None) -> float:
-    """Seconds of stillness that count as a stall; `wanted` is the user's figure, None for `auto`."""
+    """Seconds without movement that count as a stall; `wanted` is the user's value, None for `auto`."""
     if wanted is not None:
         return wanted
     learned = BLIND if progress.blind else FIRST_STEP
@@ -106,7 +107,7 @@ def decide(progress: Progress, now: float, wanted: float | None) -> Decision:
         goes_on = progress.moved - progress.stirred_by >= SETTLING
         return Decision.RESUMED if goes_on or now - progress.stirred >= LIVED_ON else Decision.KEEP
     if progress.reported is not None:
-        # a verdict stands; look again ever more rarely whether it still holds
+        # a verdict was reported; whether it still holds is checked at growing intervals
         pause = stall_after(progress, wanted) * 2**progress.reports
         return Decision.STALLED if now - progress.reported_at >= max(pause, FLOOR) else Decision.KEEP
     if now - max(progress.moved, progress.cleared) >= stall_after(progress, wanted):
@@ -117,20 +118,21 @@ def decide(progress: Progress, now: float, wanted: float | None) -> Decision:
 
 
 def looked(progress: Progress, now: float) -> Progress:
-    """A look for a proof found none."""
+    """Record an attempt that proved no deadlock."""
     return replace(progress, looks=progress.looks + 1, looked=now)
 
 
 def cleared(progress: Progress, now: float) -> Progress:
-    """A full look found nothing to report; one that was reported before stands, and is looked at more rarely."""
+    """Record an examination that found nothing to report. A verdict reported before remains, and is checked
+    less often."""
     return replace(progress, cleared=now) if progress.reported is None else reported(progress, now)
 
 
 def reported(progress: Progress, now: float) -> Progress:
-    """A report was made."""
+    """Record a report."""
     return replace(progress, reported=progress.moved, reports=progress.reports + 1, reported_at=now, stirred=None)
 
 
 def resumed(progress: Progress) -> Progress:
-    """The job moves again: as if nothing had been reported."""
+    """Record that the job moves again, as if nothing had been reported."""
     return replace(progress, reported=None, reports=0, looks=0)

@@ -1,4 +1,4 @@
-"""Impure. Follows a running job: reads its pages, asks the clocks, looks, and hands verdicts on."""
+"""Impure. Follows a running job: reads its pages, asks the clocks, examines it, and passes verdicts on."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ddpdoctor.observe.stall import Decision, Progress
 
 #: seconds between readings of the pages
 READING = 0.5
-#: seconds between searches for processes: until ranks are there, while they have no pages, and afterwards, when
-#: only children and restarts can be new (a new page or a look start a search too)
+#: seconds between searches for processes: until ranks exist, while they have no pages, and afterwards, when only
+#: children and restarts can be new (a new page or an examination starts a search too)
 SEARCHING_FOR_RANKS, SEARCHING_FOR_PAGES, SEARCHING = 1.0, 3.0, 15.0
-#: seconds for looking at survivors while their launcher waits (it waits 2)
+#: seconds for examining the survivors while their launcher waits (it waits 2)
 LAST_LOOK = 1.5
 
 
@@ -38,7 +38,8 @@ class _LastSight:
 
 
 class Watcher:
-    """One job's watcher. `tick` is called several times a second; `on_verdict` gets what is worth telling."""
+    """The watcher of one job. `tick` is called several times a second; `on_verdict` receives what is worth
+    reporting."""
 
     def __init__(
         self,
@@ -88,21 +89,21 @@ class Watcher:
                 found = self._looker.prove(self._workers(), self._progress.moved)
                 self._progress = stall.looked(self._progress, time.monotonic())
                 if found is not None:
-                    self._tell(found)
+                    self._pass_on(found)
             case Decision.STALLED:
-                self._tell(self.look())
+                self._pass_on(self.look())
             case Decision.KEEP:
                 pass
 
     def look(self) -> Verdict:
-        """Look now, whatever the clocks say."""
+        """Examine the job now, whatever the clocks say."""
         self._search()
         return self._looker.examine(self._workers(), self._progress.moved)
 
     def close(self, own: Exit) -> Verdict | None:
-        """The verdict on a job that has ended: what was seen of its last failure, else its last pages.
+        """The verdict on a job that has ended: from its last failure as it was seen, or else from its last pages.
 
-        `own` is how the supervisor's child ended, which nobody else has recorded; it may be a rank itself.
+        `own` is the exit of the supervisor's child, which nobody else has recorded; that child may be a rank itself.
         """
         self._search()
         self._take_pulse()
@@ -125,7 +126,8 @@ class Watcher:
         return SEARCHING if self._progress.paged else SEARCHING_FOR_PAGES
 
     def _search(self) -> None:
-        """Ranks stay known after they are gone: their pages outlive them. Children are only of interest alive."""
+        """Ranks stay known after they have ended, because their pages outlive them; children only while they
+        are alive."""
         self._searched = time.monotonic()
         found = {(w.pid, w.started): w for w in self._discovery.find(self._pid)}
         gone = {key: worker for key, worker in self._known.items() if worker.role is Role.RANK and key not in found}
@@ -135,7 +137,7 @@ class Watcher:
         self._progress = stall.advance(self._progress, self._pages.pulse(self._workers(), self._progress.moved))
 
     def _look_at_survivors(self) -> None:
-        """A rank has failed: see the others before their launcher ends them, then let it go on."""
+        """After a rank has failed, examine the others before their launcher ends them, then let it continue."""
         exits = read_exits(self.run)
         fresh, self._exits_seen = exits[self._exits_seen :], len(exits)
         for ended in fresh:
@@ -147,14 +149,14 @@ class Watcher:
             (self.run / f"looked.{ended.pid}").touch()
 
     def _is_first_failure(self, ended: Exit) -> bool:
-        """The first of the job, or of a job that its launcher has restarted since."""
+        """Whether this is the first failure of the job, or of the job as restarted by its launcher."""
         if self._last_sight is None:
             return True
         self._search()
         return any(w.pid == ended.pid and w.started > self._last_sight.started_before for w in self._workers())
 
-    def _tell(self, verdict: Verdict) -> None:
-        """Hand a verdict on, once: the same answer at the next look is no news."""
+    def _pass_on(self, verdict: Verdict) -> None:
+        """Pass a verdict on once: an equal one at the next examination is not repeated."""
         now, report = time.monotonic(), verdict.report
         if report.outcome is Outcome.HEALTHY:
             self._progress = stall.cleared(self._progress, now)

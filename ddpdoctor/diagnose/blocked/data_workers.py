@@ -10,6 +10,7 @@ from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall_o
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.waits import IDLE_CORES
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
@@ -45,7 +46,9 @@ def stuck_workers(facts: Facts, rank: Rank) -> tuple[StuckWorker, ...]:
 
 def _stuck(child: Child, facts: Facts) -> StuckWorker | None:
     thread = _main(child)
-    moves = child.motion is not None and (child.motion.cpu_share >= IDLE_CORES or child.motion.lines_moved is True)
+    moves = child.motion is not None and (
+        child.motion.cpu_share >= IDLE_CORES or child.motion.lines_moved is Observed.YES
+    )
     if thread is None or moves or not any(_WORKER in frame.file for frame in thread.frames):
         return None
     inside = []

@@ -12,6 +12,7 @@ from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import polling
 from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Holder, Relation
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
@@ -45,7 +46,7 @@ class LockWait:
     #: why there may be more of them
     unseen: str = ""
     #: POLLED: whether the file is there; None where that was not seen
-    exists: bool | None = None
+    exists: Observed = Observed.UNKNOWN
     #: POLLED: seconds since the epoch
     modified: float | None = None
     #: THREAD: the thread that is inside, and where
@@ -142,7 +143,7 @@ def owner_sentence(facts: Facts, wait: LockWait) -> str:
         return _kernel_owner(facts, wait)
     if wait.held:
         return f"The lock is held by {holders.listed(facts, wait.owners)}."
-    if wait.exists is False:
+    if wait.exists is Observed.NO:
         return "The file no longer exists: the rank may continue."
     held = holders.listed(facts, wait.owners)
     if held:
@@ -151,7 +152,7 @@ def owner_sentence(facts: Facts, wait: LockWait) -> str:
         return (
             "Neither the file's name nor the holder of the lock is known; a process that was killed may have left it."
         )
-    if wait.exists is None:
+    if wait.exists is Observed.UNKNOWN:
         return "It is not known whether the file still exists, nor which process holds the lock."
     if wait.unseen:
         return f"It is not known which process has it open: {wait.unseen}.{_age(facts, wait)}"

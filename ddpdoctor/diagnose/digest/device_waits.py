@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ddpdoctor.model.collectives import RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Group, RankSet
 
 
@@ -21,7 +22,7 @@ def unfinished(rank: RankEvidence) -> RecorderEntry | None:
     motion = rank.motion
     if rank.recorder is None or rank.exit is not None or motion is None:
         return None
-    if motion.page_moved is not False or motion.lines_moved is True:
+    if motion.page_moved is not Observed.NO or motion.lines_moved is Observed.YES:
         return None
     return next((entry for entry in rank.recorder.outstanding() if "nccl" in entry.backend), None)
 

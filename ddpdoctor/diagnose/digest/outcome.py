@@ -9,6 +9,7 @@ from ddpdoctor.diagnose.digest.rank_state import Activity, RankState
 from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Rank, RankSet
 
 
@@ -37,7 +38,7 @@ def judge(
 def _moved(evidence: Evidence, rank: Rank) -> bool:
     """The rank made progress between the samples: it only happens to be in a wait."""
     seen = evidence.rank(rank)
-    return seen is not None and seen.motion is not None and seen.motion.page_moved is True
+    return seen is not None and seen.motion is not None and seen.motion.page_moved is Observed.YES
 
 
 def deadlock(outcome: Outcome, graph: WaitGraph) -> Deadlock:

@@ -9,6 +9,7 @@ from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.waits import IDLE_CORES, Wait
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.stacks import Site
 
 #: those that end processes, by Linux's numbers (signal(7)): a report is read elsewhere, too
@@ -90,7 +91,7 @@ def judge_rank(
 def _idle(rank: RankEvidence) -> bool:
     """At the one look the main thread was not on a core, as far as the source of the stacks can tell."""
     main = frames.main_thread(rank)
-    return main is not None and len(main.frames) > 0 and main.active is not True
+    return main is not None and len(main.frames) > 0 and main.active is not Observed.YES
 
 
 def wait_label(wait: Wait) -> str:
@@ -114,8 +115,8 @@ def _moves(rank: RankEvidence) -> bool:
         motion is not None
         and (
             motion.cpu_share >= IDLE_CORES
-            or motion.lines_moved is True
-            or motion.page_moved is True
+            or motion.lines_moved is Observed.YES
+            or motion.page_moved is Observed.YES
             or motion.io_bytes >= BUSY_IO_BYTES
         )
         for motion in motions

@@ -18,6 +18,7 @@ from ddpdoctor.diagnose.digest.open_operations import (
 )
 from ddpdoctor.model.collectives import Call, Kind, RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.stacks import Site, Thread
@@ -138,7 +139,7 @@ def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> It
 
 def _moves(rank: RankEvidence) -> bool:
     motion = rank.motion
-    return motion is not None and (motion.cpu_share >= IDLE_CORES or motion.lines_moved is True)
+    return motion is not None and (motion.cpu_share >= IDLE_CORES or motion.lines_moved is Observed.YES)
 
 
 def _blocking_calls(rank: RankEvidence) -> Iterable[Call]:
@@ -295,7 +296,7 @@ def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> Doubt
     motion = rank.motion
     if motion is None:
         return Doubt.ONE_SAMPLE
-    if motion.page_moved is not False or motion.lines_moved is True:
+    if motion.page_moved is not Observed.NO or motion.lines_moved is Observed.YES:
         return Doubt.MOVED
     kernel = next((t for t in rank.process.threads if t.os_id == os_id), None) if rank.process else None
     if rank.process is not None and rank.process.state == "T":

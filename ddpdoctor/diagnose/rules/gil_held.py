@@ -31,6 +31,7 @@ from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
@@ -73,5 +74,5 @@ def _diagnosis(facts: Facts, rank: Rank) -> Diagnosis:
 def _holder(facts: Facts, rank: Rank) -> Site | None:
     """Where the thread that owns the lock stands, as far as py-spy can tell."""
     stacks = facts.rank(rank).stacks
-    owner = next((thread for thread in stacks.threads if thread.owns_gil), None) if stacks else None
+    owner = next((thread for thread in stacks.threads if thread.owns_gil is Observed.YES), None) if stacks else None
     return frames.innermost_user_frame(owner.frames) if owner else None

@@ -34,6 +34,7 @@ from ddpdoctor.diagnose.codes import SLOW_CHECKPOINT
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
@@ -76,5 +77,5 @@ def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:
     motion = facts.rank(rank).motion
     if motion and written(facts, rank):
         yield f"rank {rank}: {motion.io_bytes} bytes read or written within {wording.seconds(motion.seconds)}"
-    if motion and motion.lines_moved:
+    if motion and motion.lines_moved is Observed.YES:
         yield f"rank {rank}: its stack changed between the samples"

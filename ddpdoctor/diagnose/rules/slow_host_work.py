@@ -35,6 +35,7 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Rank, RankSet
 
 
@@ -80,7 +81,7 @@ def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:
     if motion is None:
         return
     yield f"rank {rank}: {motion.cpu_share:.0%} of a core between two samples {wording.seconds(motion.seconds)} apart"
-    if motion.lines_moved:
+    if motion.lines_moved is Observed.YES:
         yield f"rank {rank}: its stack changed between the samples"
     if facts.state(rank).holds_gil:
         yield f"rank {rank}: its heartbeat has stopped: one long call holds the interpreter's lock"

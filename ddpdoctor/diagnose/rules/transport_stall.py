@@ -39,6 +39,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import transport
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import RankSet
 
 
@@ -63,7 +64,7 @@ def _all_in_one(waits: list[Wait]) -> bool:
 def _all_seen(facts: Facts) -> bool:
     """Two samples of every rank, in which nothing moved, and every rank's own recorder."""
     return all(
-        seen.recorder is not None and seen.motion is not None and seen.motion.page_moved is False
+        seen.recorder is not None and seen.motion is not None and seen.motion.page_moved is Observed.NO
         for seen in facts.evidence.ranks
     )
 

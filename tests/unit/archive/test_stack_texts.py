@@ -8,6 +8,7 @@ import pytest
 
 from ddpdoctor.archive import debugger_text, faulthandler_text, pyspy_text
 from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.stacks import Site, StackSource
 
 DATA = Path(__file__).parent / "data"
@@ -19,7 +20,7 @@ def test_real_py_spy_dumps_one_behind_the_other() -> None:
     main = dumps[1].stacks.main()
     assert main is not None
     assert main.frames[0] == Site("train.py", 11, "evaluate")
-    assert (main.active, main.owns_gil) == (False, False)
+    assert (main.active, main.owns_gil) == (Observed.NO, Observed.NO)
     waiting = dumps[0].stacks.main()
     assert waiting is not None
     assert frames.waits_in_torch(waiting, backward=False)
@@ -54,7 +55,7 @@ Thread 0x7F2A (idle)
 """
     (dump,) = pyspy_text.find(tuple(text.splitlines()))
     assert [frame.function for frame in dump.stacks.threads[0].frames] == ["all_reduce", "main"]
-    assert dump.stacks.threads[0].owns_gil is True
+    assert dump.stacks.threads[0].owns_gil is Observed.YES
     assert dump.stacks.threads[1].os_id == 0x7F2A
 
 
@@ -142,5 +143,5 @@ Traceback for thread 812 (python) [Has the GIL] (most recent call last):
     (dump,) = debugger_text.find(tuple(text.splitlines()))
     main = dump.stacks.main()
     assert main is not None
-    assert (main.os_id, main.owns_gil) == (812, True)
+    assert (main.os_id, main.owns_gil) == (812, Observed.YES)
     assert [frame.line for frame in main.frames] == [12, 20]

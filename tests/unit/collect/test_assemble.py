@@ -31,14 +31,14 @@ def taken(folder: Path, launched: list[int], paged: dict[int, int], dead: tuple[
 
 def test_holders_that_may_not_be_looked_at_are_a_gap() -> None:
     rank = Worker(100, 1.0, Role.RANK, Rank(0), 0, 1)
-    hidden = "the open files of 9 processes are not ours to see"
+    hidden = "no permission to read the open files of 9 processes"
     thread = ThreadState(100, "python", "S", "pipe_write", 1.0, "write", 1, unseen=hidden)
     state = json.dumps(encode(ProcessState(1.0, "S", 1.0, 0, (thread,)))).encode()
     sample = Sample(1.0, (rank,), (Part(PartKind.PROCESS, 100, state),))
     found = assemble(Capture((sample,), Timing(0.0, 0.0, 0.0, 1.0)))
     (gap,) = found.gaps
     assert (gap.source, gap.rank, gap.remedy) == (Source.PROCESSES, 0, "run ddpdoctor as root")
-    assert gap.reason == f"who holds what it waits on: {hidden}"
+    assert gap.reason == f"the holder of what it waits on is not known: {hidden}"
 
 
 def pids(evidence: Evidence) -> dict[int, int]:

@@ -109,7 +109,7 @@ def test_a_crafted_bundle_names_no_file_outside(name: str, capture: Capture, tmp
     loaded = json.loads(manifest.read_text())
     loaded["samples"][0]["parts"][0]["file"] = name
     manifest.write_text(json.dumps(loaded))
-    with pytest.raises(InputError, match="is no part's name"):
+    with pytest.raises(InputError, match="is not the name of a part"):
         bundle.read(tmp_path / "b")
 
 

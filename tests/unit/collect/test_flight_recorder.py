@@ -96,7 +96,7 @@ def test_no_socket_and_one_that_nobody_serves(folder: Path) -> None:
         left.bind(str(folder / "s"))
     refused = flight_recorder.fetch(worker(1), folder / "s")
     assert isinstance(absent, Gap)
-    assert "not there" in absent.reason
+    assert "does not exist" in absent.reason
     assert isinstance(refused, Gap)
     assert "ConnectionRefusedError" in refused.reason
 

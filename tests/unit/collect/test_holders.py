@@ -12,6 +12,7 @@ import pytest
 
 from ddpdoctor.collect import procfs, sockets
 from ddpdoctor.collect.holders import Holders
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Holder, ProcessState, Relation, ThreadState
 from tests.unit.collect.conftest import Start, comes, worker
 
@@ -125,9 +126,9 @@ def test_a_lock_file_that_is_polled_for(start: Start, tmp_path: Path) -> None:
     owner = start("import os, sys; f = os.open(sys.argv[1], os.O_CREAT | os.O_EXCL)" + READY, str(path))
     waiter = start("import sys, time; print('up', flush=True); time.sleep(60)")
     found, absent = seen(waiter.pid, str(path), missing).lock_files
-    assert (found.exists, who(found.holders)) == (True, [(owner.pid, Relation.OPENER)])
+    assert (found.exists, who(found.holders)) == (Observed.YES, [(owner.pid, Relation.OPENER)])
     assert found.modified == path.stat().st_mtime
-    assert (absent.exists, absent.modified, absent.holders) == (False, None, ())
+    assert (absent.exists, absent.modified, absent.holders) == (Observed.NO, None, ())
     locked = start(FLOCK + READY, str(path))
     (owned,) = seen(waiter.pid, str(path)).lock_files
     assert who(owned.holders) == [(locked.pid, Relation.OWNER)]
@@ -136,7 +137,7 @@ def test_a_lock_file_that_is_polled_for(start: Start, tmp_path: Path) -> None:
     owner.kill()
     owner.wait()
     (left,) = seen(waiter.pid, str(path)).lock_files
-    assert (left.exists, left.holders) == (True, ())
+    assert (left.exists, left.holders) == (Observed.YES, ())
 
 
 def test_the_path_that_is_being_opened(start: Start, tmp_path: Path) -> None:
@@ -202,7 +203,7 @@ def test_processes_of_other_users_are_not_ours_to_see() -> None:
     with os.fdopen(reader) as stream:
         said = stream.read()
     os.waitpid(child, 0)
-    assert re.fullmatch(r"the open files of \d+ processes are not ours to see", said)
+    assert re.fullmatch(r"no permission to read the open files of \d+ processes", said)
 
 
 def test_what_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
@@ -211,7 +212,7 @@ def test_what_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "fd").write_text("")  # listing it fails
     holders = Holders(tmp_path, longest=-1.0)
-    assert holders.of_file("/x", but=1) == ((), "not all processes were looked at within -1 s")
+    assert holders.of_file("/x", but=1) == ((), "not all processes could be inspected within -1 s")
 
 
 def test_an_address_of_another_machine() -> None:

@@ -37,12 +37,12 @@ def process(*flags: str, **environ: str) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("flags", "environ", "reason"),
     [
-        ((), {"DDPDOCTOR_RUN": ""}, "nothing told this process"),
+        ((), {"DDPDOCTOR_RUN": ""}, "did not reach this process"),
         ((), {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, "AUTOLOAD=0"),
         (("-B", "-I"), {}, "`python -I` ignores"),
         (("-sE",), {}, "`python -E` ignores"),
         ((), {"PYTHONPATH": "/mine:"}, "replaced the PYTHONPATH"),
-        (("-s",), {}, "has not come to init_process_group"),
+        (("-s",), {}, "has not reached init_process_group"),
     ],
 )
 def test_what_was_lost_on_the_way(flags: tuple[str, ...], environ: dict[str, str], reason: str) -> None:
@@ -70,7 +70,7 @@ def test_a_full_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     with process() as pid:
         environ = missing_page._variables(Path(f"/proc/{pid}/environ").read_bytes())
     monkeypatch.setattr(missing_page, "_free_bytes", lambda folder: 4096)
-    assert "no room is left for its page in /run/d" in missing_page._reason(environ, ["python"], os.geteuid())[0]
+    assert "there is no space left for its page in /run/d" in missing_page._reason(environ, ["python"], os.geteuid())[0]
 
 
 @pytest.mark.parametrize(

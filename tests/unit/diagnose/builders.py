@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ddpdoctor.model.collectives import Call, Kind, Recorder, RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence, SourceFile, Timing
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Exit, Motion, ProcessState, ThreadState
 from ddpdoctor.model.progress import (
     Counters,
@@ -143,7 +144,7 @@ def _rank(rank: Rank, what: Doing, groups: Mapping[str, Group], lost: int, backe
         recorder=_recorder(what, mine, backend),
         stacks=_stacks(pid, what),
         process=ProcessState(NOW, what.state, 5.0, 0, (ThreadState(pid, "python", what.state, "futex_do_wait", 5.0),)),
-        motion=Motion(1.0, what.cpu_share, 0, what.moves, what.moves),
+        motion=Motion(1.0, what.cpu_share, 0, Observed.of(what.moves), Observed.of(what.moves)),
     )
 
 

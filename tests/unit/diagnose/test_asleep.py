@@ -9,6 +9,7 @@ import pytest
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence, SourceFile
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child, Descriptor, Holder, LockFile, Motion, ProcessState, Relation, ThreadState
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
@@ -34,7 +35,7 @@ def asleep(
     thread = ThreadState(pid, "python", "S", wchan, 1.0, call, on.number if on else None)
     process = ProcessState(NOW, "S", 1.0, 0, (thread,), (SERVER, PIPE, LOCK, DATA))
     stacks = Stacks(StackSource.PYSPY, (Thread(pid, "MainThread", (*inside, AT.line(9))),))
-    motion = Motion(1.0, 0.9 if moves else 0.0, 0, moves, False)
+    motion = Motion(1.0, 0.9 if moves else 0.0, 0, Observed.of(moves), Observed.NO)
     changed = replace(seen, stacks=stacks, process=process, motion=motion)
     return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
 
@@ -116,7 +117,12 @@ def polled(exists: bool | None, *holders: Holder, modified: float = 50.0) -> Evi
     evidence = asleep(FILE_BATON, wchan="hrtimer_nanosleep")
     seen = evidence.ranks[1]
     assert seen.process is not None
-    file = LockFile("/cache/lock", exists, modified if exists else None, holders)
+    file = LockFile(
+        "/cache/lock",
+        Observed.UNKNOWN if exists is None else Observed.of(exists),
+        modified if exists else None,
+        holders,
+    )
     changed = replace(seen, process=replace(seen.process, lock_files=(file,)))
     ranks = (evidence.ranks[0], changed, evidence.ranks[2])
     return replace(evidence, ranks=tuple(replace(r, worker=replace(r.worker, started=100.0)) for r in ranks))

@@ -10,6 +10,7 @@ import pytest
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child, Motion, ProcessState, ThreadState
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Role, Worker
@@ -21,7 +22,7 @@ AT = At()
 LOADER = Site(f"{TORCH}/utils/data/dataloader.py", 1300, "_try_get_data")
 WORKER = Site(f"{TORCH}/utils/data/_utils/worker.py", 349, "_worker_loop")
 POLL = Site("/usr/lib/python3.11/selectors.py", 415, "select")
-STILL = Motion(1.0, 0.0, 0, False, False)
+STILL = Motion(1.0, 0.0, 0, Observed.NO, Observed.NO)
 
 
 def fetching(*workers: Child) -> Evidence:
@@ -61,7 +62,7 @@ def test_a_worker_in_a_lock() -> None:
     "child",
     [
         worker(wchan="do_poll"),  # waits for its next index
-        worker(AT.line(40), wchan="0", motion=Motion(1.0, 0.9, 0, None, True)),  # computes
+        worker(AT.line(40), wchan="0", motion=Motion(1.0, 0.9, 0, Observed.UNKNOWN, Observed.YES)),  # computes
     ],
 )
 def test_workers_that_are_not_to_blame(child: Child) -> None:

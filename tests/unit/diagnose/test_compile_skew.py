@@ -9,6 +9,7 @@ import pytest
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child, Motion, ProcessState, ThreadState
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
@@ -17,7 +18,7 @@ from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job
 AT = At()
 CALL = AT.line(8, "train_step")
 WAITING = Doing([AT.next(3), AT.all("barrier", 9)])
-BUSY = Motion(1.0, 0.9, 0, True, False)
+BUSY = Motion(1.0, 0.9, 0, Observed.YES, Observed.NO)
 TRACING = (
     Site(f"{TORCH}/_dynamo/symbolic_convert.py", 700, "step"),
     Site(f"{TORCH}/_dynamo/convert_frame.py", 9, "_c"),
@@ -37,7 +38,7 @@ def among(*frames: Site, children: tuple[Child, ...] = (), motion: Motion = BUSY
 def child(name: str, share: float) -> Child:
     """A child process of that name."""
     state = ProcessState(NOW, "R", 1.0, 0, (ThreadState(7001, name, "R", "", 1.0),))
-    return Child(Worker(7001, 1.0, Role.CHILD), state, None, Motion(1.0, share, 0, None, None))
+    return Child(Worker(7001, 1.0, Role.CHILD), state, None, Motion(1.0, share, 0, Observed.UNKNOWN, Observed.UNKNOWN))
 
 
 def test_a_rank_that_traces_a_graph() -> None:
@@ -52,7 +53,7 @@ def test_a_rank_that_traces_a_graph() -> None:
 @pytest.mark.parametrize("name", ["cc1plus", "nvcc", "ptxas"])
 def test_a_rank_that_waits_for_its_compiler(name: str) -> None:
     waits = Site("/usr/lib/python3.11/subprocess.py", 1264, "wait")
-    still = Motion(1.0, 0.0, 0, False, False)
+    still = Motion(1.0, 0.0, 0, Observed.NO, Observed.NO)
     (found,) = examine(among(waits, children=(child(name, 0.95),), motion=still)).diagnoses
     assert (found.code, found.culprits.members) == ("DD240", (1,))
     assert f"({name}) uses 95% of a core" in found.evidence[0]
@@ -68,5 +69,5 @@ def test_a_child_that_is_idle_or_something_else(helper: Child) -> None:
 
 
 def test_a_compiler_that_stands_still_is_not_slow() -> None:
-    still = Motion(1.0, 0.0, 0, False, False)
+    still = Motion(1.0, 0.0, 0, Observed.NO, Observed.NO)
     assert "DD240" not in {d.code for d in examine(among(*TRACING, motion=still)).diagnoses}

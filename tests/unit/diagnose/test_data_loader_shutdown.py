@@ -8,6 +8,7 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child, Motion, ProcessState, ThreadState
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
@@ -51,7 +52,7 @@ def _worker(pid: int, motion: Motion, stacks: bool = True) -> Child:
     return Child(Worker(pid, 1.0, Role.CHILD), state, seen, motion)
 
 
-STILL, BUSY = Motion(1.0, 0.0, 0, False, False), Motion(1.0, 0.6, 0, True, False)
+STILL, BUSY = Motion(1.0, 0.0, 0, Observed.NO, Observed.NO), Motion(1.0, 0.6, 0, Observed.YES, Observed.NO)
 
 
 @pytest.mark.parametrize(

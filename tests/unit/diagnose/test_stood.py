@@ -9,6 +9,7 @@ import pytest
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Evidence, RankEvidence, SourceFile, Timing
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Rank, Role, Worker
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
@@ -42,7 +43,7 @@ def look(stands: Mapping[int, tuple[int, str]], world: int = 3, *, code: str = C
     ranks = []
     for rank, (line, op) in stands.items():
         inside = (Site(C10D, 9, op),) if op else ()
-        thread = Thread(900 + rank, "MainThread", (*inside, Site("/t.py", line, "main")), active=False)
+        thread = Thread(900 + rank, "MainThread", (*inside, Site("/t.py", line, "main")), active=Observed.NO)
         worker = Worker(900 + rank, 0.0, Role.RANK, Rank(rank))
         ranks.append(RankEvidence(Rank(rank), worker, stacks=Stacks(StackSource.PYSPY, (thread,))))
     timing = Timing(0.0, 0.0, 0.0, 0.0)

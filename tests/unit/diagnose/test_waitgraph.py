@@ -11,6 +11,7 @@ from ddpdoctor.diagnose.digest import wait_graph
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import ThreadState
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
@@ -131,9 +132,9 @@ def test_a_second_thread_that_communicates_can_free_its_rank() -> None:
         lambda seen: replace(seen, recorder=None),
         lambda seen: replace(seen, process=None),
         lambda seen: replace(seen, motion=None),
-        lambda seen: replace(seen, motion=replace(seen.motion, page_moved=True)),
-        lambda seen: replace(seen, motion=replace(seen.motion, page_moved=None)),
-        lambda seen: replace(seen, motion=replace(seen.motion, lines_moved=True)),
+        lambda seen: replace(seen, motion=replace(seen.motion, page_moved=Observed.YES)),
+        lambda seen: replace(seen, motion=replace(seen.motion, page_moved=Observed.UNKNOWN)),
+        lambda seen: replace(seen, motion=replace(seen.motion, lines_moved=Observed.YES)),
         lambda seen: replace(seen, process=replace(seen.process, state="T")),
         lambda seen: replace(
             seen, process=replace(seen.process, threads=(replace(seen.process.threads[0], state="R"),))

@@ -14,7 +14,7 @@ from ddpdoctor.launch.supervisor import Job
 CASES = [
     ("", 0o644, "./it", 126, "chmod +x ./it"),
     ("echo", 0o755, "./it", 126, "names no interpreter"),
-    ("#!/no/such/program -x\n", 0o755, "./it", 126, "its interpreter /no/such/program is not there"),
+    ("#!/no/such/program -x\n", 0o755, "./it", 126, "its interpreter /no/such/program does not exist"),
     ("", 0o644, "it.py", 127, "ddpdoctor watch -- torchrun it.py"),
     ("", 0o644, "./it.py", 126, "ddpdoctor watch -- torchrun ./it.py"),
     ("", 0o644, "./gone", 127, "no such file"),

@@ -46,7 +46,7 @@ def recorded_beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
     if len(held) < 2:
         return ()
     seen = {rank.rank for rank in evidence.ranks if rank.stacks or rank.raised or rank.exit or rank.rank not in held}
-    found = causes(survey(from_recorders(held, evidence.world_size, told=evidence.size_known)))
+    found = causes(survey(from_recorders(held, evidence.world_size, size_known=evidence.size_known)))
     return tuple(d for d in found if d.code != codes.UNDECIDED.code or not any(rank in seen for rank in d.culprits))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Motion
 from tests.unit.diagnose.builders import At, Doing, job
 
@@ -18,7 +19,7 @@ def _job(function: str, io_bytes: int) -> Evidence:
     waiting = Doing([AT.all("barrier", 9)])
     writer = Doing([], blocked=False, stands=AT.line(4, function), cpu_share=0.9)
     evidence = job([writer, waiting, waiting])
-    rank = replace(evidence.ranks[0], motion=Motion(1.0, 0.9, io_bytes, False, False))
+    rank = replace(evidence.ranks[0], motion=Motion(1.0, 0.9, io_bytes, Observed.NO, Observed.NO))
     return replace(evidence, ranks=(rank, *evidence.ranks[1:]))
 
 

@@ -6,6 +6,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence, Timing
+from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Group, Rank, RankSet, Role, Worker
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 
@@ -28,7 +29,7 @@ def evidence(*ranks: RankEvidence) -> Evidence:
 
 
 def stack(*frames: Site) -> Stacks:
-    return Stacks(StackSource.PYSPY, (Thread(102, "MainThread", frames, active=False),))
+    return Stacks(StackSource.PYSPY, (Thread(102, "MainThread", frames, active=Observed.NO),))
 
 
 def test_recorders_alone_name_the_rank_that_is_missing() -> None:
