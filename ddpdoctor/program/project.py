@@ -24,11 +24,11 @@ class Project:
         read: Callable[[str], bytes | str | None],
         is_file: Callable[[str], bool] | None = None,
         *,
-        followed: int = FOLLOWED,
+        followed: int | None = None,
     ) -> None:
         """`is_file` tells what `read` could read, where that can be known for less.
 
-        `followed`: characters of source that are looked into for one file.
+        `followed`: characters of source that are looked into for one file, FOLLOWED if nothing is said.
         """
         self._read = read
         self._is_file = is_file or (lambda path: read(path) is not None)
@@ -38,7 +38,7 @@ class Project:
         self._kept = 0
         #: files that the present one has asked for, and whether they are followed
         self._followed: dict[str, bool] = {}
-        self._most = self._left = followed
+        self._most = self._left = FOLLOWED if followed is None else followed
 
     def file(self, path: str, name: str) -> Module | None:
         """The module at `path`; None where there is none, where it cannot be parsed or is not followed any more."""
