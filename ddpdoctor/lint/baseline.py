@@ -42,7 +42,7 @@ def read(text: str) -> Counter[Key]:
             raise InputError(f"the baseline has schema {document['schema']!r}, not {SCHEMA!r}")
         return Counter({(e["file"], e["code"], e["line"]): int(e["count"]) for e in document["findings"]})
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"this is not a baseline: {error!r}", hint="delete it to have a new one written") from None
+        raise InputError(f"this is not a baseline: {error!r}", hint="delete it to write a new one") from None
 
 
 def new(findings: Sequence[Finding], keys: Sequence[Key], known: Counter[Key]) -> list[Finding]:

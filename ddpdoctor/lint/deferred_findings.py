@@ -17,7 +17,7 @@ from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program import libraries
 
-_NOBODY = "no file of the project does it"
+_NOBODY = "no file of the project does this"
 #: files of a project beyond which nobody says that all of them were seen
 MOST = 300
 #: somebody tells a sampler the epoch, or a framework does

@@ -25,7 +25,7 @@ Sized = tuple[str, bool, int]
 
 
 def read_file(path: str) -> bytes | None:
-    """A file's bytes; None for what is not there, cannot be read or is no regular file (a FIFO would block).
+    """A file's bytes; None for what is not there, cannot be read or is not a regular file (a FIFO would block).
 
     Of one that is too large to be analysed so much that this can be told.
     """
@@ -60,8 +60,8 @@ def why_unreadable(path: str) -> str:
         elif is_file(path):
             os.close(_open_regular(path, os.O_RDONLY))
         elif Path(path).is_symlink():
-            return "a link that leads nowhere"
-        return "no regular file"
+            return "a broken link"
+        return "not a regular file"
     except OSError as error:
         return (error.strerror or str(error)).lower()
 

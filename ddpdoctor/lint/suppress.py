@@ -48,14 +48,18 @@ def whole_file(comments: Iterable[Comment]) -> bool:
 
 
 def problem(text: str) -> str:
-    """Why an `ignore` silences nothing, or other things than it seems to; "" if nothing is wrong with it."""
+    """Why an `ignore` suppresses nothing, or other things than it seems to; "" if nothing is wrong with it."""
     match = _IGNORE.search(text)
     if match is None:
         return ""
     if match["listed"] is None:
         # what follows a bare `ignore` is its reason, not a list that has lost its brackets
-        return "the codes stand in brackets: ignore[DD111]" if _UNLISTED.match(text[match.end() :]) else ""
-    return "" if _CODE.search(match["codes"]) else "there is no code in the brackets: ignore[DD111], or ignore alone"
+        return "write the codes in brackets: ignore[DD111]" if _UNLISTED.match(text[match.end() :]) else ""
+    return (
+        ""
+        if _CODE.search(match[("codes")])
+        else "there is no code in the brackets: write ignore[DD111], or ignore alone"
+    )
 
 
 def _of(comment: Comment, alone: set[int]) -> Iterable[Suppression]:
@@ -122,7 +126,7 @@ def silences(suppression: Suppression, what: LintRule | Finding, lines: tuple[in
 
 def _unused(suppression: Suppression, unused: Sequence[str], file: str) -> Finding:
     what = ", ".join(unused) or "any rule"
-    told = "silences nothing" if len(unused) == len(suppression.codes) else f"does not need {what}"
+    told = "suppresses nothing" if len(unused) == len(suppression.codes) else f"does not need {what}"
     return Finding(
         UNUSED.code, UNUSED.name, UNUSED.severity, file, suppression.line, suppression.column, suppression.line,
         suppression.end_column, f"this comment {told}: there is no finding of {what} here",

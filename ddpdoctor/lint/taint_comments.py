@@ -103,7 +103,7 @@ def findings(faults: Iterable[Fault], file: str) -> Iterator[Finding]:
 
 
 def _unknown(word: str) -> str:
-    said = f"ddpdoctor does not know {word!r} in a comment" if word else "nothing is said after `ddpdoctor:`"
+    said = f"ddpdoctor does not know {word!r} in a comment" if word else "nothing follows `ddpdoctor:`"
     return f"{said}: write uniform(...), rank-local(...), ignore[...] or ignore-file"
 
 
@@ -115,17 +115,17 @@ def _teach(comment: Comment, at: int, statements: _Statements, taints: dict[int,
         rest = rest[match.end() :]
         wanted, end = _argument(rest)
         if not wanted:
-            return "what stands in the parentheses is no Python expression"
+            return "the text in parentheses is not a Python expression"
         rest = rest[end:]
         about = statements.about(comment)
         found = next(filter(None, (_occurrences(s, wanted, comment) for s in about)), [])
         if not about:
-            return "there is no statement that this comment could be about"
+            return "there is no statement to which this comment could apply"
         if not found:
-            return f"`{wanted}` does not occur in the statement that this comment is about"
+            return f"`{wanted}` does not occur in the statement to which this comment applies"
         taints.update((id(node), taint) for node in found)
         at = 0
-    return "" if at == 0 else "the expression stands in parentheses: uniform(...) or rank-local(...)"
+    return "" if at == 0 else "write the expression in parentheses: uniform(...) or rank-local(...)"
 
 
 def _occurrences(statement: ast.stmt, wanted: str, comment: Comment) -> list[ast.AST]:

@@ -48,10 +48,10 @@ def render(recorders: RecorderSet, *, width: int, style: Style) -> str:
     """The table as text; empty rings and jobs without dumps give a line that says so."""
     kinds = _kinds(recorders)
     if not kinds:
-        return "no recorder holds an operation\n"
+        return "no recorder contains an operation\n"
     shown, hidden = kinds[:MOST_COLUMNS], kinds[MOST_COLUMNS:]
     rows = _rows(shown)
-    lines = ["ranks by collectives: a row is one operation of a group, a column are ranks with the same record", ""]
+    lines = ["ranks by collectives: a row is one operation of a group; a column is the ranks with the same record", ""]
     lines += [
         f"  {letter}  {_named(kind.ranks, width - 6, style)}" for letter, kind in zip(_LETTERS, shown, strict=False)
     ]
@@ -61,7 +61,7 @@ def render(recorders: RecorderSet, *, width: int, style: Style) -> str:
     if unseen:
         lines.append(f"  no dump: {_named(unseen, width - 12, style)}")
     lines += ["", *_table(rows, len(shown), width, style)]
-    lines += ["", "  in: stands in it   queued: issued behind it   -: never issued   ?: no longer in the ring"]
+    lines += ["", "  in: is in it   queued: issued after it   -: never issued   ?: no longer in the ring"]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -179,7 +179,7 @@ def _table(rows: Sequence[_MatrixRow], count: int, width: int, style: Style) -> 
     widths[2] = min(widths[2], max(20, width - sum(widths) + widths[2] - 2 * len(widths)))
     yield _line(head, widths, style)
     if begin:
-        yield f"  ... {begin} before, complete wherever a ring still holds them"
+        yield f"  ... {begin} before, complete in every ring that still contains them"
     for cells in body:
         yield _line(cells, widths, style)
     if len(rows) > end:

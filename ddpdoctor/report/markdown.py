@@ -20,10 +20,10 @@ _AROUND = 3
 
 _STYLE = Style(color=False, unicode=True)
 _NOTHING = {
-    Outcome.HEALTHY: "nothing is wrong: no rank waits for one that cannot come",
-    Outcome.SLOW: "a rank still works and the others wait for it",
-    Outcome.HANG: "no rank moves, and no known cause fits what was seen",
-    Outcome.CRASH: "a rank died, and what ended it was not seen",
+    Outcome.HEALTHY: "nothing is wrong: no rank waits for one that cannot arrive",
+    Outcome.SLOW: "a rank is still busy and the others wait for it",
+    Outcome.HANG: "no rank makes progress, and no known cause fits the evidence",
+    Outcome.CRASH: "a rank died, and the reason is not known",
 }
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _LANGUAGES = {".py": "python"}
@@ -93,7 +93,7 @@ def _reasons(report: Report, diagnosis: Diagnosis) -> str:
     deadlock = {Deadlock.PROVEN: ", deadlock proven", Deadlock.SUSPECTED: ", deadlock suspected", Deadlock.NO: ""}
     sure = f"{diagnosis.confidence.value}{deadlock[report.deadlock]}"
     if diagnosis.culprit_confidence is not diagnosis.confidence and len(diagnosis.culprits):
-        sure += f"; who is to blame: {diagnosis.culprit_confidence.value}"
+        sure += f"; blame: {diagnosis.culprit_confidence.value}"
     lines = [f"- **why**: {_text(diagnosis.why)}", f"- **fix**: {_text(diagnosis.fix)}", f"- **sure?** {sure}"]
     lines += [f"  - {_text(fact)}" for fact in diagnosis.evidence]
     lines += [f"- `ddpdoctor lint` reports this line as {finding.code}" for finding in diagnosis.lint[:1]]

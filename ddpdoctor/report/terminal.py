@@ -27,10 +27,10 @@ _TINTS = {
     Outcome.HEALTHY: Tint.GOOD,
 }
 _NOTHING_NAMED = {
-    Outcome.HEALTHY: "nothing is wrong: no rank waits for one that cannot come",
-    Outcome.SLOW: "a rank still works and the others wait for it",
-    Outcome.HANG: "no rank moves, and no known cause fits what was seen",
-    Outcome.CRASH: "a rank died, and what ended it was not seen",
+    Outcome.HEALTHY: "nothing is wrong: no rank waits for one that cannot arrive",
+    Outcome.SLOW: "a rank is still busy and the others wait for it",
+    Outcome.HANG: "no rank makes progress, and no known cause fits the evidence",
+    Outcome.CRASH: "a rank died, and the reason is not known",
 }
 
 

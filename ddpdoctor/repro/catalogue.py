@@ -80,7 +80,7 @@ def load(folder: Path) -> Case:
     ranks = fields.get("ranks", int)
     backends = fields.some("backends", BACKENDS)
     if bool(fields.get("only_because", str, "")) is not (len(backends) == 1):
-        raise fields.wrong("only_because", "says why there is one backend only, and nothing else")
+        raise fields.wrong("only_because", "states why there is one backend only, and nothing else")
     return Case(
         name=folder.name,
         code=fields.code("code"),

@@ -71,15 +71,15 @@ def find() -> Nccl:
     try:
         done = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, timeout=_LONGEST)
     except OSError as error:
-        return Nccl(0, (), f"torch could not be asked what it finds: {error.strerror}")
+        return Nccl(0, (), f"torch could not be queried: {error.strerror}")
     except subprocess.TimeoutExpired:
-        return Nccl(0, (), f"torch did not say within {_LONGEST:.0f} s what it finds")
+        return Nccl(0, (), f"torch did not answer within {_LONGEST:.0f} s")
     try:
         gpus, version = json.loads(done.stdout.splitlines()[-1])
         return Nccl(int(gpus), tuple(int(part) for part in version))
     except (ValueError, IndexError, TypeError):
         said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        return Nccl(0, (), f"torch could not be asked what it finds: {said}")
+        return Nccl(0, (), f"torch could not be queried: {said}")
 
 
 def _dotted(version: tuple[int, ...]) -> str:

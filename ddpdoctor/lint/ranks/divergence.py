@@ -91,7 +91,9 @@ def shown(trace: tuple[str, ...]) -> str:
 def proof(item: CollectiveDivergence) -> str:
     """The two sequences, as a message says them."""
     if item.local:
-        return f"a rank that goes on runs: {shown(item.trace_runs)}; one that does not runs: {shown(item.trace_lacks)}"
+        return (
+            f"a rank that continues runs: {shown(item.trace_runs)}; one that does not runs: {shown(item.trace_lacks)}"
+        )
     one = (item.runs, item.trace_runs)
     two = (item.lacks, item.trace_lacks)
     return "; ".join(f"rank {rank} runs: {shown(trace)}" for rank, trace in sorted((one, two)))

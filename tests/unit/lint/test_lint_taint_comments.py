@@ -40,13 +40,13 @@ def test_a_branch_is_taught(body: str) -> None:
     [
         ("uniform(stopp)", "`stopp` does not occur"),
         ("uniform(stop), uniform(start)", "`start` does not occur"),
-        ("uniform()", "no Python expression"),
-        ("uniform(stop", "no Python expression"),
-        ("uniform stop", "stands in parentheses"),
-        ("uniform", "stands in parentheses"),
+        ("uniform()", "not a Python expression"),
+        ("uniform(stop", "not a Python expression"),
+        ("uniform stop", "expression in parentheses"),
+        ("uniform", "expression in parentheses"),
         ("unifrom(stop)", "does not know 'unifrom'"),
         ("rank_local(stop)", "does not know 'rank_local'"),
-        ("", "nothing is said"),
+        ("", "nothing follows"),
     ],
 )
 def test_a_comment_without_effect_is_told(comment: str, said: str) -> None:

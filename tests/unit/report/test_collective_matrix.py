@@ -59,4 +59,4 @@ def test_operations_behind_an_open_one_are_queued() -> None:
 
 
 def test_no_dump_at_all_is_said() -> None:
-    assert collective_matrix.render(recorders({}, 0), width=80, style=STYLE) == "no recorder holds an operation\n"
+    assert collective_matrix.render(recorders({}, 0), width=80, style=STYLE) == "no recorder contains an operation\n"

@@ -62,7 +62,7 @@ def test_a_torch_that_does_not_answer_is_not_a_torch_without_nccl(monkeypatch: p
         return subprocess.CompletedProcess([], 1, "", "Traceback ...\nOSError: libcudart.so.13: cannot open\n")
 
     monkeypatch.setattr(subprocess, "run", breaks)
-    assert nccl.find().unknown == "torch could not be asked what it finds: OSError: libcudart.so.13: cannot open"
+    assert nccl.find().unknown == "torch could not be queried: OSError: libcudart.so.13: cannot open"
 
 
 @pytest.mark.parametrize(("version", "found"), [((2, 30, 7), (2, 30, 7)), ((2, 30, 7, "beta"), (2, 30, 7)), (2708, ())])
