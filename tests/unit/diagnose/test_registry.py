@@ -31,6 +31,11 @@ def test_every_diagnosis_has_one_place_in_the_order_of_showing() -> None:
 
 
 @by_code
+def test_every_rule_has_a_test_file_of_its_own(registered: RegisteredRule) -> None:
+    assert (Path(__file__).parent / "rules" / f"test_{registered.rule.name.replace('-', '_')}.py").is_file()
+
+
+@by_code
 def test_documentation_has_all_sections(registered: RegisteredRule) -> None:
     text = registered.documentation
     assert text.startswith(f"# {registered.rule.code} {registered.rule.name}\n")

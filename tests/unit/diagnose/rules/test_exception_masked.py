@@ -1,85 +1,62 @@
-"""Ranks that are alive and blocked at home: a data worker, a lock, the interpreter's lock, an exception, the start."""
+"""Exceptions that have not ended their rank."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.model.diagnosis import Confidence, Outcome
-from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.diagnosis import Confidence
+from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.observed import Observed
-from ddpdoctor.model.processes import Child, Motion, ProcessState, ThreadState
+from ddpdoctor.model.processes import Motion
 from ddpdoctor.model.progress import Raised
-from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose import stories
-from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, job, raised
+from tests.unit.diagnose.builders import At, Doing, job, raised
+from tests.unit.diagnose.verdicts import one_odd
 
 AT = At()
-LOADER = Site(f"{TORCH}/utils/data/dataloader.py", 1300, "_try_get_data")
-WORKER = Site(f"{TORCH}/utils/data/_utils/worker.py", 349, "_worker_loop")
-POLL = Site("/usr/lib/python3.11/selectors.py", 415, "select")
+
+
+STARTED = AT.all("init_process_group", 1)
+
+
+POLLING = """\
+def acquire(path):
+    while True:
+        try:
+            os.open(path, os.O_CREAT | os.O_EXCL)
+            return
+        except FileExistsError:
+            time.sleep(0.2)
+
+
+acquire(lock)
+dist.all_reduce(x)
+"""
+
+
+def test_exception_that_a_loop_waits_by() -> None:
+    # GIVEN a rank that sleeps in the `except` of a loop, with the exception under way
+    error = raised("FileExistsError", "lock", 50.0, AT.line(4, "acquire"))
+    odd = Doing([STARTED], blocked=False, stands=AT.line(7, "acquire"), callers=(AT.line(10),), raised=None)
+    evidence = job(one_odd(odd, Doing([STARTED, AT.all("all_reduce", 11)])), code={AT.file: POLLING})
+    evidence = with_pending(evidence, 1, error)
+    # THEN it hides no exception
+    assert all(one.code != "DD253" for one in examine(evidence).diagnoses)
+
+
+def with_pending(evidence: Evidence, rank: int, error: Raised) -> Evidence:
+    ranks = list(evidence.ranks)
+    page = ranks[rank].page
+    assert page is not None
+    ranks[rank] = replace(ranks[rank], page=replace(page, pending=(error,)))
+    return replace(evidence, ranks=tuple(ranks))
+
+
 STILL = Motion(1.0, 0.0, 0, Observed.NO, Observed.NO)
-
-
-def fetching(*workers: Child) -> Evidence:
-    """Rank 1 waits for its loader, the others for rank 1."""
-    usual = Doing([AT.next(3), AT.forward(4), AT.backward(5)])
-    evidence = job([usual, Doing([AT.next(3)], blocked=False, stands=AT.line(3)), usual])
-    return replace(evidence, ranks=tuple(_with(seen, workers) if seen.rank == 1 else seen for seen in evidence.ranks))
-
-
-def _with(seen: RankEvidence, workers: tuple[Child, ...]) -> RankEvidence:
-    main = Thread(seen.worker.pid, "MainThread", (POLL, LOADER, AT.line(3)))
-    return replace(seen, stacks=Stacks(StackSource.PYSPY, (main,)), children=workers)
-
-
-def worker(*frames: Site, wchan: str, motion: Motion = STILL) -> Child:
-    pid = 7001
-    thread = Thread(pid, "MainThread", (*frames, WORKER))
-    state = ProcessState(NOW, "S", 1.0, 0, (ThreadState(pid, "python", "S", wchan, 1.0),))
-    return Child(Worker(pid, 1.0, Role.CHILD), state, Stacks(StackSource.PYSPY, (thread,)), motion)
-
-
-def test_a_worker_that_reads() -> None:
-    found = examine(fetching(worker(AT.line(40, "__getitem__"), wchan="pipe_read"))).diagnoses[0]
-    assert (found.code, found.confidence) == ("DD234", Confidence.LIKELY)
-    assert found.culprits.members == (1,)
-    # THEN the worker and its line are named, not only the rank
-    assert "worker 7001" in found.summary
-    assert found.locations[0].line == 40
-
-
-def test_a_worker_in_a_lock() -> None:
-    found = examine(fetching(worker(AT.line(41, "__getitem__"), wchan="futex_do_wait"))).diagnoses[0]
-    assert (found.code, found.locations[0].line) == ("DD235", 41)
-
-
-@pytest.mark.parametrize(
-    "child",
-    [
-        worker(wchan="do_poll"),  # waits for its next index
-        worker(AT.line(40), wchan="0", motion=Motion(1.0, 0.9, 0, Observed.UNKNOWN, Observed.YES)),  # computes
-    ],
-)
-def test_workers_that_are_not_to_blame(child: Child) -> None:
-    codes = {diagnosis.code for diagnosis in examine(fetching(child)).diagnoses}
-    assert not codes & {"DD234", "DD235"}
-
-
-def test_the_interpreters_lock() -> None:
-    usual = Doing([AT.next(3), AT.forward(4), AT.backward(5)])
-    evidence = job([usual, Doing([AT.next(3)], blocked=False, stands=AT.line(9)), usual])
-    silent = [
-        replace(seen, page=replace(seen.page, heartbeat=NOW - 30.0)) if seen.page and seen.rank == 1 else seen
-        for seen in evidence.ranks
-    ]
-    found = examine(replace(evidence, ranks=tuple(silent))).diagnoses[0]
-    assert (found.code, found.culprits.members) == ("DD242", (1,))
-    assert "30 s" in found.summary
 
 
 def masked(kind: str) -> Evidence:
@@ -158,27 +135,6 @@ def test_a_failure_behind_the_failure_of_a_finally() -> None:
     assert "KeyError: x" in found.traceback
 
 
-def lost_in_a_handler(**others: Any) -> Evidence:
-    """Rank 1 lost a peer while it handled an exception of its own; the rest ends as told."""
-    first = raised("KeyError", "x", 60.0, AT.line(11))
-    second = replace(raised("RuntimeError", "Connection closed by peer", 70.0, AT.line(12)), before=(first,))
-    lost = Doing(stories.in_backward(4).acts, exit_status=1, raised=second)
-    return job([lost if rank == 1 else Doing(stories.epoch(3), **others) for rank in range(2)], code=stories.CODE)
-
-
-def test_a_failure_behind_a_lost_peer_counts_where_nobody_else_has_a_reason() -> None:
-    peer = raised("RuntimeError", "Connection closed by peer", 80.0, AT.line(9))
-    found = examine(lost_in_a_handler(exit_status=1, raised=peer)).diagnoses[0]
-    assert (found.code, found.culprits.members, found.confidence) == ("DD251", (1,), Confidence.LIKELY)
-    assert "KeyError: x" in found.summary
-
-
-def test_a_handler_that_lost_its_peer_is_a_victim_of_whoever_died() -> None:
-    found = examine(lost_in_a_handler(exit_status=-9)).diagnoses[0]
-    assert (found.code, found.culprits.members) == ("DD251", (0,))
-    assert "SIGKILL" in found.summary
-
-
 def leaving(*frames: Site, time: float = 60.0) -> Evidence:
     """Rank 1 has called sys.exit("bad config") at line 11 and stands in these frames; the others are in backward."""
     gone = Doing(stories.epoch(3), blocked=False, stands=AT.line(40))
@@ -239,15 +195,3 @@ def test_a_lost_peer_is_no_cause(message: str) -> None:
 def test_the_end_of_an_iterator_is_no_failure() -> None:
     # GIVEN a barrier in an `except StopIteration:` THEN the exception is not taken for the cause
     assert examine(masked("StopIteration")).diagnoses[0].code == "DD206"
-
-
-def test_a_rank_that_has_not_come_to_the_start() -> None:
-    arriving = Doing([AT.all("init_process_group", 8)])
-    evidence = job([arriving, Doing([], blocked=False, stands=AT.line(4)), arriving])
-    ranks = [
-        replace(seen, page=None, recorder=None) if seen.rank == 1 else replace(seen, recorder=None)
-        for seen in evidence.ranks
-    ]
-    report = examine(replace(evidence, ranks=tuple(ranks)))
-    assert report.outcome is Outcome.HANG
-    assert (report.diagnoses[0].code, report.diagnoses[0].culprits.members) == ("DD261", (1,))

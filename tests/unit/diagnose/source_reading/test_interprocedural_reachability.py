@@ -8,7 +8,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.evidence import Evidence
 from tests.unit.diagnose.builders import At, Doing, job
-from tests.unit.diagnose.test_controlflow import lines, ways
+from tests.unit.diagnose.divergence.test_control_flow_diff import lines, ways
 
 AT = At()
 

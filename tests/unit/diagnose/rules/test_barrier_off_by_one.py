@@ -7,6 +7,7 @@ import pytest
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
 from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.verdicts import one_odd, verdict
 
 AT = At()
 PROGRAM = """\
@@ -42,3 +43,42 @@ def test_under_a_condition_on_the_rank_it_is_that() -> None:
     came, passed = Doing([FIRST, SECOND]), Doing([SECOND, AT.all("all_reduce", 7)])
     found = examine(job([came, passed, passed], code=code)).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD203", (0,))
+
+
+STARTED = AT.all("init_process_group", 1)
+
+
+EARLY = """\
+@contextlib.contextmanager
+def main_first():
+    try:
+        if not is_main:
+            dist.barrier()
+        yield
+    finally:
+        if is_main:
+            dist.barrier()
+
+
+def load():
+    with main_first():
+        if not path.exists():
+            write(path)
+            dist.barrier()
+
+
+load()
+dist.all_reduce(x)
+is_main = rank == 0
+"""
+
+
+def test_half_of_a_pair_of_barriers_is_not_the_one_too_much() -> None:
+    # GIVEN ranks whose half of a pair met another barrier of rank 0, which hangs in the other half
+    extra, half = AT.all("barrier", 16, function="load"), AT.all("barrier", 9, function="main_first")
+    odd = Doing([STARTED, extra, half], callers=(AT.line(19),))
+    usual = Doing([STARTED, AT.all("barrier", 5, function="main_first"), AT.all("all_reduce", 20)])
+    found = verdict(EARLY, one_odd(odd, usual, at=0))
+    # THEN the barrier between them is named, and no half of the pair for certain
+    assert (found.code, found.culprits.members) == ("DD212", (0,))
+    assert found.locations[0].line == 16

@@ -24,3 +24,15 @@ def test_the_rank_that_did_not_come(odd: int) -> None:
     found = report.diagnoses[0]
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD219", (odd,), 3)
     assert "DD203" not in [d.code for d in report.diagnoses]
+
+
+STARTED = AT.all("init_process_group", 1)
+
+
+def test_all_ranks_in_the_creation_of_different_groups() -> None:
+    text = "if rank in members:\n    tp = dist.new_group(members)\nif rank < 2:\n    first = dist.new_group([0, 1])\n"
+    places = [2, 4, 2]
+    report = examine(job([Doing([STARTED, AT.all("new_group", line)]) for line in places], code={AT.file: text}))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD219", ())
+    assert "`if rank in members:`" in found.fix

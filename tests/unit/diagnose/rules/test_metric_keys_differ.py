@@ -7,6 +7,7 @@ import pytest
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
 from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.verdicts import one_odd, verdict
 
 AT = At()
 PROGRAM = """\
@@ -56,3 +57,60 @@ def test_two_ranks_have_no_majority() -> None:
 def test_a_loop_over_anything_else_is_not_one_over_names() -> None:
     report = examine(_job("batch", "stream()", "evaluate(batch)", odd=1))
     assert "DD211" not in [d.code for d in report.diagnoses]
+
+
+STARTED = AT.all("init_process_group", 1)
+
+
+GATHER = """\
+class Predictions:
+    def __init__(self):
+        self.items = []
+
+    def gather(self):
+        if not self.items:
+            return []
+        dist.all_gather_object(box, self.items)
+        return box
+
+
+def evaluate():
+    dist.init_process_group("gloo")
+    found = predictions.gather()
+    dist.barrier()
+"""
+
+
+def test_rank_with_nothing_to_give_returns_early() -> None:
+    start = AT.all("init_process_group", 13, function="evaluate")
+    usual = Doing([start, AT.all("all_gather_object", 8, function="gather")], callers=(AT.line(14, "evaluate"),))
+    odd = Doing([start, AT.all("barrier", 15, function="evaluate")])
+    found = verdict(GATHER, one_odd(odd, usual))
+    assert (found.code, found.culprits.members) == ("DD211", (1,))
+    assert found.locations[0].source == "if not self.items:"
+
+
+MAPPED = """\
+def average(name, value):
+    dist.all_reduce(value)
+    return name, value
+
+
+def synchronize(self):
+    return dict(map(lambda kv: average(*kv), sorted(self.meters.items())))
+
+
+def main():
+    synchronize(logger)
+    dist.barrier()
+"""
+
+
+def test_names_in_an_expression() -> None:
+    # GIVEN a reduction for each name that is no statement of its own
+    reduce = AT.all("all_reduce", 2, function="average")
+    usual = Doing([STARTED, reduce, reduce], callers=(AT.line(7, "synchronize"), AT.line(11, "main")))
+    odd = Doing([STARTED, reduce, AT.all("barrier", 12, function="main")])
+    found = verdict(MAPPED, one_odd(odd, usual))
+    assert (found.code, found.culprits.members) == ("DD211", (1,))
+    assert found.locations[0].line == 7

@@ -7,6 +7,7 @@ import pytest
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
 from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.verdicts import one_odd, verdict
 
 AT = At()
 PROGRAM = """\
@@ -50,3 +51,27 @@ def test_a_flag_of_the_handler(sets: str, asks: str, odd: int) -> None:
 
 def test_another_condition_is_another_cause() -> None:
     assert examine(_job("stop.set()", "plateau(loss)", 1)).diagnoses[0].code == "DD206"
+
+
+SIGNAL = """\
+class Preemption:
+    def __init__(self):
+        self.requested = threading.Event()
+        signal.signal(signal.SIGUSR1, lambda *_: self.requested.set())
+
+
+def train():
+    preemption = Preemption()
+    for batch in stream():
+        if preemption.requested.is_set():
+            dist.barrier()
+            return
+        model(batch).sum().backward()
+"""
+
+
+def test_signal_handler_without_a_name() -> None:
+    step = [AT.forward(13), AT.backward(13)]
+    odd = Doing([*step * 2, AT.all("barrier", 11)])
+    found = verdict(SIGNAL, one_odd(odd, Doing([*step * 3])))
+    assert (found.code, found.locations[0].line) == ("DD216", 10)

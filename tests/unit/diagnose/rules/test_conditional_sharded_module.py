@@ -10,6 +10,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import TORCH, Act, At, Doing, job
+from tests.unit.diagnose.verdicts import one_odd, verdict
 
 AT = At(function="forward")
 PROGRAM = """\
@@ -75,3 +76,44 @@ def test_a_layer_whose_absence_is_met_by_the_next_call(odd: int) -> None:
     found = report.diagnoses[0]
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD210", (odd,), 4)
     assert "DD213" not in [d.code for d in report.diagnoses]
+
+
+MAIN = At()
+
+
+NORM = """\
+class Sync(Function):
+    def forward(ctx, x):
+        dist.all_reduce(s)
+        return x
+
+
+def train():
+    for batch in stream():
+        loss = head(batch)
+        loss.backward()
+        optimizer.step()
+        dist.broadcast(loss, 0)
+"""
+
+
+def test_layer_that_one_rank_left_out() -> None:
+    # GIVEN ranks inside a layer's own all_reduce, and one that is past the forward without it
+    sync = MAIN.all("all_reduce", 3, function="Sync.forward")
+    step = [
+        sync,
+        MAIN.backward(10),
+        MAIN.update(11),
+        MAIN.broadcast(12, 0),
+    ]
+    usual = Doing([*step, sync], callers=(MAIN.line(9),))
+    odd = Doing(
+        [
+            *step,
+            MAIN.backward(10),
+            MAIN.update(11),
+            MAIN.broadcast(12, 0),
+        ]
+    )
+    found = verdict(NORM, one_odd(odd, usual))
+    assert (found.code, found.culprits.members) == ("DD210", (1,))

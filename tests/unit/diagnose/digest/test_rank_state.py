@@ -1,0 +1,14 @@
+"""What is said of each rank."""
+
+from __future__ import annotations
+
+from ddpdoctor.diagnose.engine import examine
+from tests.unit.diagnose.builders import At, Doing, job
+
+AT = At()
+
+
+def test_how_a_rank_ended_is_told_by_name() -> None:
+    ends = [Doing([AT.all("all_reduce", 3)], exit_status=status) for status in (-6, -34, 1)]
+    report = examine(job(ends, code={AT.file: "\n\nx\n"}))
+    assert [rank.label for rank in report.ranks] == ["ended by SIGABRT", "ended by signal 34", "exit status 1"]

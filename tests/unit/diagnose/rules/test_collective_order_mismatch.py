@@ -1,0 +1,66 @@
+"""The same collectives in another order, or with another root."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Deadlock
+from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.verdicts import one_odd, verdict
+
+AT = At()
+
+
+MAIN = AT.line(30, "main")
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_order_of_collectives_that_all_know(odd: int) -> None:
+    # GIVEN an earlier round in which all made both calls, and one rank that swaps them in the second
+    known = [AT.all("all_reduce", 3), AT.all("all_gather", 4)]
+    usual = Doing([*known, AT.all("all_reduce", 3)])
+    swapped = Doing([*known, AT.all("all_gather", 4)])
+    report = examine(job([swapped if rank == odd else usual for rank in range(3)]))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD213", (odd,))
+    assert report.deadlock is Deadlock.PROVEN
+    assert found.locations[0].line == 4
+
+
+def test_one_loop_that_calls_this_here_and_that_there() -> None:
+    # GIVEN the first round: nobody has made the other's call, but one comprehension leads to both
+    code = {AT.file: "def mean(x):\n    all_reduce(x)\ndef middle(x):\n    all_gather(x)\n\ndef agree(board):\n"}
+    code[AT.file] += "    return {name: board[name]() for name in board}\n"
+    callers = (AT.line(7, "agree"), MAIN)
+    usual = Doing([AT.all("all_reduce", 2, function="mean")], callers=callers)
+    odd = Doing([AT.all("all_gather", 4, function="middle")], callers=callers)
+    report = examine(job([usual, odd, usual], code=code))
+    assert report.diagnoses[0].code == "DD213"
+    assert report.diagnoses[0].culprits.members == (1,)
+
+
+def test_different_roots_at_the_same_place() -> None:
+    report = examine(job([Doing([AT.broadcast(3, 0)]), Doing([AT.broadcast(3, 1)]), Doing([AT.broadcast(3, 0)])]))
+    assert report.diagnoses[0].code == "DD213"
+    assert "root 1" in report.diagnoses[0].summary
+
+
+STARTED = AT.all("init_process_group", 1)
+
+
+NAMES = """\
+for name in self.names:
+    if name.startswith("al"):
+        dist.broadcast(table[name], 0)
+    else:
+        dist.all_reduce(table[name])
+"""
+
+
+def test_elements_in_another_order() -> None:
+    # GIVEN a set's elements, whose order differs between processes, and a condition on nothing but the element
+    reduce = AT.all("all_reduce", 5)
+    odd, usual = Doing([STARTED, reduce, AT.broadcast(3, 0)]), Doing([STARTED, reduce, reduce])
+    found = verdict(NAMES, one_odd(odd, usual))
+    assert found.code == "DD213"

@@ -1,0 +1,146 @@
+"""Conditions that each rank evaluates on its own values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Confidence
+from ddpdoctor.model.progress import EventKind
+from tests.unit.diagnose import stories
+from tests.unit.diagnose.builders import Act, At, Doing, job
+from tests.unit.diagnose.stories import among
+from tests.unit.diagnose.verdicts import everywhere, first, one_odd, verdict
+
+AT = At()
+
+
+NESTED = """\
+for epoch in range(3):
+    for _ in range(4):
+        model(x).sum().backward()
+    keep(model)
+
+
+def keep(model):
+    if score() <= best:
+        return
+    dist.barrier()
+    write(model)
+"""
+
+
+def test_early_return_around_a_barrier() -> None:
+    # GIVEN a rank that returned before the barrier and began the next epoch's forward, on the line of its backward
+    step = [AT.forward(3), AT.backward(3)]
+    usual = Doing([*step * 4, AT.all("barrier", 10, function="keep")], callers=(AT.line(4, "<module>"),))
+    odd = Doing([*step * 5])
+    found = verdict(NESTED, one_odd(odd, usual))
+    # THEN the condition of the return is named, not a loop that was left
+    assert (found.code, found.culprits.members) == ("DD206", (1,))
+    assert found.locations[0].line == 8
+
+
+RESUME = """\
+import torch.distributed as dist
+
+
+def main():
+    dist.init_process_group("gloo")
+    resume(net)
+    dist.barrier()
+
+
+def resume(net):
+    if not path.exists():
+        return 0
+    for p in net.parameters():
+        dist.broadcast(p, 0)
+    dist.all_reduce(step)
+    return int(step)
+"""
+
+
+def test_file_that_one_rank_sees() -> None:
+    # GIVEN a rank inside a loop over the parameters, which is as long everywhere, and others that returned before it
+    start = AT.all("init_process_group", 5, function="main")
+    odd = Doing([start, AT.broadcast(14, 0, function="resume")], callers=(AT.line(6, "main"),))
+    found = verdict(RESUME, one_odd(odd, Doing([start, AT.all("barrier", 7, function="main")])))
+    # THEN neither that loop nor a way past the all_reduce behind it is a reason: the condition is
+    assert (found.code, found.culprits.members) == ("DD206", (1,))
+    assert found.locations[0].line == 11
+
+
+TIMED = """\
+class Saving:
+    def due(self):
+        return time.monotonic() - self.last > self.seconds
+
+    def step(self, model):
+        if self.due():
+            dist.barrier()
+
+
+saving = Saving()
+for batch in stream():
+    model(batch).sum().backward()
+    saving.step(model)
+"""
+
+
+def test_forward_that_waits_in_an_operation_of_its_own_is_not_merely_behind() -> None:
+    # GIVEN ranks inside a broadcast that DDP's forward issues itself, of which the history holds no event
+    step = [AT.forward(12), AT.backward(12)]
+    odd = Doing([*step, AT.all("barrier", 7, function="step")], callers=(AT.line(13, "<module>"),))
+    usual = Doing([*step, AT.forward(12), AT.broadcast(12, 1)])
+    evidence = job(one_odd(odd, usual), code={AT.file: TIMED})
+    ranks = []
+    for seen in evidence.ranks:
+        page = seen.page
+        assert page is not None
+        shown = page if seen.rank == 1 else replace(page, events=page.events[:-1])
+        ranks.append(replace(seen, page=shown))
+    found = examine(replace(evidence, ranks=tuple(ranks))).diagnoses[0]
+    # THEN the barrier that one rank came to is what parted them
+    assert (found.code, found.culprits.members) == ("DD206", (1,))
+    assert found.locations[0].line == 6
+
+
+BY_HAND = """\
+def step(params):
+    if not finite(params):
+        return False
+    for p in params.parameters():
+        dist.all_reduce(p)
+    return True
+
+
+def main():
+    for batch in stream():
+        loss(batch).backward()
+        step(params)
+        dist.barrier()
+"""
+
+
+def test_step_that_was_left_out_is_no_other_order() -> None:
+    # GIVEN gradients that are reduced by hand, and a rank that left that out in one round
+    backward = Act(EventKind.BACKWARD, AT.line(11, "main"))
+    reduce, barrier = AT.all("all_reduce", 5, function="step"), AT.all("barrier", 13, function="main")
+    odd = Doing([backward, reduce, barrier, backward, barrier])
+    usual = Doing([backward, reduce, barrier, backward, reduce], callers=(AT.line(12, "main"),))
+    found = verdict(BY_HAND, one_odd(odd, usual))
+    # THEN the condition is named, though both sides know both calls
+    assert (found.code, found.culprits.members) == ("DD206", (1,))
+    assert found.locations[0].line == 2
+
+
+@everywhere
+def test_left_the_loop(size: int, odd: int) -> None:
+    # GIVEN a rank behind a loop over a DataLoader that had not ended
+    found = first(among(size, odd, stories.left_early))
+    # THEN it is DD206, at the only `break`; with two ranks nobody can say who should have stopped
+    assert (found.code, found.confidence) == ("DD206", Confidence.CERTAIN)
+    assert found.culprits.members == (odd,)
+    assert found.culprit_confidence is (Confidence.LIKELY if size == 2 else Confidence.CERTAIN)
+    assert found.locations[0].source == "break"

@@ -1,0 +1,81 @@
+"""Ranks that wait for an answer from the network."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.evidence import Evidence, SourceFile
+from ddpdoctor.model.processes import Descriptor, Holder, ProcessState, Relation
+from ddpdoctor.model.stacks import Stacks, StackSource, Thread
+from tests.unit.diagnose.builders import NOW
+from tests.unit.diagnose.sleeping import AT, SERVER, asleep
+
+
+def held(evidence: Evidence, *holders: Holder, unseen: str = "") -> Evidence:
+    """The same, with what was found about who holds what rank 1 waits on."""
+    seen = evidence.ranks[1]
+    assert seen.process is not None
+    threads = tuple(replace(thread, holders=holders, unseen=unseen) for thread in seen.process.threads)
+    changed = replace(seen, process=replace(seen.process, threads=threads))
+    return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
+
+
+def in_code(text: str, evidence: Evidence) -> Evidence:
+    return replace(evidence, code={AT.file: SourceFile(AT.file, text)})
+
+
+THREADS = """def count(self):
+
+
+
+
+
+
+    pass
+
+    with self.lock:     # line 10
+        self.n += 1
+
+def write(self):
+    with self.lock:
+        sleep(9)        # line 15
+"""
+
+
+def threads(*, python: bool = True) -> Evidence:
+    """Rank 1's main thread wants a lock that thread 'tally' is inside of; of Python, or a mutex of the C library."""
+    evidence = asleep(call="futex", wchan="futex_do_wait")
+    seen = evidence.ranks[1]
+    pid = seen.worker.pid
+    main = Thread(pid, "MainThread", (AT.line(10 if python else 7),))
+    other = Thread(pid + 1, "tally", (AT.line(15, "write"),))
+    changed = replace(seen, stacks=Stacks(StackSource.PYSPY, (main, other)))
+    evidence = in_code(THREADS, replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2])))
+    return evidence if python else held(evidence, Holder(pid, Relation.OWNER, "python", (), pid + 1))
+
+
+def test_a_server_of_this_machine_is_named() -> None:
+    server = Holder(99, Relation.PEER, "python", ("python", "serve.py"))
+    found = examine(held(asleep(call="recvfrom", on=SERVER), server)).diagnoses[0]
+    assert found.code == "DD233"
+    assert "The server is process 99 (python serve.py), outside the job" in found.why
+
+
+@pytest.mark.parametrize("by_process", [True, False])
+def test_a_connection_between_ranks_is_no_network_client(by_process: bool) -> None:
+    ours = replace(SERVER, target="tcp 10.0.0.1:5000 ESTABLISHED", local="10.0.0.2:41000")
+    theirs = Descriptor(4, "socket", "tcp 10.0.0.2:41000 ESTABLISHED", "10.0.0.1:5000")
+    evidence = asleep(call="recvfrom", on=ours)
+    seen, other = evidence.ranks[1], evidence.ranks[0]
+    assert seen.process is not None
+    changed = replace(seen, process=replace(seen.process, descriptors=(ours,)))
+    opened = other if by_process else replace(other, process=ProcessState(NOW, "S", 1.0, 0, (), (theirs,)))
+    evidence = replace(evidence, ranks=(opened, changed, evidence.ranks[2]))
+    if by_process:
+        evidence = held(evidence, Holder(other.worker.pid, Relation.PEER, "python"))
+    found = examine(evidence).diagnoses
+    assert "DD233" not in {one.code for one in found}
+    assert "waits for rank 0 over one of the program's own connections" in found[0].why

@@ -1,0 +1,85 @@
+"""Ranks, and children of theirs, that cannot write."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.evidence import Evidence, SourceFile
+from ddpdoctor.model.processes import Child, Holder, ProcessState, Relation, ThreadState
+from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.model.stacks import Stacks, StackSource, Thread
+from tests.unit.diagnose.builders import NOW
+from tests.unit.diagnose.sleeping import AT, PIPE, asleep
+
+
+def held(evidence: Evidence, *holders: Holder, unseen: str = "") -> Evidence:
+    """The same, with what was found about who holds what rank 1 waits on."""
+    seen = evidence.ranks[1]
+    assert seen.process is not None
+    threads = tuple(replace(thread, holders=holders, unseen=unseen) for thread in seen.process.threads)
+    changed = replace(seen, process=replace(seen.process, threads=threads))
+    return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
+
+
+def in_code(text: str, evidence: Evidence) -> Evidence:
+    return replace(evidence, code={AT.file: SourceFile(AT.file, text)})
+
+
+THREADS = """def count(self):
+
+
+
+
+
+
+    pass
+
+    with self.lock:     # line 10
+        self.n += 1
+
+def write(self):
+    with self.lock:
+        sleep(9)        # line 15
+"""
+
+
+def threads(*, python: bool = True) -> Evidence:
+    """Rank 1's main thread wants a lock that thread 'tally' is inside of; of Python, or a mutex of the C library."""
+    evidence = asleep(call="futex", wchan="futex_do_wait")
+    seen = evidence.ranks[1]
+    pid = seen.worker.pid
+    main = Thread(pid, "MainThread", (AT.line(10 if python else 7),))
+    other = Thread(pid + 1, "tally", (AT.line(15, "write"),))
+    changed = replace(seen, stacks=Stacks(StackSource.PYSPY, (main, other)))
+    evidence = in_code(THREADS, replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2])))
+    return evidence if python else held(evidence, Holder(pid, Relation.OWNER, "python", (), pid + 1))
+
+
+def test_the_reader_of_a_full_pipe_is_named() -> None:
+    evidence = asleep(call="write", on=PIPE, wchan="pipe_write")
+    reader = Holder(1, Relation.READER, "torchrun", ("torchrun", "train.py"))
+    found = examine(held(evidence, reader)).diagnoses[0]
+    assert found.code == "DD239"
+    assert "open in process 1 (torchrun train.py), outside the job" in found.why
+    own = Holder(evidence.ranks[1].worker.pid, Relation.READER, "python")
+    assert "Only rank 1 itself" in examine(held(evidence, own)).diagnoses[0].why
+    hidden = examine(held(evidence, unseen="9 are not ours to see")).diagnoses[0]
+    assert any("9 are not ours to see" in line for line in hidden.evidence)
+
+
+@pytest.mark.parametrize("reader", [None, "rank", "other"])
+def test_a_child_that_cannot_write_and_is_waited_for(reader: str | None) -> None:
+    evidence = held(asleep(call="wait4"), Holder(99, Relation.AWAITED, "python", ("python", "convert.py")))
+    seen = evidence.ranks[1]
+    pid = seen.worker.pid if reader == "rank" else 1
+    readers = (Holder(pid, Relation.READER, "python"),) if reader else ()
+    state = ThreadState(99, "python", "S", "pipe_write", 0.1, "write", 1, "", readers)
+    child = Child(Worker(99, 1.0, Role.CHILD), ProcessState(NOW, "S", 0.1, 0, (state,), ()), None, None)
+    ranks = (evidence.ranks[0], replace(seen, children=(child,)), evidence.ranks[2])
+    found = examine(replace(evidence, ranks=ranks)).diagnoses[0]
+    # a pipe that another process should read is not what the rank has forgotten
+    assert (found.code == "DD239") is (reader != "other")
+    assert found.culprits.members == (1,)

@@ -1,0 +1,48 @@
+"""Collectives that are called under a condition on the rank."""
+
+from __future__ import annotations
+
+from ddpdoctor.model.diagnosis import Confidence
+from tests.unit.diagnose import stories
+from tests.unit.diagnose.builders import At, Doing
+from tests.unit.diagnose.stories import among
+from tests.unit.diagnose.verdicts import everywhere, first, one_odd, verdict
+
+AT = At()
+
+
+EMA = """\
+ema = Ema(net) if dist.get_rank() == 0 else None
+for batch in stream():
+    model(batch).sum().backward()
+    optimizer.step()
+    if ema:
+        ema.update(net)
+
+
+class Ema:
+    def update(self, net):
+        for p in net.parameters():
+            dist.broadcast(p, src=0)
+"""
+
+
+def test_object_that_only_one_rank_has() -> None:
+    # GIVEN a method whose name anything may have, called on an object that only rank 0 makes
+    step = [AT.forward(3), AT.backward(3), AT.update(4)]
+    odd = Doing([*step, AT.broadcast(12, 0, function="update")], callers=(AT.line(6),))
+    found = verdict(EMA, one_odd(odd, Doing([*step, *step[:2]]), at=0))
+    # THEN `if ema` is a condition on the rank
+    assert (found.code, found.culprits.members) == ("DD203", (0,))
+    assert "`if ema:`" in found.fix
+
+
+@everywhere
+def test_collective_under_a_rank_condition(size: int, odd: int) -> None:
+    # GIVEN a barrier in a helper that only one rank calls
+    found = first(among(size, odd, stories.saves_alone))
+    assert (found.code, found.confidence) == ("DD203", Confidence.CERTAIN)
+    assert found.culprits.members == (odd,)
+    assert found.locations[0].line == 6
+    # THEN the fix quotes the condition under which its caller stands
+    assert "`if rank == 0 and due():`" in found.fix

@@ -1,0 +1,107 @@
+"""Who failed first, and who is only a victim."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ddpdoctor.diagnose.digest import failure as failures
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
+from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.stacks import Site
+from tests.unit.diagnose import stories
+from tests.unit.diagnose.builders import At, Doing, job, raised
+
+AT = At()
+
+
+def test_first_exception_raised_is_the_cause_whoever_ends_first() -> None:
+    # GIVEN victims that ended before the culprit, which was busy in a `finally`
+    peer = "Connection closed by peer [127.0.0.1]:4711"
+    victim = Doing([AT.all("all_reduce", 3)], raised=raised("RuntimeError", peer, 10.5, AT.line(3)), exit_status=1)
+    culprit = Doing([AT.all("barrier", 2)], raised=raised("KeyError", "'stars'", 10.0, AT.line(7)), exit_status=1)
+    report = examine(job([victim, culprit, victim]))
+    found = report.diagnoses[0]
+    assert (report.outcome, report.deadlock) == (Outcome.CRASH, Deadlock.NO)
+    assert (found.code, found.confidence, found.culprits.members) == ("DD251", Confidence.CERTAIN, (1,))
+    assert found.locations[0].line == 7
+    assert "KeyError: 'stars'" in found.summary
+    assert "KeyError" in found.traceback
+    assert "Ranks 0,2 only lost it" in found.why
+
+
+def test_killed_rank_is_named_with_its_signal() -> None:
+    gone = Doing([AT.all("barrier", 2)], exit_status=-9)
+    report = examine(job([Doing([AT.all("all_reduce", 3)]), gone]))
+    found = report.diagnoses[0]
+    assert (report.outcome, found.code, found.culprits.members) == (Outcome.CRASH, "DD251", (1,))
+    assert "SIGKILL" in found.summary
+    assert "out-of-memory" in found.fix
+
+
+def test_sigterm_after_another_exit_is_the_launchers_doing() -> None:
+    # GIVEN a rank whose connection failed, which ended first, and one that torchrun then ended
+    lost = raised("RuntimeError", "Gloo connectFullMesh failed: timed out", 40.0, AT.line(3))
+    first = Doing([], blocked=False, raised=lost, exit_status=1)
+    second = Doing([], blocked=False, exit_status=-15)
+    found = examine(job([first, second])).diagnoses[0]
+    assert (found.code, found.culprits.members, found.confidence) == ("DD251", (0,), Confidence.POSSIBLE)
+    assert "no rank has a failure of its own" in found.why.lower()
+
+
+def test_exception_that_a_finally_still_hides_comes_before_its_victims() -> None:
+    peer = raised("RuntimeError", "Connection closed by peer", 10.5, AT.line(3))
+    victim = Doing([AT.all("all_reduce", 3)], raised=peer, exit_status=1)
+    evidence = job([victim, Doing([], blocked=False, stands=AT.line(9))])
+    page = evidence.ranks[1].page
+    assert page
+    pending = replace(page, pending=(raised("ValueError", "no label", 10.0, AT.line(7)),))
+    report = examine(replace(evidence, ranks=(evidence.ranks[0], replace(evidence.ranks[1], page=pending))))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD251", (1,), 7)
+
+
+def test_abort_of_gloo_is_not_certain_to_be_the_cause() -> None:
+    report = examine(job([Doing([AT.all("all_reduce", 3)]), Doing([AT.all("all_reduce", 3)], exit_status=-6)]))
+    assert report.diagnoses[0].code == "DD251"
+    assert report.diagnoses[0].confidence is Confidence.LIKELY
+
+
+def test_an_exception_of_a_data_worker_is_told_in_its_own_words_and_at_its_own_line() -> None:
+    # GIVEN what torch makes of an exception in a DataLoader's worker: the traceback is only text
+    message = (
+        "Caught ValueError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):\n"
+        '  File "/env/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py", line 358, in _worker_loop\n'
+        "    data = fetcher.fetch(index)\n"
+        '  File "/job/train.py", line 14, in __getitem__\n    raise ValueError(text)\n'
+        "ValueError: record 57 has no label\n"
+    )
+    retold = raised("ValueError", message, 60.0, AT.line(20))
+    assert failures.raised_site(retold) == Site("/job/train.py", 14, "__getitem__")
+    assert failures.said(retold) == "record 57 has no label (in DataLoader worker process 0)"
+    # WHEN the text is cut off, or it is the program's own THEN nothing is made of it
+    assert failures.raised_site(raised("ValueError", message[:90], 60.0, AT.line(20))) == AT.line(20)
+    own = raised("KeyError", "Caught nothing in here.\nsecond line", 60.0, AT.line(20))
+    assert (failures.raised_site(own), failures.said(own)) == (AT.line(20), "Caught nothing in here.")
+
+
+def lost_in_a_handler(**others: Any) -> Evidence:
+    """Rank 1 lost a peer while it handled an exception of its own; the rest ends as told."""
+    first = raised("KeyError", "x", 60.0, AT.line(11))
+    second = replace(raised("RuntimeError", "Connection closed by peer", 70.0, AT.line(12)), before=(first,))
+    lost = Doing(stories.in_backward(4).acts, exit_status=1, raised=second)
+    return job([lost if rank == 1 else Doing(stories.epoch(3), **others) for rank in range(2)], code=stories.CODE)
+
+
+def test_a_failure_behind_a_lost_peer_counts_where_nobody_else_has_a_reason() -> None:
+    peer = raised("RuntimeError", "Connection closed by peer", 80.0, AT.line(9))
+    found = examine(lost_in_a_handler(exit_status=1, raised=peer)).diagnoses[0]
+    assert (found.code, found.culprits.members, found.confidence) == ("DD251", (1,), Confidence.LIKELY)
+    assert "KeyError: x" in found.summary
+
+
+def test_a_handler_that_lost_its_peer_is_a_victim_of_whoever_died() -> None:
+    found = examine(lost_in_a_handler(exit_status=-9)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD251", (0,))
+    assert "SIGKILL" in found.summary

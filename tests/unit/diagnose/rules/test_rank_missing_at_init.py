@@ -1,0 +1,23 @@
+"""A rank that has not come to the start of the job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Outcome
+from tests.unit.diagnose.builders import At, Doing, job
+
+AT = At()
+
+
+def test_a_rank_that_has_not_come_to_the_start() -> None:
+    arriving = Doing([AT.all("init_process_group", 8)])
+    evidence = job([arriving, Doing([], blocked=False, stands=AT.line(4)), arriving])
+    ranks = [
+        replace(seen, page=None, recorder=None) if seen.rank == 1 else replace(seen, recorder=None)
+        for seen in evidence.ranks
+    ]
+    report = examine(replace(evidence, ranks=tuple(ranks)))
+    assert report.outcome is Outcome.HANG
+    assert (report.diagnoses[0].code, report.diagnoses[0].culprits.members) == ("DD261", (1,))

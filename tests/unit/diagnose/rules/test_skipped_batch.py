@@ -1,0 +1,44 @@
+"""Batches that one rank left out on a condition."""
+
+from __future__ import annotations
+
+from ddpdoctor.model.diagnosis import Confidence
+from tests.unit.diagnose import stories
+from tests.unit.diagnose.builders import Doing, job
+from tests.unit.diagnose.stories import AT, among
+from tests.unit.diagnose.verdicts import everywhere, first
+
+
+@everywhere
+def test_skipped_backward(size: int, odd: int) -> None:
+    # GIVEN a rank that ran the forward of a batch but not its backward
+    found = first(among(size, odd, stories.skipped))
+    assert found.code == "DD207"
+    assert found.culprits.members == (odd,)
+    assert "skipped the backward" in found.summary
+
+
+@everywhere
+def test_skipped_forward(size: int, odd: int) -> None:
+    found = first(among(size, odd, stories.skipped_forward))
+    assert found.code == "DD207"
+    assert found.culprits.members == (odd,)
+    # a caught exception before the forward would look the same
+    assert found.confidence is Confidence.LIKELY
+
+
+def test_skip_is_certain_where_the_source_shows_the_only_way_past() -> None:
+    # GIVEN a `continue` between forward and backward, and no `try` around
+    text = "for batch in loader:\n    loss = model(batch)\n    if bad(loss):\n        continue\n    loss.backward()\n"
+    text += "    step()\nbarrier()\n"
+    batch = [AT.next(1), AT.forward(2), AT.backward(5), AT.update(6)]
+    odd = Doing([*batch, *batch[:2], *batch, AT.stop(1), AT.all("barrier", 7)])
+    usual = Doing([*batch, *batch, *batch[:3]])
+    certain = first(job([usual, odd, usual], code={AT.file: text}))
+    assert (certain.code, certain.confidence) == ("DD207", Confidence.CERTAIN)
+    assert certain.locations[0].source == "continue"
+    # WHEN a `try` could have caught an exception instead THEN it is only likely
+    shifted = "for batch in loader:\n  try:\n    loss = model(batch)\n    if bad(loss): continue\n    loss.backward()\n"
+    shifted += "  except ValueError: pass\n"
+    likely = first(job([usual, odd, usual], code={AT.file: shifted}))
+    assert (likely.code, likely.confidence) == ("DD207", Confidence.LIKELY)

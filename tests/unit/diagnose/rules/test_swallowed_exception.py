@@ -1,0 +1,110 @@
+"""Exceptions that one rank caught, and went on."""
+
+from __future__ import annotations
+
+from ddpdoctor.model.diagnosis import Confidence
+from ddpdoctor.model.progress import EventKind
+from tests.unit.diagnose.builders import Act, Doing, job, raised
+from tests.unit.diagnose.stories import AT
+from tests.unit.diagnose.verdicts import everywhere, first, one_odd, verdict
+
+STARTED = AT.all("init_process_group", 1)
+
+
+ROBUST = """\
+def batches(loader):
+    it = iter(loader)
+    while True:
+        try:
+            yield next(it)
+        except StopIteration:
+            return
+        except OSError as error:
+            print(error)
+
+
+def train(loader):
+    for batch in batches(loader):
+        model(batch).sum().backward()
+    dist.barrier()
+"""
+
+
+def test_loader_that_raised_is_not_one_with_fewer_batches() -> None:
+    # GIVEN a rank whose loader raised once, was asked again, and so delivered one batch fewer
+    batch = [AT.next(2), AT.forward(14), AT.backward(14)]
+    failed = Act(EventKind.NEXT_RAISED, AT.line(2))
+    usual = Doing([*batch * 4])
+    odd = Doing([*batch, failed, *batch * 2, AT.stop(2), AT.all("barrier", 15)])
+    found = verdict(ROBUST, one_odd(odd, usual))
+    # THEN it is the caught exception, for certain, at the `except` that caught it
+    assert (found.code, found.confidence) == ("DD208", Confidence.CERTAIN)
+    assert found.culprits.members == (1,)
+    assert found.locations[0].source == "except OSError as error:"
+
+
+def test_loader_that_raised_and_is_still_handled_is_no_skipped_batch() -> None:
+    # GIVEN a rank that has not come out of its loader's exception: it stands in a `finally`
+    batch = [AT.next(2), AT.forward(14), AT.backward(14)]
+    failed = Act(EventKind.NEXT_RAISED, AT.line(2))
+    error = raised("OSError", "truncated", 80.0, AT.line(2))
+    odd = Doing([*batch, failed, AT.all("barrier", 15)], raised=error)
+    found = verdict(ROBUST, one_odd(odd, Doing([*batch * 2])))
+    assert found.code == "DD253"
+
+
+RETRY = """\
+def upload(step):
+    for attempt in range(3):
+        try:
+            dist.all_reduce(step)
+            write(step)
+            return
+        except OSError:
+            attempts.append(step)
+
+
+def main():
+    upload(step)
+    dist.barrier()
+"""
+
+
+def test_collective_that_is_tried_again() -> None:
+    # GIVEN a rank that failed behind a collective and entered it once more
+    reduce = AT.all("all_reduce", 4, function="upload")
+    odd = Doing([STARTED, reduce, reduce], callers=(AT.line(12, "main"),))
+    usual = Doing([STARTED, reduce, AT.all("barrier", 13, function="main")])
+    found = verdict(RETRY, one_odd(odd, usual))
+    # THEN it is the caught exception, though both sides make both calls
+    assert (found.code, found.culprits.members) == ("DD208", (1,))
+    assert found.locations[0].source == "except OSError:"
+
+
+#: a step whose exceptions are swallowed, and its batch, forward, backward and update
+CATCHING = """\
+for batch in loader:
+    try:
+        loss = model(batch)
+        loss.backward()
+        optimizer.step()
+    except ValueError:
+        skipped += 1
+log(skipped)
+dist.barrier()
+"""
+
+
+CAUGHT = [AT.next(1), AT.forward(3), AT.backward(4), AT.update(5)]
+
+
+@everywhere
+def test_caught_exception(size: int, odd: int) -> None:
+    # GIVEN a step inside a `try` that swallows, and nothing else that leads past it
+    usual = Doing([*CAUGHT, *CAUGHT, *CAUGHT[:3]])
+    strange = Doing([*CAUGHT, *CAUGHT[:2], *CAUGHT[:2], AT.stop(1), AT.all("barrier", 9)])
+    found = first(job([strange if rank == odd else usual for rank in range(size)], code={AT.file: CATCHING}))
+    # THEN it is DD208 at the `except`; only likely, since no exception was seen
+    assert (found.code, found.confidence) == ("DD208", Confidence.LIKELY)
+    assert found.culprits.members == (odd,)
+    assert found.locations[0].source == "except ValueError:"

@@ -1,0 +1,45 @@
+"""Ranks that do not get out of the program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
+from tests.unit.diagnose.builders import At, Doing, job
+
+AT = At()
+
+
+def ended(*frames: Site) -> Evidence:
+    """Ranks 1 and 2 have ended; rank 0's main thread stands in these frames, beside a thread of the user's."""
+    done = Doing([AT.all("barrier", 9)], blocked=False, exit_status=0)
+    evidence = job([Doing([AT.all("barrier", 9)], blocked=False, stands=AT.line(9)), done, done])
+    first = evidence.ranks[0]
+    pid = first.worker.pid
+    helper = Thread(pid + 1, "uploader", (Site("/usr/lib/python3.11/queue.py", 171, "get"), AT.line(33, "run")))
+    stacks = Stacks(StackSource.PYSPY, (Thread(pid, "MainThread", frames), helper))
+    return replace(evidence, ranks=(replace(first, stacks=stacks), *evidence.ranks[1:]))
+
+
+def test_a_thread_that_keeps_its_process() -> None:
+    found = examine(ended(Site("/usr/lib/python3.11/threading.py", 1590, "_shutdown"))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD254", (0,))
+    assert found.locations[0].line == 33
+    assert "'uploader'" in found.summary
+
+
+def test_a_process_that_multiprocessing_started_ends_below_its_start() -> None:
+    started = [
+        Site("/usr/lib/python3.11/multiprocessing/process.py", 322, "BaseProcess._bootstrap"),
+        Site("/usr/lib/python3.11/multiprocessing/spawn.py", 135, "_main"),
+        Site("<string>", 1, "<module>"),
+    ]
+    found = examine(ended(Site("/usr/lib/python3.11/threading.py", 1590, "_shutdown"), *started)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD254", (0,))
+
+
+def test_a_rank_that_still_runs_its_program_is_not_at_its_end() -> None:
+    inside = Site("/usr/lib/python3.11/threading.py", 1116, "join"), AT.line(40, "main")
+    assert "DD254" not in {d.code for d in examine(ended(*inside)).diagnoses}

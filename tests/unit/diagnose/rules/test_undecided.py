@@ -1,0 +1,40 @@
+"""What is left open, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.ranks import Rank
+from tests.unit.diagnose.builders import At, Doing, job, raised
+
+AT = At()
+
+
+def test_two_ranks_without_a_majority_are_undecided() -> None:
+    report = examine(job([Doing([AT.all("barrier", 3)]), Doing([AT.broadcast(8, 0)])]))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD299", ())
+    assert {location.line for location in found.locations} == {3, 8}
+
+
+def test_only_consequences_of_a_rank_that_is_not_seen() -> None:
+    evidence = job([Doing([], blocked=False, exit_status=-15), Doing([], blocked=False)])
+    lost = raised("RuntimeError", "Connection closed by peer", 10.0, AT.line(3))
+    victim = job([Doing([], blocked=False, raised=lost, exit_status=1)])
+    ranks = (replace(victim.ranks[0], rank=Rank(1)),)
+    report = examine(replace(evidence, ranks=ranks, world_size=3))
+    found = report.diagnoses[0]
+    assert report.outcome is Outcome.CRASH
+    assert (found.code, found.culprits.members) == ("DD299", (0, 2))
+
+
+def test_who_was_not_seen_may_be_the_one_that_is_missing() -> None:
+    waiting = Doing([AT.all("all_reduce", 3)])
+    report = examine(replace(job([waiting, waiting], code={AT.file: "\n\nx\n"}), world_size=4))
+    first = report.diagnoses[0]
+    assert (first.code, first.culprits.members) == ("DD299", ())
+    assert "nothing is known about ranks 2-3" in first.summary
+    assert "agrees with itself" not in first.why
+    assert "every node" in first.fix

@@ -1,0 +1,101 @@
+"""Ranks whose data ended earlier than the others'."""
+
+from __future__ import annotations
+
+from ddpdoctor.model.diagnosis import Confidence
+from tests.unit.diagnose import stories
+from tests.unit.diagnose.builders import Doing, job
+from tests.unit.diagnose.stories import AT, among, in_backward
+from tests.unit.diagnose.verdicts import everywhere, first, one_odd, verdict
+
+WALRUS = """\
+def chunks(rows):
+    while chunk := list(islice(rows, 6)):
+        yield chunk
+
+
+def main():
+    for batch in chunks(rows):
+        model(batch).sum().backward()
+        optimizer.step()
+    dist.barrier()
+"""
+
+
+def test_while_that_fetches_is_no_decision() -> None:
+    # GIVEN a generator whose `while` ends where its data end
+    step = [AT.forward(8), AT.backward(8), AT.update(9)]
+    odd, usual = Doing([*step * 2, AT.all("barrier", 10)]), Doing([*step * 2, *step[:2]])
+    found = verdict(WALRUS, one_odd(odd, usual))
+    assert found.code in ("DD201", "DD299")
+    assert found.culprits.members == (1,)
+
+
+MICRO = """\
+def cut(batch):
+    group = []
+    for row in batch:
+        if len(group) == 4:
+            yield group
+            group = []
+        group.append(row)
+    yield group
+
+
+def main():
+    for batch in loader:
+        for micro in cut(batch):
+            model(micro).mean().backward()
+        dist.all_reduce(norm)
+        optimizer.step()
+"""
+
+
+def test_fewer_rounds_of_an_inner_loop_are_no_extra_call() -> None:
+    # GIVEN a rank that cut its batch into fewer parts, so that both meet again in another round's backward
+    part = [AT.forward(14), AT.backward(14)]
+    end = [AT.all("all_reduce", 15), AT.update(16)]
+    usual = Doing([AT.next(12), *part, *end, AT.next(12), *part * 2])
+    odd = Doing([AT.next(12), *part, *end, AT.next(12), *part, *end, AT.next(12), *part])
+    found = verdict(MICRO, one_odd(odd, usual))
+    # THEN the inner loop ended first on it
+    assert found.code in ("DD201", "DD202")
+    assert (found.culprits.members, found.locations[0].line) == ((1,), 13)
+
+
+def test_epoch_that_ended_earlier_and_the_next_began() -> None:
+    # GIVEN a rank that ran out, met the others' gradients with its metric, and is in its next epoch
+    text = "for epoch in range(3):\n    for x in loader:\n        model(x).backward()\n    dist.all_reduce(wer)\n"
+    step = [AT.next(2), AT.forward(3), AT.backward(3)]
+    usual = Doing([*step * 4])
+    odd = Doing([*step * 3, AT.stop(2), AT.all("all_reduce", 4), *step])
+    found = verdict(text, one_odd(odd, usual))
+    assert (found.code, found.culprits.members) == ("DD201", (1,))
+    assert found.locations[0].line == 2
+
+
+@everywhere
+def test_uneven_inputs(size: int, odd: int) -> None:
+    # GIVEN a rank whose iterator ended while the others got another batch
+    found = first(among(size, odd, stories.ran_out))
+    # THEN it is DD201, certain, with the loop's line
+    assert (found.code, found.confidence) == ("DD201", Confidence.CERTAIN)
+    assert found.culprits.members == (odd,)
+    assert found.locations[0].line == stories.LOOP
+    assert found.locations[0].source == "for batch in loader:"
+    assert f"rank {odd} runs out of data" in found.summary
+    assert "after 3 batches" in found.summary
+
+
+def test_a_majority_that_ran_out_points_at_the_rank_with_more() -> None:
+    evidence = among(4, 2, lambda: in_backward(4), others=stories.ran_out())
+    found = first(evidence)
+    assert found.code == "DD201"
+    assert found.culprits.members == (2,)
+
+
+def test_counters_decide_where_the_ring_has_lost_the_beginning() -> None:
+    odd, usual = stories.after_loop([*stories.epoch(30), AT.stop(10)]), in_backward(31)
+    found = first(job([usual, odd, usual], code=stories.CODE, lost=60))
+    assert found.code == "DD201"
+    assert found.culprits.members == (1,)
