@@ -1,1 +1,1 @@
-"""Pure. A Report to text, one renderer per file."""
+"""Pure. Renders a Report as text, one renderer per file."""

@@ -1,4 +1,4 @@
-"""Pure. The code frame: the lines that a location names, a caret under the one to look at."""
+"""Pure. The code frame: the lines around a location, with a caret under the relevant one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ CHANGED = "[source changed after the job started]"
 def code_frame(
     location: Location, source: SourceFile | None, *, shown_path: str, before: int, width: int, style: Style
 ) -> list[str]:
-    """The path, `before` lines, the line, and a caret with the ranks it is about.
+    """The path, `before` lines, the line, and a caret with its ranks.
 
-    A source that was written after the job started is not shown: its lines may not be the ones that ran.
+    Source that was modified after the job started is not shown: its lines may not be the ones that ran.
     """
     place = f"  --> {style.line(shown_path)}:{location.line}"
     named = f"{place}  in {style.line(location.function)}" if location.function else place
@@ -41,7 +41,7 @@ def ranks_in_words(ranks: RankSet) -> str:
 
 
 def _numbered(location: Location, source: SourceFile | None, before: int) -> list[tuple[int, str]]:
-    """The line and those before it, as far as the text goes; only the line itself where nothing else is known."""
+    """The line and those before it, as far as the text goes; only the line itself if nothing else is known."""
     if source is not None:
         text = source.text.split("\n")
         last = location.line - source.first
@@ -59,7 +59,7 @@ def _without_leading_blanks(lines: list[tuple[int, str]]) -> list[tuple[int, str
 
 
 def _caret(text: str, ranks: RankSet, room: int, style: Style) -> str:
-    """As long as the code, or as long as it can be with the ranks behind it."""
+    """As long as the code, or as long as it can be with the ranks after it."""
     start = columns(text) - columns(text.lstrip())
     caption = style.cut(ranks_in_words(ranks), 24)
     behind = columns(caption) + 1 if caption else 0

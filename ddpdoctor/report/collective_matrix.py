@@ -1,7 +1,7 @@
-"""Pure. Ranks by collectives: the table that torch's own analyzer prints, with one column for ranks that are alike.
+"""Pure. The matrix of ranks and collectives that torch's own analyzer prints, with one column for ranks that are alike.
 
-A row is one operation of a group by its number, which is how collectives pair; rows that are complete everywhere are
-counted and left out.
+A row is one operation of a group by its sequence number, which is how collectives are matched; rows that are complete
+on all ranks are counted and left out.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.recorder_set import Member, RecorderSet, Ring, Step
 from ddpdoctor.report.terminal_text import Style, columns, pad
 
-#: kinds of ranks that are shown
+#: columns that are shown
 MOST_COLUMNS = 12
 #: rows that are shown
 MOST_ROWS = 60
-#: complete rows that are kept before the first incomplete one
+#: complete rows that are shown before the first incomplete one
 _CONTEXT = 3
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 DONE, IN, QUEUED, GAVE_UP, ABSENT, UNKNOWN = "done", "in", "queued", "gave up", "-", "?"
 
-#: role's label, whether a send or recv, number, and for a send or recv its operation and peer
+#: role's label, whether a send or recv, sequence number, and for a send or recv its operation and peer
 _Key = tuple[str, bool, int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class _MatrixRow:
     key: _Key
-    #: by column
+    #: indexed by column
     cells: tuple[str, ...]
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class _MatrixColumn:
-    """Ranks whose rings say the same."""
+    """Ranks with the same recorded operations."""
 
     ranks: RankSet
     cells: Mapping[_Key, tuple[str, str]]
 
 
 def render(recorders: RecorderSet, *, width: int, style: Style) -> str:
-    """The table as text; empty rings and jobs without dumps give a line that says so."""
+    """The matrix as text; a line that says so if there are no operations or no dumps."""
     kinds = _kinds(recorders)
     if not kinds:
         return "no recorder contains an operation\n"
@@ -56,7 +56,7 @@ def render(recorders: RecorderSet, *, width: int, style: Style) -> str:
         f"  {letter}  {_named(kind.ranks, width - 6, style)}" for letter, kind in zip(_LETTERS, shown, strict=False)
     ]
     if hidden:
-        lines.append(f"  and {sum(len(kind.ranks) for kind in hidden)} ranks of {len(hidden)} other kinds")
+        lines.append(f"  and {sum(len(kind.ranks) for kind in hidden)} ranks in {len(hidden)} other columns")
     unseen = recorders.unseen()
     if unseen:
         lines.append(f"  no dump: {_named(unseen, width - 12, style)}")
@@ -71,7 +71,7 @@ def _named(ranks: RankSet, room: int, style: Style) -> str:
 
 
 def _kinds(recorders: RecorderSet) -> list[_MatrixColumn]:
-    """Ranks by what their column would show, the largest kind first."""
+    """Ranks by the content of their column, the largest set first."""
     by_ring: dict[tuple[Ring, tuple[str, ...]], list[Rank]] = {}
     for rank, member in recorders.members.items():
         by_ring.setdefault((member.ring, _labels(member, recorders.world_size)), []).append(rank)
@@ -83,7 +83,7 @@ def _kinds(recorders: RecorderSet) -> list[_MatrixColumn]:
 
 
 def _labels(member: Member, world: int) -> tuple[str, ...]:
-    """What a group is to the rank: its description, as `mesh_dp`, which all groups of a kind share."""
+    """What a group is to the rank: its description, such as `mesh_dp`, which all groups of one kind share."""
     labels = [_label(group, world) for group in member.groups]
     return tuple(
         f"{label}.{labels[:n].count(label) + 1}" if labels.count(label) > 1 else label for n, label in enumerate(labels)
@@ -97,7 +97,7 @@ def _label(group: Group, world: int) -> str:
 
 
 def _cells(member: Member, labels: Sequence[str]) -> Mapping[_Key, tuple[str, str]]:
-    """(state, what it was) of each operation in the ring, in its order."""
+    """(state, operation) of each operation in the ring, in order."""
     found: dict[_Key, tuple[str, str]] = {}
     standing = False
     for step in member.ring.steps:
@@ -119,7 +119,7 @@ def _what(member: Member, step: Step) -> str:
 
 
 def _rows(kinds: Sequence[_MatrixColumn]) -> list[_MatrixRow]:
-    """All operations in an order that fits every ring, as far as one does."""
+    """All operations in an order that is consistent with every ring, if there is one."""
     order: dict[_Key, None] = {}
     for kind in kinds:
         order = _merged(list(order), list(kind.cells))
@@ -133,7 +133,7 @@ def _rows(kinds: Sequence[_MatrixColumn]) -> list[_MatrixRow]:
 
 
 def _merged(left: list[_Key], right: list[_Key]) -> dict[_Key, None]:
-    """Both orders in one: what only the right has comes before the next thing that both have."""
+    """Both orders combined: what only the right one has comes before the next key that both have."""
     known = set(left)
     before: dict[_Key | None, list[_Key]] = {}
     waiting: list[_Key] = []
@@ -151,7 +151,7 @@ def _merged(left: list[_Key], right: list[_Key]) -> dict[_Key, None]:
 
 
 def _ends(kind: _MatrixColumn) -> Mapping[tuple[str, bool], tuple[int, int]]:
-    """The first and the last number of each group that the ring holds."""
+    """The first and the last sequence number of each group in the ring."""
     ends: dict[tuple[str, bool], tuple[int, int]] = {}
     for label, p2p, seq, _ in kind.cells:
         first, last = ends.get((label, p2p), (seq, seq))

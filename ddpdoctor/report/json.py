@@ -24,7 +24,7 @@ def render(report: Report) -> str:
 
 
 def read(text: str) -> Report:
-    """The report that `render` wrote; raises codec.DecodeError for anything else."""
+    """Read what `render` wrote. Raises codec.DecodeError for anything else."""
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -36,7 +36,7 @@ def read(text: str) -> Report:
 
 
 def _around_locations(report: Report) -> Mapping[str, SourceFile]:
-    """Each named file cut to the span of its locations; lines in between that no location is near are left empty."""
+    """Each named file, cut to the span of its locations; lines between them that are near no location are emptied."""
     wanted: dict[str, set[int]] = {}
     named = [location for diagnosis in report.diagnoses for location in diagnosis.locations]
     named.extend(status.location for status in report.ranks if status.location is not None)

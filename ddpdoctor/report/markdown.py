@@ -1,4 +1,4 @@
-"""Pure. A Report as Markdown, to be pasted into an issue: verdict, ranks, the line, reasons, what was not seen."""
+"""Pure. A Report as Markdown for an issue: verdict, ranks, the line, reasons, what could not be seen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ddpdoctor.report import rank_rows
 from ddpdoctor.report.code_frame import ranks_in_words
 from ddpdoctor.report.terminal_text import Style
 
-#: rows, locations, stacks and gaps that are shown; the JSON report holds all
+#: rows, locations, stacks and gaps that are shown; the JSON report contains all
 _MOST_ROWS = 24
 _MOST_LOCATIONS = 4
 _MOST_STACK_LINES = 60
@@ -67,7 +67,7 @@ def _shown(diagnosis: Diagnosis) -> tuple[Location, ...]:
 
 
 def _place(report: Report, location: Location, directory: str) -> str:
-    """The line and those around it, an arrow before it."""
+    """The line and those around it, marked by an arrow."""
     ranks = f" ({ranks_in_words(location.ranks)})" if len(location.ranks) else ""
     head = f"{_code(f'{_short(location.file, directory)}:{location.line}')} in {_code(location.function)}{ranks}"
     source = report.code.get(location.file)
@@ -154,12 +154,12 @@ def _short(path: str, directory: str) -> str:
 
 
 def _text(text: str) -> str:
-    """One line of prose in which nothing is markup."""
+    """One line of prose without markup."""
     return _MARKS.sub(r"\\\1", _STYLE.line(text))
 
 
 def _code(text: str) -> str:
-    """An inline code span; more backticks around it than it holds in a row."""
+    """An inline code span, delimited by more backticks than it contains in a row."""
     clean = _STYLE.line(text)
     if not clean:
         return ""
@@ -170,7 +170,7 @@ def _code(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Inside a table a bar ends the cell, in code too."""
+    """Inside a table a vertical bar ends the cell, also in code."""
     return text.replace("|", "\\|")
 
 

@@ -1,4 +1,4 @@
-"""Pure. Ranks that do the same thing in the same place, merged into one row each."""
+"""Pure. Merges ranks that do the same thing at the same place into one row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TINTS = {
     "unclear": Tint.WARN,
     "unseen": Tint.WARN,
 }
-#: columns for the line of source, tried one after the other
+#: columns for the line of source, tried in this order
 _SOURCE_ROOMS = (44, 36, 28, 20, 0)
 
 
@@ -34,12 +34,12 @@ class RankRow:
 
     @property
     def place(self) -> str:
-        """`train.py:88`, "" where no line is known."""
+        """`train.py:88`, "" if no line is known."""
         return f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
 
 
 def merge(statuses: Iterable[RankStatus], culprits: RankSet) -> tuple[RankRow, ...]:
-    """One row per behaviour; the culprits' rows last, beside the code frame that follows; larger ones first."""
+    """One row per behaviour, larger ones first; the culprits' rows come last, next to the code frame that follows."""
     merged: dict[tuple[bool, str, str, str, int, str], list[int]] = {}
     for status in statuses:
         where = status.location
@@ -53,9 +53,10 @@ def merge(statuses: Iterable[RankStatus], culprits: RankSet) -> tuple[RankRow, .
 
 
 def table(rows: tuple[RankRow, ...], culprits: RankSet, *, most: int, width: int, style: Style) -> list[str]:
-    """The rows as aligned columns; as the terminal narrows, the source shrinks, then the label is put below.
+    """The rows as aligned columns. On a narrow terminal the source is shortened first, then the label moves to the next
+    line.
 
-    Of more than `most` rows the largest innocent ones and the culprits' stay.
+    If there are more than `most` rows, the culprits' rows and the largest others are kept.
     """
     shown = _most_telling(rows, culprits, most)
     cells = [_cells(row, style) for row in shown]

@@ -1,4 +1,4 @@
-"""Pure. A Report as one screen: verdict, who stands where, the line, why, what to change, what was not seen."""
+"""Pure. A Report as one screen: verdict, ranks, the line, why, what to change, what could not be seen."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ddpdoctor.report import rank_rows
 from ddpdoctor.report.code_frame import code_frame, ranks_in_words
 from ddpdoctor.report.terminal_text import Style, Tint, columns, pad
 
-#: lines; a verdict that does not fit on one screen is not read
+#: lines of a screen: a verdict should be readable without scrolling
 SCREEN = 25
-#: a narrow terminal wraps what is said, so it gets more lines for as much
+#: lines of a narrow screen, where the same text wraps
 _NARROW_SCREEN = 34
 _WIDE = 90
 _NARROWEST = 40
@@ -36,7 +36,7 @@ _NOTHING_NAMED = {
 
 @dataclass(frozen=True, slots=True)
 class _Detail:
-    """How much is said; less where the screen would overflow."""
+    """How much detail is shown; reduced if the screen would overflow."""
 
     rows: int
     before: int
@@ -66,10 +66,10 @@ def render(
     bundle: str = "",
     directory: str = "",
 ) -> str:
-    """The report as text of at most `width` columns, and of at most 25 lines where it is 100 wide.
+    """The report as text of at most `width` columns, and of at most 25 lines at a width of 100.
 
-    `job` says what became of the job, `bundle` where the evidence lies; paths under `directory`, the reader's
-    working directory, are shown relative to it. Ends with a newline.
+    `job` says what became of the job, `bundle` where the evidence is; paths under `directory`, the reader's working
+    directory, are shown relative to it. Ends with a newline.
     """
     screen = SCREEN if width >= _WIDE else _NARROW_SCREEN
     page = _TextPage(report, max(width, _NARROWEST), Style(color, unicode), job, bundle, directory)
@@ -130,7 +130,7 @@ class _TextPage:
         return rank_rows.table(rows, culprits, most=detail.rows, width=self.width, style=self.style)
 
     def _frames(self, diagnosis: Diagnosis, detail: _Detail) -> list[str]:
-        """The line to look at; where nobody is named for sure, the two lines of which one is to blame."""
+        """The line to look at; if no culprit is certain, the two lines of which one is at fault."""
         named = len(diagnosis.culprits) > 0 and diagnosis.confidence is not Confidence.POSSIBLE
         shown = diagnosis.locations[: 1 if named else 2]
         before = detail.before if len(shown) == 1 else min(detail.before, 1)
@@ -146,7 +146,7 @@ class _TextPage:
         return path[len(root) :] if len(root) > 2 and path.startswith(root) else path
 
     def _traceback(self, diagnosis: Diagnosis, detail: _Detail) -> list[str]:
-        """The last lines of what the culprit raised."""
+        """The last lines of the culprit's traceback."""
         text = [line.rstrip() for line in self.style.clean(diagnosis.traceback).split("\n") if line.strip()]
         if not text:
             return []
@@ -163,7 +163,7 @@ class _TextPage:
         ]
 
     def _foreseen(self, diagnosis: Diagnosis, finding: Finding) -> str:
-        """That lint sees the same in the source."""
+        """A reference to the lint finding of the same fault."""
         for place in diagnosis.locations[:1]:
             if place.file == finding.file and finding.line <= place.line <= max(finding.line, finding.end_line):
                 return f"`ddpdoctor lint` reports this line as {finding.code}."
@@ -177,7 +177,7 @@ class _TextPage:
             parts.append(f"blame of {ranks_in_words(diagnosis.culprits)} {diagnosis.culprit_confidence.value}")
         said = ", ".join(filter(None, parts))
         facts = "; ".join(fact.rstrip().rstrip(".") for fact in diagnosis.evidence[: detail.facts])
-        if facts.partition(" ")[0].isalpha():  # a file or a name in the program stays as it is
+        if facts.partition(" ")[0].isalpha():  # a path or a name in the program keeps its spelling
             facts = facts[0].upper() + facts[1:]
         return f"{said}. {facts}." if facts else f"{said}."
 
@@ -186,7 +186,7 @@ class _TextPage:
         return self._labelled("unsure", f"could not be considered: {missing}") if missing else []
 
     def _blind(self, detail: _Detail) -> list[str]:
-        """What could not be seen, the same reason told once for all its ranks."""
+        """What could not be seen, with equal reasons of several ranks combined."""
         gathered: dict[tuple[str, str, str], list[Gap]] = {}
         for gap in self.report.gaps:
             gathered.setdefault((gap.source.value, gap.reason, gap.remedy), []).append(gap)
@@ -234,13 +234,14 @@ class _TextPage:
 
 
 def _whole_frames(traceback: list[str]) -> list[str]:
-    """Without the rest of a frame whose `File` line was cut off; an exception's own lines have no frame before them."""
+    """Drop the rest of a frame whose `File` line was cut off; lines of an exception have no frame before them."""
     starts = [i for i, line in enumerate(traceback) if line.startswith("  File ")]
     return traceback[starts[0] :] if starts else [line for line in traceback if not line.startswith("    ")]
 
 
 def _flow(parts: list[str], width: int) -> list[str]:
-    """Parts side by side, two blanks apart, and below each other where they do not fit; never broken: one is a path."""
+    """Parts side by side, two blanks apart, or below each other if they do not fit; a part is never broken, as it may
+    be a path."""
     lines: list[str] = []
     for part in parts:
         joined = f"{lines[-1]}  {part}" if lines else ""

@@ -1,4 +1,4 @@
-"""Pure. Text for a terminal: made harmless, measured in columns, wrapped, cut, coloured."""
+"""Pure. Text for a terminal: sanitised, measured in columns, wrapped, cut, coloured."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import unicodedata
 from dataclasses import dataclass
 from enum import Enum
 
-# CSI and OSC sequences go as a whole, so that no "[31m" stays behind
+# whole CSI and OSC sequences are removed, so that no "[31m" remains
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]")
 _TAB = 4
 
 
 class Tint(Enum):
-    """What a piece of text means; the value is its SGR code."""
+    """The meaning of a part of the text; the value is its SGR code."""
 
     ALARM = "1;31"
     WARN = "1;33"
@@ -26,7 +26,7 @@ class Tint(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How this terminal wants text: `color` for SGR codes, `unicode` for more than ASCII."""
+    """What the terminal supports: `color` for SGR codes, `unicode` for more than ASCII."""
 
     color: bool = False
     unicode: bool = True
@@ -45,9 +45,9 @@ class Style:
         return "│" if self.unicode else "|"
 
     def clean(self, text: str) -> str:
-        """Without escape sequences, control and direction-changing characters; tabs and odd blanks become spaces.
+        """Without escape sequences, control and direction-changing characters; tabs and unusual blanks become spaces.
 
-        What a job printed, named or raised reaches the reader's terminal only through here.
+        Whatever a job printed, named or raised is passed through this before it is shown.
         """
         text = _ESCAPES.sub("", text).expandtabs(_TAB)
         if not text.isprintable():
@@ -55,7 +55,7 @@ class Style:
         return text if self.unicode else text.encode("ascii", "backslashreplace").decode("ascii")
 
     def line(self, text: str) -> str:
-        """One clean line: every run of white space becomes one blank."""
+        """One clean line: every run of white space becomes one space."""
         return " ".join(self.clean(text).split())
 
     def cut(self, text: str, width: int) -> str:
@@ -93,7 +93,7 @@ def columns(text: str) -> int:
 
 
 def pad(text: str, width: int) -> str:
-    """The text filled with blanks to `width` columns."""
+    """The text padded with spaces to `width` columns."""
     return text + " " * (width - columns(text))
 
 

@@ -1,4 +1,4 @@
-"""Pure. One fixture: a program that goes wrong for a known reason, and the verdict that it must get."""
+"""Pure. A fixture: a program that fails for a known reason, and the expected verdict."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ddpdoctor.model.ranks import RankSet
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """What shows a failure that does not hang: a number that the program itself prints as `<measure>: <number>`.
+    """How a failure without a hang shows: a number that the program itself prints as `<measure>: <number>`.
 
     Bounds are inclusive.
     """
 
     measure: str
-    #: what broken.py comes to
+    #: the number that broken.py prints
     harmed: tuple[int, int]
-    #: what fixed.py comes to
+    #: the number that fixed.py prints
     cured: tuple[int, int]
-    #: broken.py also ends with an error
+    #: broken.py also exits with an error
     fails: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One fixture and what is expected of its broken program."""
+    """A fixture and what is expected of its broken program."""
 
     name: str
     code: str
@@ -36,43 +36,43 @@ class Case:
     folder: Path
     #: default world size
     ranks: int
-    #: who is to blame at the default world size; empty where nobody can be named
+    #: the culprits at the default world size; empty if nobody can be named
     culprits: RankSet
-    #: line of `locate` in broken.py
+    #: line in broken.py that contains the text of `locate`
     line: int
     deadlock: Deadlock
-    #: the same fault ends in either of two ways, of which one can be proven
+    #: the fault ends in either of two ways, of which one can be proven
     sometimes_proven: bool
-    #: what `watch` must find; HEALTHY where the program does harm without stopping
+    #: what `watch` must report; HEALTHY if the program does harm without stopping
     outcome: Outcome
     launcher: str
-    #: lint rule that finds it before launch, "" for none
+    #: lint rule that finds it before the launch, "" for none
     lint: str
-    #: seconds for `--stall-after`, None where the deadlock is provable and needs no patience
+    #: seconds for `--stall-after`, None if the deadlock is provable, which needs no waiting
     stall_after: int | None
     #: "", "gpu" or "multi-node"
     needs: str
-    #: the longest that a run may take
+    #: the longest that a run may take, in seconds
     seconds: int
-    #: set where the program is run plainly, and its own numbers show what is wrong
+    #: set if the program is run without `watch`, and its own numbers show the fault
     harm: Harm | None = None
-    #: other numbers of ranks at which it goes wrong in the same way, and who is to blame there
+    #: other numbers of ranks with the same fault, and the culprits there
     elsewhere: Mapping[int, RankSet] = field(default_factory=dict)
-    #: what it runs on, "gloo" (the CPU) and "nccl" (GPUs); what is expected of it is what the first of them gives
+    #: backends it runs on, "gloo" (the CPU) and "nccl" (GPUs); the expectations hold for the first
     backends: tuple[str, ...] = ("gloo",)
-    #: why it has one backend only, "" where it has both
+    #: why it has one backend only, "" if it has both
     only_because: str = ""
-    #: checks that may come out otherwise on NCCL, by their names; they are not made there
+    #: names of checks that may differ on NCCL and are skipped there
     nccl_differs: tuple[str, ...] = ()
     #: the file with `line`, relative to the folder
     file: str = "broken.py"
 
     def blames(self, ranks: int) -> RankSet | None:
-        """Who is to blame with so many ranks, None where that is not known."""
+        """The culprits with this number of ranks, None if not known."""
         return self.culprits if ranks == self.ranks else self.elsewhere.get(ranks)
 
     def allows(self, found: Deadlock) -> bool:
-        """Is this what may be said of its deadlock?"""
+        """Whether this is an expected judgement of its deadlock."""
         return found is self.deadlock or (self.sometimes_proven and found is Deadlock.PROVEN)
 
     @property
@@ -86,7 +86,7 @@ class Case:
 
     @property
     def located(self) -> Path:
-        """The file that holds the line."""
+        """The file that contains the line."""
         return self.folder / self.file
 
     @property

@@ -1,4 +1,4 @@
-"""Impure. The fixtures: programs that hang, stall or die for a known reason, with the verdict that they must get."""
+"""Impure. The fixtures: programs that hang, stall or die for a known reason, with the expected verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ else:
 T = TypeVar("T")
 
 BACKENDS = ("gloo", "nccl")
-#: what a check of a run can be of
+#: names of the checks of a run
 CHECKS = ("outcome", "deadlock", "code", "culprits", "line", "time", "status", "number", "lint")
 LAUNCHERS = ("torchrun", "torch.distributed.run", "accelerate", "spawn", "python")
 _KEYS = frozenset(
@@ -33,17 +33,17 @@ _KEYS = frozenset(
         *("backends", "only_because", "nccl_differs"),
     }
 )
-#: `outcome` of a program that neither hangs nor dies of it, and the keys that say how the harm shows
+#: `outcome` of a program that neither hangs nor dies, and the keys that describe how the harm shows
 _HARM = "harm"
 _HARM_KEYS = frozenset({"measure", "harmed", "cured", "fails"})
-#: what only a hang or a crash has
+#: keys that only a hang or a crash has
 _VERDICT_KEYS = frozenset({"culprits", "elsewhere", "deadlock", "stall_after", "sometimes_proven"})
 
 
 def root() -> Path:
-    """Where the fixtures lie: in the installed package, or beside it in a checkout.
+    """The folder of the fixtures: in the installed package, or beside it in a checkout.
 
-    Raises InputError where they are in neither place.
+    Raises InputError if there is neither.
     """
     package = Path(ddpdoctor.__file__).parent
     for folder in (package / "fixtures", package.parent / "fixtures"):
@@ -63,7 +63,7 @@ def load_all(folder: Path) -> tuple[Case, ...]:
 
 
 def load(folder: Path) -> Case:
-    """Read one fixture. Raises InputError that names the file and the fault."""
+    """Read one fixture. Raises InputError that names the file and the error."""
     path = folder / "fixture.toml"
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -143,7 +143,7 @@ class _TomlFields:
         return value
 
     def some(self, key: str, choices: tuple[str, ...]) -> tuple[str, ...]:
-        """One or more of the choices, each once."""
+        """One or more of the choices, without repetition."""
         values = self.get(key, list)
         if not values or not set(map(str, values)) <= set(choices) or len(set(map(str, values))) < len(values):
             raise self.wrong(key, f"must be some of {', '.join(choices)}, found {values!r}")
@@ -180,7 +180,7 @@ class _TomlFields:
 
 
 def _line_of(broken: Path, fields: _TomlFields) -> int:
-    """Number of the one line that holds the text of `locate`."""
+    """Number of the only line that contains the text of `locate`."""
     wanted = fields.get("locate", str)
     try:
         lines = broken.read_text(encoding="utf-8").split("\n")
@@ -188,5 +188,5 @@ def _line_of(broken: Path, fields: _TomlFields) -> int:
         raise InputError(f"{broken}: {error.strerror}", hint="a fixture has broken.py and fixed.py") from None
     found = [number for number, line in enumerate(lines, 1) if wanted in line]
     if len(found) != 1:
-        raise fields.wrong("locate", f"must be the text of one line of broken.py; {len(found)} lines hold it")
+        raise fields.wrong("locate", f"must be the text of one line of broken.py; {len(found)} lines contain it")
     return found[0]

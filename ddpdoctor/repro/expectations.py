@@ -1,4 +1,4 @@
-"""Pure. What a fixture's run was expected to give, beside what it gave."""
+"""Pure. Compares what a fixture's run was expected to give with what it gave."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
 from ddpdoctor.repro.case import Case, Harm
 
-#: seconds from the last progress to the report: with a proof, and beyond `--stall-after` without one
+#: seconds from the last progress to the report with a proof, or beyond `--stall-after` without one
 PROVEN_WITHIN = 6.0
 SUSPECTED_WITHIN = 4.0
 
@@ -30,9 +30,9 @@ class Check:
 def of_broken(
     case: Case, ranks: int, report: Report | None, status: int | None, *, but: Collection[str] = ()
 ) -> tuple[Check, ...]:
-    """Compare the report on broken.py with what fixture.toml says, `but` for some of its checks.
+    """Compare the report on broken.py with fixture.toml, except for the checks in `but`.
 
-    `status` is watch's, None where we ended it.
+    `status` is the exit status of `watch`, None if we ended it.
     """
     if report is None:
         return (Check("report", "a diagnosis", f"none, exit status {status}", False),)
@@ -45,9 +45,9 @@ def of_broken(
         _line(case, report),
     ]
     if case.outcome is not Outcome.CRASH:
-        # a crash is told when its launcher has ended the other ranks, and that takes as long as it takes
+        # a crash is reported after its launcher has ended the other ranks, which takes a varying time
         checks.append(_in_time(case, report))
-    # who is to blame follows from how the fixture's data fall on so many ranks
+    # which ranks are the culprits depends on how the fixture's data is distributed over this number of ranks
     if (blamed := case.blames(ranks)) is not None:
         checks.insert(3, _equal("culprits", str(blamed) or "none", str(culprits) or "none"))
     if case.outcome is Outcome.HANG and status is not None:
@@ -56,7 +56,7 @@ def of_broken(
 
 
 def of_fixed(report: Report | None, status: int | None) -> tuple[Check, ...]:
-    """The cured program ends by itself, and nothing is said of it."""
+    """Checks that the fixed program ends by itself, and that nothing is reported."""
     said = report.outcome.value if report else Outcome.HEALTHY.value
     named = report.diagnoses[0].code if report and report.diagnoses else "none"
     return (
@@ -69,14 +69,14 @@ def of_fixed(report: Report | None, status: int | None) -> tuple[Check, ...]:
 def of_harm(
     case: Case, harm: Harm, ranks: int, output: str, status: int | None, codes: set[str], *, fixed: bool
 ) -> tuple[Check, ...]:
-    """A program that was run plainly: its own number, how it ended, and what lint said of it.
+    """Checks of a program that ran without `watch`: its own number, how it ended, and what lint reported.
 
-    `status` is the launcher's, None where we ended the run; `codes` are those of lint's findings.
+    `status` is the launcher's, None if we ended the run; `codes` are those of lint's findings.
     """
     low, high = harm.cured if fixed else harm.harmed
     fails = harm.fails and not fixed
     found = number_in(output, harm.measure)
-    # how large the harm is follows from how the fixture's data fall on its own number of ranks
+    # the size of the harm depends on how the fixture's data is distributed over its own number of ranks
     fits = found is not None and (low <= found <= high or ranks != case.ranks)
     expected = f"{low}" if low == high else f"{low} to {high}"
     ended = "did not end" if status is None else str(status)
@@ -88,7 +88,7 @@ def of_harm(
 
 
 def number_in(output: str, measure: str) -> float | None:
-    """The last number that the program printed behind `<measure>:`."""
+    """The last number that the program printed after `<measure>:`."""
     found = re.findall(rf"{re.escape(measure)}: (-?\d+(?:\.\d+)?)", output)
     return float(found[-1]) if found else None
 
@@ -98,7 +98,7 @@ def _equal(what: str, expected: str, found: str) -> Check:
 
 
 def _line(case: Case, report: Report) -> Check:
-    """The first location; any location where nobody is to blame and several stories are told."""
+    """Checks the first location; any location if nobody is to blame and several explanations are given."""
     expected = f"{case.located.name}:{case.line}"
     locations = report.diagnoses[0].locations if report.diagnoses else ()
     if len(case.culprits):

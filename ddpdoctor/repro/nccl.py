@@ -1,4 +1,4 @@
-"""Impure. Whether this machine can run a fixture on NCCL, with how many ranks and with what environment."""
+"""Impure. Whether this machine can run a fixture on NCCL, with how many ranks and in which environment."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ class Nccl:
     """What torch finds on this machine."""
 
     gpus: int
-    #: (2, 30, 7); empty where this torch has no NCCL
+    #: for example (2, 30, 7); empty if this torch has no NCCL
     version: tuple[int, ...]
-    #: why it is not known what torch finds, "" where it is
+    #: why it is not known what torch finds, "" if it is known
     unknown: str = ""
 
     def ranks_for(self, case: Case) -> int:
-        """How many ranks a case gets here: its own number, or two where GPUs are short and two show the fault too."""
+        """The number of ranks for a case: its own, or two if there are too few GPUs and two ranks show the fault as
+        well."""
         short = case.ranks > max(self.gpus, 1)
         return 2 if short and (case.harm or case.blames(2) is not None) else case.ranks
 
@@ -48,7 +49,7 @@ class Nccl:
         return "" if self.gpus else "torch finds no GPU"
 
     def refuses(self, case: Case, ranks: int) -> str:
-        """Why so many ranks of a case cannot run here, "" if they can."""
+        """Why this number of ranks of a case cannot run here, "" if they can."""
         if lacking := self.lacks():
             return lacking
         found = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}"
@@ -60,14 +61,14 @@ class Nccl:
         return ""
 
     def environment(self, ranks: int) -> Mapping[str, str]:
-        """What NCCL needs to be told where ranks share a GPU: few channels, and no NVLink SHARP."""
+        """NCCL settings for ranks that share a GPU: few channels, and no NVLink SHARP."""
         if ranks <= self.gpus:
             return {}
         return {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_MAX_CTAS": "4", "NCCL_NVLS_ENABLE": "0"}
 
 
 def find() -> Nccl:
-    """Ask the torch that the fixtures will run with, in a process of its own: it takes seconds and memory."""
+    """Query the torch that the fixtures will use, in a separate process, because it takes seconds and memory."""
     try:
         done = subprocess.run([sys.executable, "-c", _ASK], capture_output=True, text=True, timeout=_LONGEST)
     except OSError as error:

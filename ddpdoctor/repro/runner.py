@@ -1,4 +1,4 @@
-"""Impure. Runs a fixture's program for real: under `ddpdoctor watch` for its verdict, or plainly for its numbers."""
+"""Impure. Runs a fixture's program: under `ddpdoctor watch` for its verdict, or alone for its numbers."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from ddpdoctor.repro import expectations
 from ddpdoctor.repro.case import Case, Harm
 from ddpdoctor.repro.nccl import Nccl
 
-#: seconds that importing torch may take on a busy machine, on top of what the fixture asks for
+#: seconds that importing torch may take on a busy machine, in addition to the time in the fixture
 _STARTUP = 60.0
-#: --stall-after on NCCL, where a rank that waits for its GPU is no proof of what it waits for
+#: --stall-after on NCCL, where a rank that waits for its GPU does not prove what it waits for
 _NCCL_PATIENCE = 15
 #: seconds between looks at the run
 _TICK = 0.2
-#: seconds that watch gets to end the job when asked
+#: seconds that `watch` gets to end the job
 _GRACE = 8.0
-#: file of a run's folder that holds what watch and the job printed
+#: file in a run's folder with the output of `watch` and the job
 OUTPUT = "output.log"
 _REPORT = "report.json"
-#: in the environment of everything that a run starts, to find it again when its parents are gone
+#: environment variable of everything that a run starts, to find it when its parents have ended
 _MARK = "DDPDOCTOR_REPRO"
 
 
@@ -51,16 +51,16 @@ class RunResult:
     program: str
     ranks: int
     checks: tuple[expectations.Check, ...]
-    #: seconds that the whole run took
+    #: duration of the whole run in seconds
     seconds: float
-    #: what watch wrote, None where it wrote nothing or was not asked
+    #: what `watch` wrote, None if it wrote nothing or was not used
     report: Report | None = None
     #: of a program that does harm: its own lines that show it, and what lint finds in it
     shown: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     #: why it was not run, "" if it was
     skipped: str = ""
-    #: what watch and the job printed, the report and the bundle; "" where it was not run
+    #: folder with the output of `watch` and the job, the report and the bundle; "" if it was not run
     folder: str = ""
 
     @property
@@ -76,7 +76,7 @@ def missing(case: Case) -> str:
 
 
 def skipped(case: Case, *, ranks: int, fixed: bool, why: str) -> RunResult:
-    """What stands for a program that was not run."""
+    """The result for a program that was not run."""
     program = case.fixed if fixed else case.broken
     return RunResult(case.name, case.code, program.name, ranks, (), 0.0, skipped=why)
 
@@ -91,11 +91,11 @@ def run(
     tick: Callable[[float], None],
     nccl: Nccl | None = None,
 ) -> RunResult:
-    """Run one program to its end or its verdict; when `stop` is set the job is ended first.
+    """Run one program to its end or its verdict; if `stop` is set, the job is ended first.
 
-    Everything it leaves is in `folder`, which is made: OUTPUT, report.json and the bundle. `tick` is called often, with
-    the seconds since the start. Nothing of the job is left running, whatever happens. `nccl` is what the machine has,
-    where the program is to run on it; None for the CPU.
+    Everything it writes is in `folder`, which is created: OUTPUT, report.json and the bundle. `tick` is called often,
+    with the seconds since the start. Nothing of the job is left running. `nccl` is what the machine has if the program
+    is to run on NCCL; None for the CPU.
     """
     program = case.fixed if fixed else case.broken
     if lacking := missing(case):
@@ -120,7 +120,7 @@ def run(
 
 
 def _with_numbers(result: RunResult, case: Case, harm: Harm, program: Path, status: int | None) -> RunResult:
-    """What the program printed of itself, and what lint finds in it."""
+    """The result with what the program printed, and what lint finds in it."""
     output = (Path(result.folder) / OUTPUT).read_text(encoding="utf-8", errors="replace")
     findings = engine.lint([str(program)], Settings(registry.defaults(), hints=frozenset())).findings
     fixed = program == case.fixed
@@ -134,7 +134,7 @@ def _with_numbers(result: RunResult, case: Case, harm: Harm, program: Path, stat
 
 
 def report_in(folder: Path) -> Report | None:
-    """The report of a run that has this folder, None while there is none."""
+    """The report of a run in this folder, None while there is none."""
     try:
         return json.read((folder / _REPORT).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, DecodeError):
@@ -142,7 +142,7 @@ def report_in(folder: Path) -> Report | None:
 
 
 def launch_command(launcher: str, program: Path, ranks: int) -> list[str]:
-    """How a person would start this program on `ranks` processes of this machine."""
+    """The command with which a user would start this program on `ranks` processes of this machine."""
     here = Path(sys.executable).parent
     if launcher == "torchrun" and (here / "torchrun").exists():
         return [str(here / "torchrun"), "--standalone", "--nproc-per-node", str(ranks), str(program)]
@@ -155,12 +155,12 @@ def launch_command(launcher: str, program: Path, ranks: int) -> list[str]:
 
 
 def backend_arguments(case: Case, nccl: Nccl | None) -> list[str]:
-    """How a program that can run on either is told to run on NCCL."""
+    """Arguments that make a program with several backends use NCCL."""
     return ["--backend", "nccl"] if nccl and "gloo" in case.backends else []
 
 
 def _watch_command(case: Case, folder: Path, nccl: Nccl | None) -> list[str]:
-    """`watch`, up to and with the `--`."""
+    """`watch` and its options, including the `--`."""
     seconds = case.stall_after if case.stall_after is not None or nccl is None else _NCCL_PATIENCE
     patience = ["--stall-after", str(seconds)] if seconds is not None else []
     return [
@@ -171,7 +171,7 @@ def _watch_command(case: Case, folder: Path, nccl: Nccl | None) -> list[str]:
 
 @contextlib.contextmanager
 def _started(command: list[str], output: Path, added: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """The run in a session of its own, so that a Ctrl-C reaches it through us and once; nothing of it survives."""
+    """The run in a session of its own, so that Ctrl-C reaches it once, through us; nothing of it is left running."""
     mark = uuid.uuid4().hex
     environ = {"OMP_NUM_THREADS": "1", **os.environ, **added, _MARK: mark}
     with output.open("wb") as log:
@@ -187,7 +187,8 @@ def _started(command: list[str], output: Path, added: Mapping[str, str]) -> Iter
 def _until_told(
     process: subprocess.Popen[bytes], folder: Path, case: Case, fixed: bool, began: float, stop: threading.Event
 ) -> Iterator[None]:
-    """Ticks until the run ends, takes too long, or is only slow and said to be so: that job would go on by itself."""
+    """Wait until the run ends or takes too long, or until it is reported as slow, in which case the job would continue
+    by itself."""
     deadline = began + case.seconds + _STARTUP
     while process.poll() is None and time.monotonic() < deadline and not stop.is_set():
         if case.outcome is Outcome.SLOW and not fixed:
@@ -199,7 +200,7 @@ def _until_told(
 
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> None:
-    """Ask watch to end the job, then make sure: torchrun's workers are in sessions of their own."""
+    """Ask `watch` to end the job, then make sure: torchrun's workers are in sessions of their own."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -211,7 +212,7 @@ def _end(process: subprocess.Popen[bytes], mark: str) -> None:
 
 
 def _marked(mark: str) -> Iterator[psutil.Process]:
-    """Living processes of a run, whoever is their parent by now."""
+    """Live processes of a run, whatever their parents are."""
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if process.environ().get(_MARK) == mark:

@@ -1,1 +1,1 @@
-"""Pure. Lists of lint findings as text, one format a file: `render(findings, texts) -> str`."""
+"""Pure. Renders lists of lint findings, one format per file: `render(findings, texts) -> str`."""

@@ -1,4 +1,4 @@
-"""Pure. One line a finding: `file:line:column: CODE message`."""
+"""Pure. One line per finding: `file:line:column: CODE message`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddpdoctor.report.terminal_text import Style, Tint
 
 
 def render(findings: Sequence[Finding], texts: Texts, *, color: bool = False) -> str:
-    """A line for each finding and one that counts them; nothing when there are none."""
+    """A line for each finding and one with their number; nothing if there are none."""
     del texts
     style = Style(color)
     lines = [_line(f, style) for f in findings]

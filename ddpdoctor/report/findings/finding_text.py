@@ -1,4 +1,4 @@
-"""Pure. What the formats share: text that is safe to show, and the version that is named in reports."""
+"""Pure. Shared by the formats: text that is safe to show, and the version that reports name."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _LINE_END = re.compile(r"\s*\n\s*")
 
 
 def clean(text: str) -> str:
-    """Without control characters: a file name or a line of source must not drive the terminal, nor turn its text."""
+    """Without control characters: a file name or a line of source must not control the terminal or reverse its text."""
     return _CONTROL.sub("?", text)
 
 
 def line(text: str) -> str:
-    """The same on one line."""
+    """The same, on one line."""
     return clean(_LINE_END.sub(" ", text))
 
 
 def without_cell(finding: Finding) -> Finding:
-    """For formats that know files and lines alone: the notebook's first line, and the cell in the message.
+    """For formats with files and lines only: the notebook's first line, and the cell in the message.
 
     A line of a cell is not a line of the notebook's file, and a wrong place is worse than none.
     """

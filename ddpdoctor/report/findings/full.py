@@ -1,4 +1,4 @@
-"""Pure. Findings for people: message, code frame with a caret, the other places, whether a fix exists."""
+"""Pure. Findings for readers: message, code frame with a caret, related places, whether a fix exists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddpdoctor.report.terminal_text import Style, Tint, columns
 
 #: lines of source before and after the line of the finding
 AROUND = 2
-#: characters of a source line shown, and of those before the finding where it begins further right
+#: characters of a source line that are shown, and of those before a finding that begins further right
 LONGEST, BEFORE = 160, 40
 _CUT = "..."
 _TAB = 4
@@ -19,7 +19,7 @@ _TINTS = {Severity.ERROR: Tint.ALARM, Severity.WARNING: Tint.WARN, Severity.HINT
 
 
 def render(findings: Sequence[Finding], texts: Texts, *, color: bool = False) -> str:
-    """Each finding with its frame, and one line that counts them; nothing when there are none."""
+    """Each finding with its frame, and one line with their number; nothing if there are none."""
     if not findings:
         return ""
     style = Style(color)
@@ -55,7 +55,7 @@ def _block(finding: Finding, source: Sequence[str], style: Style) -> str:
 
 
 def _frame(finding: Finding, source: Sequence[str], style: Style) -> list[str]:
-    """The finding's first line and those around it, with carets below what it is about."""
+    """The finding's first line and those around it, with carets below the relevant part."""
     first, last = max(1, finding.line - AROUND), min(len(source), finding.line + AROUND)
     width = len(str(last))
 
@@ -74,14 +74,14 @@ def _frame(finding: Finding, source: Sequence[str], style: Style) -> list[str]:
 
 
 def _marked(finding: Finding, text: str) -> tuple[int, int]:
-    """Where in its first line the finding begins and ends, in characters; one that goes on ends with the line."""
+    """Where the finding begins and ends in its first line, in characters; one over several lines ends with the line."""
     start = min(finding.column - 1, len(text))
     stop = finding.end_column - 1 if finding.end_line == finding.line else len(text.rstrip())
     return start, max(min(stop, len(text)), start + 1)
 
 
 def _cut(text: str, start: int, stop: int) -> tuple[str, int, int]:
-    """The line as it is shown, the columns before the marked part and those below it."""
+    """The shown part of the line, the columns before the marked part, and the columns of that."""
     left = max(0, start - BEFORE) if stop > LONGEST else 0
     right = left + LONGEST
     before = (_CUT if left else "") + _shown(text[left:start])
@@ -91,5 +91,5 @@ def _cut(text: str, start: int, stop: int) -> tuple[str, int, int]:
 
 
 def _shown(text: str) -> str:
-    """Harmless, and as wide as it is counted."""
+    """Sanitised, with a known width."""
     return clean(text.replace("\t", " " * _TAB))

@@ -1,4 +1,4 @@
-"""Pure. GitHub workflow commands, errors first: GitHub shows ten annotations of a kind in a step."""
+"""Pure. GitHub workflow commands, errors first: GitHub shows ten annotations of a kind per step."""
 
 from __future__ import annotations
 

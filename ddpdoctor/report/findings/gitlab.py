@@ -13,7 +13,7 @@ _SEVERITY = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.HINT: 
 
 
 def render(findings: Sequence[Finding], texts: Texts) -> str:
-    """A JSON list; fingerprints survive moved lines and are unique within the report."""
+    """A JSON list; fingerprints are independent of line numbers and unique within the report."""
     del texts
     seen: dict[str, int] = {}
     entries = []

@@ -11,6 +11,6 @@ from ddpdoctor.report.findings.finding_text import Texts
 
 
 def render(findings: Sequence[Finding], texts: Texts) -> str:
-    """A list, `[]` when there are none."""
+    """A list, `[]` if there are none."""
     del texts
     return json.dumps([encode(f) for f in findings], indent=2) + "\n"

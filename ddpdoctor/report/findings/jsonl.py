@@ -1,4 +1,4 @@
-"""Pure. One JSON object a line."""
+"""Pure. One JSON object per line."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from ddpdoctor.report.findings.finding_text import Texts
 
 
 def render(findings: Sequence[Finding], texts: Texts) -> str:
-    """A line for each finding; nothing when there are none."""
+    """A line for each finding; nothing if there are none."""
     del texts
     return "".join(json.dumps(encode(f)) + "\n" for f in findings)

@@ -1,4 +1,4 @@
-"""Pure. JUnit XML: a test suite a file, a failing case a finding."""
+"""Pure. JUnit XML: one test suite per file, one failing case per finding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ddpdoctor.report.findings.finding_text import Texts, clean, without_cell
 
 
 def render(findings: Sequence[Finding], texts: Texts) -> str:
-    """One document; a single passing case when there are no findings, so that CI pages are not empty."""
+    """One document; a single passing case if there are no findings, so that CI pages are not empty."""
     del texts
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     lines.append(f'<testsuites name="ddpdoctor" tests="{max(1, len(findings))}" failures="{len(findings)}" errors="0">')

@@ -1,4 +1,4 @@
-"""Pure. SARIF 2.1.0, as code scanning services read it. The rules' pages are their help texts."""
+"""Pure. SARIF 2.1.0, as code scanning services read it. The rules' pages are the help texts."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _place(file: str, region: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _artifact(file: str) -> dict[str, str]:
-    """A URI: from the root of the sources, or of the file where it is outside of them."""
+    """A URI: relative to the root of the sources, or absolute for a file outside of it."""
     from urllib.parse import quote
 
     path = quote(file.replace("\\", "/").encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""Pure. Findings as a Markdown table, for the page of a run on a CI service."""
+"""Pure. Findings as a Markdown table, for the summary page of a CI run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.report.findings.finding_text import Texts, counted, line
 
-#: rows; a page holds a megabyte
+#: rows; such a page holds a megabyte
 MOST = 1_000
 
 
 def render(findings: Sequence[Finding], texts: Texts) -> str:
-    """A table, errors first; nothing when there are no findings."""
+    """A table, errors first; nothing if there are no findings."""
     del texts
     if not findings:
         return ""
@@ -27,6 +27,6 @@ def render(findings: Sequence[Finding], texts: Texts) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that stays in its column and is no markup."""
+    """Text that stays in its column and contains no markup."""
     escaped = line(text).replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`").replace("<", "&lt;")
     return escaped.replace("*", "\\*").replace("_", "\\_")
