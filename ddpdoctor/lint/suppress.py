@@ -55,11 +55,9 @@ def problem(text: str) -> str:
     if match["listed"] is None:
         # what follows a bare `ignore` is its reason, not a list that has lost its brackets
         return "write the codes in brackets: ignore[DD111]" if _UNLISTED.match(text[match.end() :]) else ""
-    return (
-        ""
-        if _CODE.search(match[("codes")])
-        else "there is no code in the brackets: write ignore[DD111], or ignore alone"
-    )
+    if _CODE.search(match["codes"]):
+        return ""
+    return "there is no code in the brackets: write ignore[DD111], or ignore alone"
 
 
 def _of(comment: Comment, alone: set[int]) -> Iterable[Suppression]:

@@ -41,7 +41,7 @@ def main() -> None:
         total = scores(rank, rounds, seconds, staying)
         print(f"rank {rank}: {total:.3f}", flush=True)
     dist.destroy_process_group()
-    time.sleep(0.2)  # a gloo worker must have let go of its last operation before the interpreter goes
+    time.sleep(0.2)  # a gloo worker must finish its last operation before the interpreter shuts down
 
 
 if __name__ == "__main__":

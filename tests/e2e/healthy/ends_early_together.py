@@ -47,7 +47,7 @@ def main() -> None:
     dist.destroy_process_group()
     if rank == 0:
         print(report(losses, seconds), flush=True)
-    time.sleep(0.2)  # a gloo worker must have let go of its last operation before the interpreter goes
+    time.sleep(0.2)  # a gloo worker must finish its last operation before the interpreter shuts down
 
 
 if __name__ == "__main__":

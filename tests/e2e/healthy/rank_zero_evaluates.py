@@ -54,7 +54,7 @@ def main() -> None:
             print(f"epoch {epoch}: {score:.2f} right", flush=True)
         dist.barrier()
     dist.destroy_process_group()
-    time.sleep(0.2)  # a gloo worker must have let go of its last operation before the interpreter goes
+    time.sleep(0.2)  # a gloo worker must finish its last operation before the interpreter shuts down
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def main() -> None:
     dist.all_reduce(total)
     print(f"rank {rank}: {'some' if total.item() else 'no'} merges", flush=True)
     dist.destroy_process_group()
-    time.sleep(0.2)  # a gloo worker must have let go of its last operation before the interpreter goes
+    time.sleep(0.2)  # a gloo worker must finish its last operation before the interpreter shuts down
 
 
 if __name__ == "__main__":

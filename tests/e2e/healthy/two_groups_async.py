@@ -44,7 +44,7 @@ def main() -> None:
     dist.barrier()
     print(f"rank {rank}: sums are right", flush=True)
     dist.destroy_process_group()
-    time.sleep(0.2)  # a gloo worker must have let go of its last operation before the interpreter goes
+    time.sleep(0.2)  # a gloo worker must finish its last operation before the interpreter shuts down
 
 
 if __name__ == "__main__":

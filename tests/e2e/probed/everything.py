@@ -129,4 +129,4 @@ sys.stdout.write(f"threads {threading.active_count()}\n")
 sys.stdout.flush()
 dist.barrier()
 dist.destroy_process_group()
-time.sleep(0.2)  # a gloo worker must have let go of its last operation before the interpreter goes
+time.sleep(0.2)  # a gloo worker must finish its last operation before the interpreter shuts down

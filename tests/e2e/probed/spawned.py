@@ -19,7 +19,7 @@ def work(rank: int, store: str, fail: bool) -> None:
     if fail:
         time.sleep(60)
     dist.destroy_process_group()
-    time.sleep(0.2)  # a gloo worker must have let go of its last operation before the interpreter goes
+    time.sleep(0.2)  # a gloo worker must finish its last operation before the interpreter shuts down
 
 
 if __name__ == "__main__":
