@@ -131,7 +131,7 @@ def test_the_fault_of_a_fixture_of_harm_is_named(tmp_path: Path, old: str, new: 
         ('name = "case"', 'name = "other"', "'name' must be the folder's name, 'case'"),
         ("ranks = 2", 'ranks = "2"', "'ranks' must be a int, found '2'"),
         ("culprits = [1]", "culprits = [2]", "'culprits' must be a list of ranks below 2, found [2]"),
-        ('"wait()"', '"()"', "'locate' must be the text of one line of broken.py; 2 lines hold it"),
+        ('"wait()"', '"()"', "'locate' must be the text of one line of broken.py; 2 lines contain it"),
         ('"proven"', '"sure"', "'deadlock' is 'sure'; it can be 'proven', 'suspected', 'no'"),
         ("seconds = 40", "seconds = 40\nsometimes_proven = 1", "'sometimes_proven' must be true or false, found 1"),
         ('"torchrun"', '"mpirun"', "'launcher' is 'mpirun'"),
