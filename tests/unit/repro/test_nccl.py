@@ -123,5 +123,5 @@ def test_no_case_is_started_where_none_can_run(found: Nccl, monkeypatch: pytest.
 def test_the_backend_that_was_asked_for() -> None:
     assert repro_backend.chosen(EITHER, None, None) == (4, None)
     assert repro_backend.chosen(EITHER, "gloo", 2) == (2, None)
-    with pytest.raises(UsageError, match="wrong-device does not run on gloo: On gloo there is no GPU to choose"):
+    with pytest.raises(UsageError, match="wrong-device does not run on gloo: On gloo there is no GPU to select"):
         repro_backend.chosen(OWN_GPU, "gloo", None)
