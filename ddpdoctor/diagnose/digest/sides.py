@@ -5,11 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, history_diffs
+from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep, history_diffs
 from ddpdoctor.model.ranks import Rank, RankSet
 
 #: Classes of ranks compared with each other; jobs with more kinds of behaviour have no majority worth naming.
 MOST_CLASSES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One difference between histories, seen from the side whose doing is the odd one."""
+
+    odd: RankSet
+    reference: RankSet
+    #: left is the odd ranks' side
+    diff: HistoryDiff
+
+    @property
+    def before(self) -> HistoryStep | None:
+        return self.diff.before
+
+    @property
+    def odd_next(self) -> HistoryStep | None:
+        """What the odd ranks did next; None where their history ends."""
+        return self.diff.left_next
+
+    @property
+    def reference_next(self) -> HistoryStep | None:
+        return self.diff.right_next
+
+    def mirrored(self) -> Comparison:
+        """The same seen from the other side."""
+        return Comparison(self.reference, self.odd, self.diff.mirrored())
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +61,9 @@ class HistorySplit:
     def unique(self) -> bool:
         return len(self.diffs) == 1
 
-    def swapped(self) -> HistorySplit:
-        return HistorySplit(self.reference, self.odd, tuple(p.mirrored() for p in self.diffs), False)
+    def compared(self) -> Comparison:
+        """At the place to explain, seen from the odd side."""
+        return Comparison(self.odd, self.reference, self.cause)
 
 
 def divide(histories: Mapping[Rank, History]) -> tuple[HistorySplit, ...]:

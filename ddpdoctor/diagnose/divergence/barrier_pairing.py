@@ -45,7 +45,7 @@ def extra_barrier(facts: Facts, divergence: Divergence) -> Divergence | None:
     if not halves or theirs.site == here or ours.site == here:
         return None
     diff = dataclasses.replace(divergence.diff, left=(ours,), right=(theirs,))
-    return dataclasses.replace(divergence, diff=diff)
+    return dataclasses.replace(divergence, compared=dataclasses.replace(divergence.compared, diff=diff))
 
 
 def skipped_barrier(facts: Facts, divergence: Divergence) -> bool:

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.digest import frames, histories
-from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
+from ddpdoctor.diagnose.digest.histories import History, HistoryStep
+from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
 from ddpdoctor.diagnose.divergence.relative_position import users_line
 from ddpdoctor.diagnose.facts import Facts, kept
@@ -30,10 +31,13 @@ _MOST_FILES = 12
 _MOST_NODES = 20_000
 
 
-def branch_points(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet) -> tuple[BranchPoint, ...]:
+def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     """All that can have parted them, in the order of the source; empty where the source does not connect the places."""
-    before = diff.before
-    odd_next, reference_next = _by_user(facts, odd, diff.left_next), _by_user(facts, reference, diff.right_next)
+    before, odd, reference = compared.before, compared.odd, compared.reference
+    odd_next, reference_next = (
+        _by_user(facts, odd, compared.odd_next),
+        _by_user(facts, reference, compared.reference_next),
+    )
     if (
         before is None
         or odd_next is None
@@ -124,16 +128,20 @@ def _sentence(point: BranchPoint, odd: str, reference: str) -> str:
     return f"{odd} took `{taken}` at {jump}; {reference} did not"
 
 
-def unreadable(facts: Facts, diff: HistoryDiff) -> str:
+def unreadable(facts: Facts, compared: Comparison) -> str:
     """A file whose lines may not be the ones that ran, "" where the source can be trusted."""
-    steps = (diff.before, diff.left_next, diff.right_next)
+    steps = (compared.before, compared.odd_next, compared.reference_next)
     files = [facts.evidence.code.get(step.site.file) for step in steps if step and step.site]
     return next((file.path for file in files if file and file.changed), "")
 
 
-def leads_on(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet) -> bool:
+def leads_on(facts: Facts, compared: Comparison) -> bool:
     """A way leads from what the odd ranks did next to what the others did, in the same round of all loops around it."""
-    odd_next, reference_next = _by_user(facts, odd, diff.left_next), _by_user(facts, reference, diff.right_next)
+    odd, reference = compared.odd, compared.reference
+    odd_next, reference_next = (
+        _by_user(facts, odd, compared.odd_next),
+        _by_user(facts, reference, compared.reference_next),
+    )
     if odd_next is None or reference_next is None or not (odd_next.site and reference_next.site):
         return False
     sites = [odd_next.site, reference_next.site, *facts.stack(odd.members[0]), *facts.stack(reference.members[0])]
@@ -157,18 +165,18 @@ def leads_on(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet) 
     return bool(targets & (found - start))
 
 
-def past_a_condition(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet) -> bool:
+def past_a_condition(facts: Facts, compared: Comparison) -> bool:
     """One condition led past the odd ranks' call, behind which both come to what the others did: no swap."""
-    points = branch_points(facts, diff, odd, reference)
-    if len(points) != 1 or not points[0].enters or diff.before in (diff.left_next, diff.right_next):
+    points = branch_points(facts, compared)
+    if len(points) != 1 or not points[0].enters or compared.before in (compared.odd_next, compared.reference_next):
         return False
-    back = leads_on(facts, diff.mirrored(), reference, odd)
-    return leads_on(facts, diff, odd, reference) and not back
+    back = leads_on(facts, compared.mirrored())
+    return leads_on(facts, compared) and not back
 
 
-def ended_inner_loop(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet) -> bool:
+def ended_inner_loop(facts: Facts, compared: Comparison) -> bool:
     """What the odd ranks issued stands behind a loop that the others were still in, and all come there at its end."""
-    points = branch_points(facts, diff, odd, reference)
+    points = branch_points(facts, compared)
     return bool(points) and all(
         point.kind in (BranchKind.DATA, BranchKind.COUNT) and point.taken is EdgeKind.END for point in points
     )

@@ -12,7 +12,7 @@ from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.diagnose.digest.histories import HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
-from ddpdoctor.diagnose.digest.sides import HistorySplit
+from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
 from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of
@@ -57,30 +57,43 @@ class Divergence:
     """Two sides whose histories differ, with the pattern: `odd` did the odd thing, `reference` is compared with."""
 
     pattern: Pattern
-    odd: RankSet
-    reference: RankSet
-    #: left is the odd ranks' side
-    diff: HistoryDiff
+    compared: Comparison
     #: nothing else parted
     unique: bool
-    #: the odd ranks are fewer than the others
-    minority: bool
-    #: source, not only the order of calls, tells this pattern from its neighbours
-    source_agrees: bool = False
-    #: only sides of equal size speak: who is right cannot be told by counting
-    tie: bool = False
     #: how sure a cause that rests on this may be at most
     cap: Confidence = Confidence.CERTAIN
     #: what in the source can have parted them, and how the odd ranks went on from there; empty where it does not say
     branch_points: tuple[BranchPoint, ...] = ()
 
     @property
+    def odd(self) -> RankSet:
+        return self.compared.odd
+
+    @property
+    def reference(self) -> RankSet:
+        return self.compared.reference
+
+    @property
+    def diff(self) -> HistoryDiff:
+        return self.compared.diff
+
+    @property
     def odd_next(self) -> HistoryStep | None:
-        return self.diff.left_next
+        return self.compared.odd_next
 
     @property
     def reference_next(self) -> HistoryStep | None:
-        return self.diff.right_next
+        return self.compared.reference_next
+
+    @property
+    def minority(self) -> bool:
+        """The odd ranks are fewer than the others."""
+        return len(self.odd) < len(self.reference)
+
+    @property
+    def tie(self) -> bool:
+        """Only sides of equal size speak: who is right cannot be told by counting."""
+        return len(self.odd) == len(self.reference)
 
     @property
     def odd_site(self) -> Site | None:
@@ -118,8 +131,8 @@ def _divergences(facts: Facts) -> Iterator[Divergence]:
         sides = split.odd | split.reference
         cap = cap_of_histories(facts.outcome, facts.graph, facts.failures, (split.odd, split.reference))
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
-            divergence = tell(facts, split)
-            points = control_flow_diff.branch_points(facts, divergence.diff, divergence.odd, divergence.reference)
+            divergence = _with_pattern(facts, split)
+            points = control_flow_diff.branch_points(facts, divergence.compared)
             # who has an exception under way took no condition's way, though one may lead to the same place
             if any(one.rank in divergence.culprits and not one.victim for one in facts.masked):
                 cap = weaker(cap, Confidence.LIKELY)
@@ -133,58 +146,48 @@ def _joins(facts: Facts, rank: Rank) -> bool:
     return main is not None and any(frame.file.endswith("distributed/algorithms/join.py") for frame in main.frames)
 
 
-def tell(facts: Facts, split: HistorySplit) -> Divergence:
-    """Name the difference, looking at it from either side."""
-    for mirrored in (False, True):
-        diff = split.cause.mirrored() if mirrored else split.cause
-        odd = split.reference if mirrored else split.odd
-        reference = split.odd if mirrored else split.reference
-        pattern, sure = _pattern(facts, diff, odd, reference)
+def _with_pattern(facts: Facts, split: HistorySplit) -> Divergence:
+    """The difference with its pattern, looking at it from either side."""
+    compared = split.compared()
+    for seen in (compared, compared.mirrored()):
+        pattern = _pattern(facts, seen)
         if pattern is not Pattern.UNCLEAR:
-            return _divergence(split, pattern, sure, diff, odd, reference)
-    return _divergence(split, Pattern.UNCLEAR, False, split.cause, split.odd, split.reference)
+            return Divergence(pattern, seen, split.unique)
+    return Divergence(Pattern.UNCLEAR, compared, split.unique)
 
 
-def _divergence(
-    split: HistorySplit, pattern: Pattern, sure: bool, diff: HistoryDiff, odd: RankSet, reference: RankSet
-) -> Divergence:
-    tie = len(odd) == len(reference)
-    return Divergence(pattern, odd, reference, diff, split.unique, len(odd) < len(reference), sure, tie)
-
-
-def _pattern(facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet) -> tuple[Pattern, bool]:
-    odd_next, reference_next = diff.left_next, diff.right_next
+def _pattern(facts: Facts, compared: Comparison) -> Pattern:
+    odd_next, reference_next, diff = compared.odd_next, compared.reference_next, compared.diff
     if odd_next is None:
-        return Pattern.UNCLEAR, False
+        return Pattern.UNCLEAR
     if reference_next is not None and (known := _round_pattern(diff.before, odd_next, reference_next)):
-        return known, True
-    if reference_next is not None and _raised_past(facts, diff, odd_next, reference_next, odd, reference):
-        return Pattern.SKIPPED, True
-    if _forwards_alone(facts, odd_next, reference):
-        return Pattern.EXTRA_FORWARD, True
-    behind = diff.behind and not diff.rejoined and not _met_wrongly(facts, odd, reference)
+        return known
+    if reference_next is not None and _raised_past(facts, compared, odd_next, reference_next):
+        return Pattern.SKIPPED
+    if _forwards_alone(facts, odd_next, compared.reference):
+        return Pattern.EXTRA_FORWARD
+    behind = diff.behind and not diff.rejoined and not _met_wrongly(facts, compared)
     if odd_next.kind is not EventKind.CALL or behind:
-        return Pattern.UNCLEAR, False
+        return Pattern.UNCLEAR
     if diff.inserted():
-        if reference_next is not None and control_flow_diff.ended_inner_loop(facts, diff, odd, reference):
-            return Pattern.LEFT_LOOP, True
-        return Pattern.EXTRA_CALL, True
+        inner = reference_next is not None and control_flow_diff.ended_inner_loop(facts, compared)
+        return Pattern.LEFT_LOOP if inner else Pattern.EXTRA_CALL
     if reference_next is None or diff.mirrored().inserted():
-        return Pattern.UNCLEAR, False
+        return Pattern.UNCLEAR
     if reference_next.kind in _ITERATION or reference_next.kind is EventKind.OPTIMIZER_STEP:
-        return _call_against_round(facts, diff, odd_next, odd, reference)
+        return _call_against_round(facts, compared, odd_next, reference_next)
     if reference_next.kind is EventKind.CALL:
-        return _call_against_call(facts, diff, odd_next, reference_next, odd, reference)
-    return Pattern.UNCLEAR, False
+        return _call_against_call(facts, compared, odd_next, reference_next)
+    return Pattern.UNCLEAR
 
 
-def _met_wrongly(facts: Facts, odd: RankSet, reference: RankSet) -> bool:
+def _met_wrongly(facts: Facts, compared: Comparison) -> bool:
     """Operations that do not belong together have met: nobody is merely behind.
 
     Both sides wait in them; or they were of unequal size, for which gloo ended a rank.
     """
-    waits = [wait for rank in reference if (wait := facts.wait(rank)) is not None]
-    if any(set(wait.mismatched) & set(odd) and wait.rank in facts.graph.stuck for wait in waits):
+    waits = [wait for rank in compared.reference if (wait := facts.wait(rank)) is not None]
+    if any(set(wait.mismatched) & set(compared.odd) and wait.rank in facts.graph.stuck for wait in waits):
         return True
     own = [failure for failure in facts.failures if not failure.victim]
     return facts.outcome is Outcome.CRASH and bool(own) and own[0].status == ABORTED
@@ -214,81 +217,70 @@ def _round_pattern(before: HistoryStep | None, odd_next: HistoryStep, reference_
     return None
 
 
-def _raised_past(
-    facts: Facts,
-    diff: HistoryDiff,
-    odd_next: HistoryStep,
-    reference_next: HistoryStep,
-    odd: RankSet,
-    reference: RankSet,
-) -> bool:
+def _raised_past(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
     """The odd ranks went on with their loop past a call of the others, or made their last call once more.
 
     And only an exception leads there.
     """
-    again = odd_next.kind is EventKind.CALL and odd_next == diff.before and odd_next != reference_next
+    again = odd_next.kind is EventKind.CALL and odd_next == compared.before and odd_next != reference_next
     if not (again or odd_next.kind in _NEW_ROUND) or reference_next.kind is not EventKind.CALL:
         return False
-    points = control_flow_diff.branch_points(facts, diff, odd, reference)
+    points = control_flow_diff.branch_points(facts, compared)
     return bool(points) and all(point.kind is BranchKind.EXCEPTION for point in points)
 
 
 def _call_against_round(
-    facts: Facts, diff: HistoryDiff, odd_next: HistoryStep, odd: RankSet, reference: RankSet
-) -> tuple[Pattern, bool]:
+    facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep
+) -> Pattern:
     """One side is in a collective call where the other goes on with its loop."""
-    known, reference_next = made_by(facts, odd_next, reference), diff.right_next
-    if diff.right_next and _forwards_alone(facts, diff.right_next, odd):
-        return Pattern.UNCLEAR, False  # theirs to tell
-    if not known and odd_next.site is not None and condition_of(facts, odd_next.site, odd, reference):
-        return Pattern.EXTRA_CALL, True
-    if known and reference_next is not None and ran_module(diff.before, odd_next, reference_next):
-        return Pattern.EXTRA_CALL, True
-    points = control_flow_diff.branch_points(facts, diff, odd, reference)
+    known = made_by(facts, odd_next, compared.reference)
+    if _forwards_alone(facts, reference_next, compared.odd):
+        return Pattern.UNCLEAR  # theirs to tell
+    if not known and odd_next.site is not None and _on_rank(facts, compared, odd_next.site):
+        return Pattern.EXTRA_CALL
+    if known and ran_module(compared.before, odd_next, reference_next):
+        return Pattern.EXTRA_CALL
+    points = control_flow_diff.branch_points(facts, compared)
     if points and all(point.enters for point in points):
-        return Pattern.EXTRA_CALL, True
-    where = left_loop(facts, diff, odd, reference)[0]
-    if where is RelativePosition.OUTSIDE:
-        return Pattern.LEFT_LOOP, True
+        return Pattern.EXTRA_CALL
+    where = left_loop(facts, compared)[0]
     if where is RelativePosition.INSIDE and not known:
-        return Pattern.EXTRA_CALL, True
-    return (Pattern.LEFT_LOOP if known or points else Pattern.UNCLEAR), bool(points)
+        return Pattern.EXTRA_CALL
+    left = where is RelativePosition.OUTSIDE or known or bool(points)
+    return Pattern.LEFT_LOOP if left else Pattern.UNCLEAR
 
 
 def _call_against_call(
-    facts: Facts,
-    diff: HistoryDiff,
-    odd_next: HistoryStep,
-    reference_next: HistoryStep,
-    odd: RankSet,
-    reference: RankSet,
-) -> tuple[Pattern, bool]:
+    facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep
+) -> Pattern:
     """Both sides are in collective calls, but not in the same."""
+    odd, reference = compared.odd, compared.reference
     ours, theirs = made_by(facts, odd_next, reference), made_by(facts, reference_next, odd)
     if ours and theirs:
-        if control_flow_diff.past_a_condition(facts, diff.mirrored(), reference, odd):
-            return Pattern.UNCLEAR, False  # theirs to tell
-        past = control_flow_diff.past_a_condition(facts, diff, odd, reference)
-        return (Pattern.EXTRA_CALL, True) if past else (Pattern.ORDER, False)
+        if control_flow_diff.past_a_condition(facts, compared.mirrored()):
+            return Pattern.UNCLEAR  # theirs to tell
+        return Pattern.EXTRA_CALL if control_flow_diff.past_a_condition(facts, compared) else Pattern.ORDER
     if by_element(facts, odd_next, reference_next):
-        return Pattern.ORDER, True
+        return Pattern.ORDER
     if odd_next.site is None or reference_next.site is None or ours:
-        return Pattern.UNCLEAR, False
-    conditional = condition_of(facts, odd_next.site, odd, reference)
+        return Pattern.UNCLEAR
+    conditional = _on_rank(facts, compared, odd_next.site)
     if theirs:
-        if not conditional and left_loop(facts, diff, odd, reference)[0] is RelativePosition.OUTSIDE:
-            return Pattern.LEFT_LOOP, True
-        return Pattern.EXTRA_CALL, conditional is not None
+        left = not conditional and left_loop(facts, compared)[0] is RelativePosition.OUTSIDE
+        return Pattern.LEFT_LOOP if left else Pattern.EXTRA_CALL
     if both_ways(facts, odd_next, reference_next) or shares_loop(facts, odd.members[0], reference.members[0]):
-        return Pattern.ORDER, True
-    if conditional and not condition_of(facts, reference_next.site, reference, odd):
-        return Pattern.EXTRA_CALL, True
-    points = control_flow_diff.branch_points(facts, diff, odd, reference)
-    on = control_flow_diff.leads_on(facts, diff, odd, reference)
-    back = control_flow_diff.leads_on(facts, diff.mirrored(), reference, odd)
-    if len(points) == 1 and points[0].enters and on and not back:
-        return Pattern.EXTRA_CALL, True
-    return Pattern.UNCLEAR, False
+        return Pattern.ORDER
+    if conditional and not _on_rank(facts, compared.mirrored(), reference_next.site):
+        return Pattern.EXTRA_CALL
+    points = control_flow_diff.branch_points(facts, compared)
+    back = control_flow_diff.leads_on(facts, compared.mirrored())
+    into = len(points) == 1 and points[0].enters and control_flow_diff.leads_on(facts, compared) and not back
+    return Pattern.EXTRA_CALL if into else Pattern.UNCLEAR
+
+
+def _on_rank(facts: Facts, compared: Comparison, site: Site) -> bool:
+    """The odd ranks' call stands under a condition on the rank."""
+    return condition_of(facts, site, compared.odd, compared.reference) is not None
 
 
 def condition_on_rank(facts: Facts, divergence: Divergence) -> tuple[Site, source.Span] | None:
@@ -308,7 +300,7 @@ def condition_on_rank(facts: Facts, divergence: Divergence) -> tuple[Site, sourc
 
 def parted_by(facts: Facts, divergence: Divergence) -> tuple[str, ...]:
     """What in the source parted the ranks, for people; or why that is not shown."""
-    changed = control_flow_diff.unreadable(facts, divergence.diff)
+    changed = control_flow_diff.unreadable(facts, divergence.compared)
     if changed:
         return (
             f"{PurePath(changed).name} was changed after the job started, so it is not used to find where the ranks "

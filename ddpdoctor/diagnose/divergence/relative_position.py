@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ddpdoctor.diagnose.digest import frames
-from ddpdoctor.diagnose.digest.histories import HistoryDiff, HistoryStep
+from ddpdoctor.diagnose.digest.histories import HistoryStep
+from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.progress import EventKind
@@ -36,17 +37,15 @@ def made_by(facts: Facts, step: HistoryStep, ranks: RankSet) -> bool:
     return any(facts.histories[rank].made(step) for rank in ranks if rank in facts.histories)
 
 
-def left_loop(
-    facts: Facts, diff: HistoryDiff, odd: RankSet, reference: RankSet
-) -> tuple[RelativePosition, SourceLoop | None]:
+def left_loop(facts: Facts, compared: Comparison) -> tuple[RelativePosition, SourceLoop | None]:
     """Whether the odd ranks have left a loop that the others go on with, and which.
 
     Having returned from the others' function means that only if the odd ranks were in that loop just before: not after
     their data ended, and not if they never did what the others do there.
     """
-    where, loop = position_of(facts, odd.members[0], reference.members[0])
-    reference_next, before = diff.right_next, diff.before
-    was_in = reference_next is not None and made_by(facts, reference_next, odd)
+    where, loop = position_of(facts, compared.odd.members[0], compared.reference.members[0])
+    reference_next, before = compared.reference_next, compared.before
+    was_in = reference_next is not None and made_by(facts, reference_next, compared.odd)
     if where is RelativePosition.OUTSIDE and not was_in:
         return RelativePosition.UNKNOWN, None
     if where is RelativePosition.RETURNED:
