@@ -172,7 +172,9 @@ def _with_source(evidence: Evidence, found: InputFiles) -> Evidence:
     places = tuple(source_files.sites(evidence))
     given = [file.path for file in found.files if file.path]
     roots = local_source.roots_of(dict.fromkeys(path.parent for path in given), places)
-    return replace(evidence, code=local_source.read(places, written=_written(found), roots=roots))
+    named = local_source.read(places, written=_written(found), roots=roots)
+    imported = source_files.imported_by(named, started=_written(found))
+    return replace(evidence, code={**imported, **named})
 
 
 def cap_confidence(report: Report) -> Report:

@@ -1,17 +1,24 @@
-"""The job's own source files that stacks and histories name, for code frames and for the rules."""
+"""The job's own source files: those that stacks and histories name, and what of the project these import.
+
+They are for code frames and for the rules; what a condition depends on is often decided in a file that no stack shows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePath
 
 from ddpdoctor.model.evidence import Evidence, SourceFile
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import libraries
+from ddpdoctor.program.imports import imported
 from ddpdoctor.program.libraries import Kind
+from ddpdoctor.program.project import Project
 
 MOST_FILES = 64
 MOST_BYTES = 512 * 1024
+#: of all files together that are read because others import them
+MOST_IMPORTED = 1024 * 1024
 
 
 def sites(evidence: Evidence) -> Iterator[Site]:
@@ -41,6 +48,36 @@ def read(places: Iterable[Site], *, started: float) -> dict[str, SourceFile]:
         if source is not None:
             found[name] = source
     return found
+
+
+def imported_by(named: Mapping[str, SourceFile], *, started: float) -> dict[str, SourceFile]:
+    """The project's files that these import, and those import, nearest first; none that was written since `started`."""
+    project = Project(lambda _: None, lambda path: Path(path).is_file())
+    found: dict[str, SourceFile] = {}
+    left = MOST_IMPORTED
+    todo = [source for name, source in named.items() if PurePath(name).is_absolute() and _is_own(name)]
+    for source in todo:  # grows while it is gone through
+        for path in _targets(project, source):
+            if path in named or path in found or not _is_own(path) or len(named) + len(found) >= MOST_FILES:
+                continue
+            other = _read_one(Path(path), started)
+            if other is not None and not other.changed and len(other.text) <= left:
+                left -= len(other.text)
+                found[path] = other
+                todo.append(other)
+    return found
+
+
+def _targets(project: Project, source: SourceFile) -> Iterator[str]:
+    """Files of what the file imports: a module, or the module that a name is imported from."""
+    name = project.package(source.path)[1]
+    for target in imported(source.text, name, package=source.path.endswith("__init__.py")):
+        path = project.where(target, source.path) or project.where(target.rpartition(".")[0], source.path)
+        yield from filter(None, (path,))
+
+
+def _is_own(file: str) -> bool:
+    return libraries.origin(file).kind in (Kind.PROJECT, Kind.INSTALLED)
 
 
 def _is_wanted(file: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ddpdoctor.diagnose import conditions
 from ddpdoctor.diagnose.codes import SHOWN_FIRST
 from ddpdoctor.diagnose.digest.outcome import deadlock
 from ddpdoctor.diagnose.digest.rank_state import Activity
@@ -38,7 +39,7 @@ def examine(evidence: Evidence) -> Report:
         ranks=_rank_statuses(facts, stack_ends(stacks)),
         groups=merge_frontiers(evidence),
         stacks=stacks,
-        gaps=evidence.gaps,
+        gaps=(*evidence.gaps, *conditions.gaps(facts)),
         timeline=_timeline(evidence),
         command=evidence.command,
         versions=evidence.versions,

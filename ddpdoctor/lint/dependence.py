@@ -8,9 +8,8 @@ counted in statements and characters, never in seconds, so that the same questio
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 
 from ddpdoctor.lint import taint_comments
 from ddpdoctor.lint.interpreter.analysis import Analysis
@@ -18,46 +17,39 @@ from ddpdoctor.lint.interpreter.decorators import ranks_let_in
 from ddpdoctor.lint.interpreter.events import Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.observations import Observations, Seen
+from ddpdoctor.lint.interpreter.signals import raised
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
 from ddpdoctor.lint.values.iteration import count_of, iterated_of
 from ddpdoctor.lint.values.truths import truth
 from ddpdoctor.lint.values.values import UNEQUAL, WORLD, Atom, Symbol, Taint, Value
+from ddpdoctor.model.dependence import Condition, Dependence, DependsOn
+from ddpdoctor.program import signal_handlers
 from ddpdoctor.program.modules import FunctionInfo, Module
-from ddpdoctor.program.project import Project
+from ddpdoctor.program.program import Program
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
-#: statements simulated for all questions about one program together
-BUDGET = 40_000
+#: statements simulated for all questions about one program together: about a second
+BUDGET = 20_000
 
 #: file and line
 Place = tuple[str, int]
 
 
-class Origin(Enum):
-    """Where a value comes from, as far as it can differ between ranks; the first ones say more than the last."""
-
-    RANK = "the rank"
-    SIGNAL = "a signal"
-    CLOCK = "the clock"
-    RANDOM = "random numbers"
-    FILES = "the file system"
-    #: batches, losses, shards
-    RANK_DATA = "this rank's data"
-    UNKNOWN = "unknown"
-    #: constants, what every rank is given alike, what a collective gave
-    UNIFORM = "equal on all ranks"
-
-
-_ORDER = tuple(Origin)
-_BY_TAG = (("signal", Origin.SIGNAL), ("time", Origin.CLOCK), ("random", Origin.RANDOM), ("file", Origin.FILES))
+_ORDER = tuple(DependsOn)
+_BY_TAG = (
+    ("signal", DependsOn.SIGNAL),
+    ("time", DependsOn.CLOCK),
+    ("random", DependsOn.RANDOM),
+    ("file", DependsOn.FILES),
+)
 _BY_TAINT = {
-    Taint.UNIFORM: Origin.UNIFORM,
-    Taint.GIVEN: Origin.UNIFORM,
-    Taint.UNKNOWN: Origin.UNKNOWN,
-    Taint.FILES: Origin.FILES,
-    Taint.RANK: Origin.RANK,
+    Taint.UNIFORM: DependsOn.UNIFORM,
+    Taint.GIVEN: DependsOn.UNIFORM,
+    Taint.UNKNOWN: DependsOn.UNKNOWN,
+    Taint.FILES: DependsOn.FILES,
+    Taint.RANK: DependsOn.RANK,
 }
 #: methods of modules that give the parts of a model, which ranks that train together have alike
 _PARTS_OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules",
@@ -66,50 +58,19 @@ _PARTS_OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "name
 _SHARED_OUT = UNEQUAL | {"prepared"}
 
 
-@dataclass(frozen=True, slots=True)
-class Dependence:
-    """What a condition depends on."""
-
-    #: the one that says most
-    origin: Origin
-    #: in every way in which the program comes to the condition
-    origins: frozenset[Origin]
-    #: where it depends on the rank: whether it holds on each rank of a simulated job, None where that is not known
-    ranks: tuple[bool | None, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition under which a line runs."""
-
-    file: str
-    #: its statement's lines, both included
-    line: int
-    end_line: int
-    #: as it is written; a decorator with its `@`
-    text: str
-    #: whether the line runs where it holds, or where it does not
-    side: bool
-    dependence: Dependence
-
-
 _Wanted = Callable[[Seen], bool]
 
 
 @dataclass(slots=True)
 class Conditions:
-    """Answers about one program, given as its files' text. Each script is simulated once, as far as is asked for."""
+    """Answers about one program. Each script is simulated once, as far as is asked for."""
 
-    files: Mapping[str, str]
+    program: Program
     #: statements that may be simulated for all answers together; what is begun is ended
     budget: int = BUDGET
     #: some question was not looked into any more
     exhausted: bool = field(init=False, default=False)
-    _project: Project = field(init=False, repr=False)
     _analyses: dict[str, Analysis | None] = field(init=False, repr=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._project = Project(self._read, self.files.__contains__)
 
     def of(self, file: str, line: int, callers: Sequence[Place] = ()) -> Dependence | None:
         """What the condition that begins on the line depends on; None where the program was not seen to come there.
@@ -120,7 +81,7 @@ class Conditions:
         """
         seen = self._look(file, line, callers, lambda one: one.value is not None and _head(one) == line)
         statements = [one for one in seen if isinstance(one.node, ast.stmt)] or seen
-        return _combined([_dependence(one) for one in _agreeing(statements, callers)])
+        return _combined([self._dependence(one) for one in _agreeing(statements, callers)])
 
     def around(self, file: str, line: int, callers: Sequence[Place] = ()) -> tuple[Condition, ...]:
         """The conditions in its function under which the line runs, innermost first, the decorators' last.
@@ -135,7 +96,8 @@ class Conditions:
         by_place: dict[SourceSite, list[Guard]] = {}
         for guard in max((one.guards for one in here), key=len):
             by_place[guard.site] = [g for one in here for g in one.guards if g.site == guard.site]
-        return (*map(_condition, reversed(by_place.values())), *self._decorators(here[0].module, here[0].function))
+        around = [self._condition(guards) for guards in reversed(by_place.values())]
+        return (*around, *self._decorators(here[0].module, here[0].function))
 
     def _look(self, file: str, line: int, callers: Sequence[Place], wanted: _Wanted) -> list[Seen]:
         """What was seen of the line: from where the program starts, else from one of the callers on, else alone."""
@@ -154,9 +116,11 @@ class Conditions:
     def _started(self, entry: str) -> Analysis | None:
         """The simulation of a file as a script; None where there is no such file or nothing left to spend on it."""
         if entry not in self._analyses and self._may_spend():
-            module = self._module(entry)
+            module = self.program.module(entry)
             said = taint_comments.Taints()
-            analysis = Analysis(module, self._project, said, observed=Observations()) if module is not None else None
+            analysis = (
+                Analysis(module, self.program.project, said, observed=Observations()) if module is not None else None
+            )
             self._analyses[entry] = analysis
             if analysis is not None:
                 analysis.run_top_level()
@@ -164,7 +128,7 @@ class Conditions:
 
     def _run_alone(self, analysis: Analysis, place: Place) -> bool:
         """Simulate the function around a place with unknown arguments, unless it was simulated before."""
-        module = self._module(place[0])
+        module = self.program.module(place[0])
         function = _function_at(module, place[1]) if module is not None else None
         if function is None or function in analysis.ran or not self._may_spend():
             return False
@@ -176,13 +140,6 @@ class Conditions:
         self.exhausted = self.exhausted or spent >= self.budget
         return spent < self.budget
 
-    def _module(self, path: str) -> Module | None:
-        return self._project.file(path, self._project.package(path)[1]) if path in self.files else None
-
-    def _read(self, path: str) -> bytes | None:
-        text = self.files.get(path)
-        return None if text is None else text.encode("utf-8", "surrogatepass")
-
     def _decorators(self, module: Module, function: FunctionInfo | None) -> Iterator[Condition]:
         """Decorators of frameworks that let some ranks alone run the function."""
         analysis = next((a for a in self._analyses.values() if a is not None), None)
@@ -192,8 +149,48 @@ class Conditions:
             let_in = ranks_let_in(analysis, Frame(module, function), decorator)
             if let_in:
                 site = site_of(module, decorator)
-                dependence = _of_value(Value(let_in, Taint.RANK))
+                dependence = self._of_value(Value(let_in, Taint.RANK))
                 yield Condition(module.path, site.line, site.end_line, f"@{text_of(decorator)}", True, dependence)
+
+    def _condition(self, guards: Sequence[Guard]) -> Condition:
+        first = guards[0]
+        dependence = _combined([self._of_value(guard.value) for guard in guards])
+        assert dependence is not None
+        return Condition(first.site.file, first.site.line, first.site.end_line, first.text, first.side, dependence)
+
+    def _dependence(self, seen: Seen) -> Dependence:
+        assert seen.value is not None
+        if isinstance(seen.node, (ast.For, ast.AsyncFor)):
+            origin = _rounds(seen.value)
+            return Dependence(origin, frozenset({origin}))
+        return self._of_value(seen.value)
+
+    def _of_value(self, value: Value) -> Dependence:
+        atoms = truth(value)
+        origin = _origin(atoms, value.tags)
+        if origin is DependsOn.SIGNAL:
+            return self._of_flag(atoms)
+        ranks = tuple(map(_known, atoms)) if origin is DependsOn.RANK and len(atoms) == WORLD else ()
+        return Dependence(origin, frozenset({origin}), ranks, "local_rank" in value.tags)
+
+    def _of_flag(self, atoms: Sequence[Atom]) -> Dependence:
+        """Of what is made of a signal's flag; one that others set as well tells nothing of a signal."""
+        modules = {path: module for a in self._analyses.values() if a is not None for path, module in a.reached.items()}
+        read = [signal_handlers.of_module(module) for module in modules.values()]
+        flags = [flag for one in read for flag in (*one.by_path.values(), *one.elsewhere.values())]
+        keys = {key for atom in atoms for key in _keys(atom)}
+        asked = [flag for flag in flags if raised(flag).atoms[0].key in keys] or flags
+        origin = DependsOn.SIGNAL if asked and asked[0].alone else DependsOn.UNKNOWN
+        flag, handler = (asked[0].text, asked[0].handler) if origin is DependsOn.SIGNAL else ("", "")
+        return Dependence(origin, frozenset({origin}), flag=flag, handler=handler)
+
+
+def _keys(atom: Atom) -> Iterator[int]:
+    """Of an unknown and of those that it is made of with `and` and `or`."""
+    if isinstance(atom, Symbol):
+        yield atom.key
+        for part in (atom.parts or ())[1:]:
+            yield from _keys(part)
 
 
 def _head(seen: Seen) -> int:
@@ -232,66 +229,51 @@ def _agreement(chain: Sequence[SourceSite], callers: Sequence[Place]) -> int:
     return count
 
 
-def _condition(guards: Sequence[Guard]) -> Condition:
-    first = guards[0]
-    dependence = _combined([_of_value(guard.value) for guard in guards])
-    assert dependence is not None
-    return Condition(first.site.file, first.site.line, first.site.end_line, first.text, first.side, dependence)
-
-
 def _combined(found: Sequence[Dependence]) -> Dependence | None:
     if not found:
         return None
-    origins = frozenset().union(*(one.origins for one in found))
+    origins = frozenset().union(*(one.ever for one in found))
     origin = min(origins, key=_ORDER.index)
-    ranks = {one.ranks for one in found if one.origin is Origin.RANK}
-    return Dependence(origin, origins, ranks.pop() if len(ranks) == 1 else ())
-
-
-def _dependence(seen: Seen) -> Dependence:
-    assert seen.value is not None
-    if isinstance(seen.node, (ast.For, ast.AsyncFor)):
-        origin = _rounds(seen.value)
-        return Dependence(origin, frozenset({origin}))
-    return _of_value(seen.value)
-
-
-def _of_value(value: Value) -> Dependence:
-    atoms = truth(value)
-    origin = _origin(atoms, value.tags)
-    ranks = tuple(map(_known, atoms)) if origin is Origin.RANK and len(atoms) == WORLD else ()
-    return Dependence(origin, frozenset({origin}), ranks)
+    same = [one for one in found if one.on is origin]
+    first = same[0]
+    alike = all(one.ranks == first.ranks for one in same)
+    local = any(one.local for one in same)
+    return Dependence(origin, origins, first.ranks if alike else (), local, first.flag, first.handler)
 
 
 def _known(atom: Atom) -> bool | None:
     return None if isinstance(atom, Symbol) else bool(atom)
 
 
-def _origin(atoms: Sequence[Atom], tags: frozenset[str]) -> Origin:
+def _origin(atoms: Sequence[Atom], tags: frozenset[str]) -> DependsOn:
     """Of a condition that is this on each rank."""
     if len(atoms) > 1 and len(set(atoms)) > 1:
-        return Origin.RANK
+        return DependsOn.RANK
     taint = atoms[0].taint if isinstance(atoms[0], Symbol) else Taint.UNIFORM
     if taint is Taint.RANK_LOCAL:
-        return next((origin for tag, origin in _BY_TAG if tag in tags), Origin.RANK_DATA)
+        return next((origin for tag, origin in _BY_TAG if tag in tags), DependsOn.RANK_DATA)
+    if taint is Taint.UNKNOWN and "time" in tags and "agreed" not in tags:
+        return DependsOn.CLOCK
+    if taint is Taint.UNKNOWN and "rank?" in tags:
+        return DependsOn.RANK  # going by a name
     return _BY_TAINT[taint]
 
 
-def _rounds(over: Value) -> Origin:
+def _rounds(over: Value) -> DependsOn:
     """Of the number of rounds that a `for` makes."""
     if len(set(count_of(over))) > 1:
-        return Origin.RANK
+        return DependsOn.RANK
     iterated, _ = iterated_of(over)
     obj = iterated.object
     if isinstance(obj, Made) and obj.path == "builtins.range":
         return min((_origin(a.atoms, a.tags) for a in obj.args), key=_ORDER.index)
     if isinstance(obj, Made) and obj.path.startswith("?.") and obj.path[2:] in _PARTS_OF_MODELS:
-        return Origin.UNIFORM
+        return DependsOn.UNIFORM
     if isinstance(obj, Items) or (iterated.known and len(iterated.atoms) == 1):
-        return Origin.UNIFORM
+        return DependsOn.UNIFORM
     if iterated.taint is Taint.RANK_LOCAL or iterated.tags & _SHARED_OUT or _loads(obj):
-        return Origin.RANK_DATA
-    return _origin(iterated.atoms, iterated.tags) if obj is None or iterated.taint is Taint.GIVEN else Origin.UNKNOWN
+        return DependsOn.RANK_DATA
+    return _origin(iterated.atoms, iterated.tags) if obj is None or iterated.taint is Taint.GIVEN else DependsOn.UNKNOWN
 
 
 def _loads(obj: object) -> bool:

@@ -89,4 +89,5 @@ class Inspector:
         )
         evidence = assemble(capture)
         files = source_files.read(source_files.sites(evidence), started=self.started_wall)
+        files |= source_files.imported_by(files, started=self.started_wall)
         return Verdict(examine(dataclasses.replace(evidence, code=files)), dataclasses.replace(capture, code=files))

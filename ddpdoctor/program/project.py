@@ -114,20 +114,20 @@ class Project:
 
     def find(self, name: str, origin: Module) -> Module | None:
         """The local module `name` as the file `origin` would import it; None for what is not the project's own."""
-        path = self._where(name, origin)
+        path = self.where(name, origin.path)
         return self.file(path, name) if path else None
 
     def has(self, target: str, origin: Module) -> bool:
         """Whether what `origin` imports is a module of the project, or in one; none is read for it."""
-        return bool(self._where(target, origin) or self._where(target.rpartition(".")[0], origin))
+        return bool(self.where(target, origin.path) or self.where(target.rpartition(".")[0], origin.path))
 
-    def _where(self, name: str, origin: Module) -> str:
-        """The file of the module, "" where the project has none."""
+    def where(self, name: str, origin: str) -> str:
+        """The file of the module `name` as the file at the path `origin` would import it, "" where there is none."""
         if not name:
             return ""
         head = name.partition(".")[0]
-        root, own = self.package(origin.path)
-        roots = [root] if own.partition(".")[0] == head and "." in own else self._roots(origin.path, root)
+        root, own = self.package(origin)
+        roots = [root] if own.partition(".")[0] == head and "." in own else self._roots(origin, root)
         relative = name.replace(".", "/")
         for folder in roots:
             for path in (f"{folder}/{relative}.py", f"{folder}/{relative}/__init__.py"):

@@ -79,11 +79,8 @@ class _Handler:
     name: str
     #: the class that it is a method of, "" for others
     owner: str
-
-    @property
-    def me(self) -> str:
-        first = self.node.args.args[:1]
-        return first[0].arg if self.owner and first else ""
+    #: what it calls the object of that class
+    me: str
 
 
 def _read(module: Module) -> Flags:
@@ -138,7 +135,7 @@ def _install(
     if isinstance(given, ast.Call) and given.args and module.imported(given.func) == "functools.partial":
         given = given.args[0]
     if isinstance(given, ast.Lambda):
-        _follow(_Handler(given, "lambda", ""), functions, handlers, _DEPTH)
+        _follow(_handler(functions, given, "lambda"), functions, handlers, _DEPTH)
         return
     around = next((o for f, o, _ in functions if o and f.lineno <= given.lineno <= (f.end_lineno or 0)), "")
     name, owner = _last(given), ""
@@ -146,7 +143,7 @@ def _install(
         name, owner = "__call__", around
     elif isinstance(given, ast.Call):
         name, owner = "__call__", _last(given.func)
-    found = [_Handler(f, name, o) for f, o, _ in functions if f.name == name and owner in ("", o)]
+    found = [_handler(functions, f, name) for f, o, _ in functions if f.name == name and owner in ("", o)]
     for handler in found:
         _follow(handler, functions, handlers, _DEPTH)
     if not found and isinstance(given, ast.Attribute) and given.attr in _CHANGING:
@@ -156,15 +153,24 @@ def _install(
             set_[path] = (ast.unparse(given.value), ast.unparse(given), _scope(inside, path))
 
 
+def _handler(functions: list[_Function], node: FunctionNode | ast.Lambda, name: str) -> _Handler:
+    """A method, or a function within one, which has the method's object."""
+    for function, owner, _ in reversed(functions):
+        if owner and function.lineno <= node.lineno <= (function.end_lineno or 0):
+            first = function.args.args[:1]
+            return _Handler(node, name, owner, first[0].arg if first else "")
+    return _Handler(node, name, "", "")
+
+
 def _follow(handler: _Handler, functions: list[_Function], handlers: list[_Handler], depth: int) -> None:
     """The handler and the functions of the file that it calls."""
     if depth == 0 or any(known.node is handler.node for known in handlers):
         return
     handlers.append(handler)
     called = {_last(node.func) for node in walk(handler.node) if isinstance(node, ast.Call)}
-    for function, owner, _ in functions:
+    for function, _, _ in functions:
         if function.name in called:
-            _follow(_Handler(function, handler.name, owner), functions, handlers, depth - 1)
+            _follow(_handler(functions, function, handler.name), functions, handlers, depth - 1)
 
 
 def _sets(handler: _Handler) -> Iterator[tuple[FlagPath, str]]:

@@ -53,7 +53,8 @@ ALLOWED = {
     "merge": frozenset({"model"}),
     "lint": frozenset({"model", "program", "errors", "workers"}),
     "report": frozenset({"model"}),
-    "diagnose": frozenset({"model", "program", "merge"}),
+    # of lint only what conditions depend on, see DIAGNOSE_OF_LINT
+    "diagnose": frozenset({"model", "program", "merge", "lint"}),
     "collect": frozenset({"model", "program", "probe", "errors"}),
     "launch": frozenset({"model", "collect", "probe", "errors"}),
     # what a dead job left behind, judged by the same engine
@@ -70,14 +71,15 @@ DIAGNOSE = {
     "source_reading": "",
     "digest": "",
     "facts": "digest source_reading",
+    "conditions": "facts source_reading",
     "wording": "digest facts",
-    "divergence": "codes digest facts source_reading wording",
-    "blocked": "digest facts source_reading wording",
-    "offline": "codes diagnosis digest divergence facts source_reading wording",
-    "rules": "blocked codes diagnosis digest divergence facts offline source_reading wording",
+    "divergence": "codes conditions digest facts source_reading wording",
+    "blocked": "conditions digest facts source_reading wording",
+    "offline": "codes conditions diagnosis digest divergence facts source_reading wording",
+    "rules": "blocked codes conditions diagnosis digest divergence facts offline source_reading wording",
     "rule": "codes facts",
     "registry": "codes rule rules",
-    "engine": "codes digest facts offline registry rule",
+    "engine": "codes conditions digest facts offline registry rule",
 }
 
 

@@ -93,7 +93,7 @@ def keys(facts: Facts) -> str:
     wait = next((wait for wait in facts.graph.all_waits() if wait.key), None)
     if wait is None:
         return ""
-    found = store_keys.setters(facts.program, wait.key, facts.evidence.world_size, facts.own)
+    found = store_keys.setters(facts, wait.key)
     return f" Rank {wait.rank} waits for the store's key '{wait.key}'. {owed(facts, wait.key, found, RankSet())}"
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose.digest import frames
-from ddpdoctor.diagnose.source_reading import source
+from ddpdoctor.diagnose.conditions import rank_condition
+from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.program import Program
@@ -30,20 +30,17 @@ class Setter:
     rank: Rank | None
 
 
-def setters(program: Program, key: str, world_size: int, own: frozenset[str]) -> tuple[Setter, ...]:
-    """Lines of the user's files that can set the key; empty where none is seen, or the key is not known whole.
-
-    `own`: the installed packages that the job runs.
-    """
+def setters(facts: Facts, key: str) -> tuple[Setter, ...]:
+    """Lines of the user's files that can set the key; empty where none is seen, or the key is not known whole."""
     if not key or len(key.encode()) >= LONGEST:
         return ()
     return tuple(
-        Setter(site, condition.text.rstrip(":") if (condition := source.rank_condition(program, site)) else "", rank)
-        for file in program
-        if not frames.is_library(file, own)
-        for site, pattern in _patterns(program, file)
+        Setter(site, condition.span.text.rstrip(":") if (condition := rank_condition(facts, site)) else "", rank)
+        for file in facts.program
+        if not facts.is_library(file)
+        for site, pattern in _patterns(facts.program, file)
         if (match := re.fullmatch(pattern, key))
-        for rank in [_rank(match, world_size)]
+        for rank in [_rank(match, facts.evidence.world_size)]
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -12,7 +12,6 @@ from ddpdoctor.diagnose.source_reading import syntax
 from ddpdoctor.diagnose.source_reading.cfg import LOOPS, FlowGraph
 from ddpdoctor.diagnose.source_reading.cfg_model import Edge, EdgeKind, Node
 from ddpdoctor.diagnose.source_reading.interprocedural_reachability import Activations
-from ddpdoctor.diagnose.source_reading.uniform_loops import same_everywhere
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.program import Program
@@ -68,11 +67,16 @@ class Search:
         graph: FlowGraph,
         left: frozenset[int],
         right: frozenset[int],
+        alike: Callable[[Site], bool],
         callers: Sequence[frozenset[int]] = (),
     ) -> None:
-        """`callers`: who called the function that the odd ranks now stand in, as their stack shows it."""
+        """`alike`: whether the loop or condition that begins on a line is decided alike on all ranks.
+
+        `callers`: who called the function that the odd ranks now stand in, as their stack shows it.
+        """
         self.graph = graph
         self._back = Activations(graph)
+        self._alike = alike
         self._callers = callers
         #: nodes that leave a trace in the odd ranks' or the others' history: no way of theirs leads through them unseen
         self.traced = (left, right)
@@ -100,7 +104,10 @@ class Search:
                 point = self._choice(program, index, self._named(index, edge, odd_next, reference_next), leads_left)
                 # conditions around one jump are one choice; the innermost is shown
                 found[(point.jump or point.site, point.taken is EdgeKind.RAISED)] = point
-        return tuple(point for point in found.values() if not _is_same_for_all(program, point))
+        points = [point for point in found.values() if not (_at_loop_head(point) and self._alike(point.site))]
+        # a condition on what all ranks have alike parts nobody where another may have
+        own = [point for point in points if point.kind is not BranchKind.CONDITION or not self._alike(point.site)]
+        return tuple(own or points)
 
     def _nodes(self, step: HistoryStep) -> frozenset[int]:
         return self.graph.at(step.site.file, step.site.line) if step.site else frozenset()
@@ -220,9 +227,9 @@ def _fetches(test: ast.expr) -> bool:
     return isinstance(test, ast.NamedExpr) and isinstance(test.value, ast.Call)
 
 
-def _is_same_for_all(program: Program, point: BranchPoint) -> bool:
-    """A loop's end that all ranks come to after as many rounds."""
-    return point.taken in (EdgeKind.ROUND, EdgeKind.END) and same_everywhere(program, point.site)
+def _at_loop_head(point: BranchPoint) -> bool:
+    """It is another round of a loop, or its end: all ranks come to that together where they make as many rounds."""
+    return point.taken in (EdgeKind.ROUND, EdgeKind.END)
 
 
 def _text(program: Program, file: str, line: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ddpdoctor.diagnose.conditions import RankCondition, rank_condition
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence.relative_position import outside_torch
@@ -11,7 +12,7 @@ from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 
 
-def condition_of(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> tuple[Site, source.Span] | None:
+def condition_of(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> RankCondition | None:
     """The condition on the rank under which a call was made: around it, or around a call that led to it.
 
     Callers are known while the odd rank still stands there; those that the other ranks stand in too decide nothing.
@@ -19,9 +20,10 @@ def condition_of(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> 
     stack = outside_torch(facts, odd.members[0])
     shared = set(outside_torch(facts, reference.members[0]))
     here = bool(stack) and frames.same_place(stack[0], site)
-    path = [site, *(frame for frame in stack[1:] if frame not in shared)] if here else [site]
-    found = ((place, source.rank_condition(facts.program, place)) for place in path)
-    return next(((place, span) for place, span in found if span), None)
+    callers = stack[1:] if here else ()
+    places = [(site, callers), *((frame, callers[n + 1 :]) for n, frame in enumerate(callers) if frame not in shared)]
+    found = (rank_condition(facts, place, above, odd, reference) for place, above in places)
+    return next((condition for condition in found if condition), None)
 
 
 def by_element(facts: Facts, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:

@@ -8,11 +8,13 @@ trace in its history are no ways.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.conditions import decided_alike
 from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryStep
 from ddpdoctor.diagnose.digest.sides import Comparison
@@ -22,7 +24,6 @@ from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.diagnose.source_reading.cfg import LOOPS, FlowGraph
 from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 from ddpdoctor.diagnose.source_reading.source import enclosing_loops
-from ddpdoctor.diagnose.source_reading.uniform_loops import same_everywhere
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 
@@ -65,12 +66,15 @@ def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]
     ):
         traced[n] |= _rounds_for_all(facts, graph, theirs) - _rounds_for_all(facts, graph, ours)
     callers = _callers(facts, graph, odd, odd_next.site)
-    found = Search(graph, traced[0], traced[1], callers).branch_points(facts.program, before, odd_next, reference_next)
+    alike = functools.partial(decided_alike, facts)
+    found = Search(graph, traced[0], traced[1], alike, callers).branch_points(
+        facts.program, before, odd_next, reference_next
+    )
     if found:
         return found
     # a loop over something around a loader (islice, zip) may end without a trace of it
     loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
-    search = Search(graph, traced[0] - loops, traced[1] - loops, callers)
+    search = Search(graph, traced[0] - loops, traced[1] - loops, alike, callers)
     return search.branch_points(facts.program, before, odd_next, reference_next)
 
 
@@ -91,9 +95,7 @@ def _rounds_for_all(facts: Facts, graph: FlowGraph, site: Site) -> frozenset[int
     """Heads of the loops around a line, in its function, that make as many rounds on every rank."""
     spans = enclosing_loops(facts.program, site)
     heads = [replace(site, line=span.first) for span in spans]
-    return frozenset().union(
-        *(graph.at(head.file, head.line) for head in heads if same_everywhere(facts.program, head))
-    )
+    return frozenset().union(*(graph.at(head.file, head.line) for head in heads if decided_alike(facts, head)))
 
 
 def _traced_sites(one: History, other: History) -> set[Site]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePath
 
+from ddpdoctor.diagnose.conditions import RankCondition, condition_at, depends_on, sentence, test_of
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.diagnose.digest.histories import HistoryDiff, HistoryStep
@@ -24,7 +25,7 @@ from ddpdoctor.diagnose.divergence.relative_position import (
     shares_loop,
 )
 from ddpdoctor.diagnose.facts import Facts, kept
-from ddpdoctor.diagnose.source_reading import source
+from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -283,7 +284,7 @@ def _on_rank(facts: Facts, compared: Comparison, site: Site) -> bool:
     return condition_of(facts, site, compared.odd, compared.reference) is not None
 
 
-def condition_on_rank(facts: Facts, divergence: Divergence) -> tuple[Site, source.Span] | None:
+def condition_on_rank(facts: Facts, divergence: Divergence) -> RankCondition | None:
     """The condition on the rank under which the odd ranks made their call, whether or not they still stand in it.
 
     Where no stack shows the callers any more, the only statement that can have parted the ranks may be one.
@@ -292,9 +293,9 @@ def condition_on_rank(facts: Facts, divergence: Divergence) -> tuple[Site, sourc
         return None
     found = condition_of(facts, divergence.odd_next.site, divergence.odd, divergence.reference)
     if found is None and len(divergence.branch_points) == 1 and divergence.branch_points[0].enters:
-        site = divergence.branch_points[0].site
-        span = source.condition_on_rank(facts.program, site)
-        found = (site, span) if span else None
+        point = divergence.branch_points[0]
+        side = point.taken is EdgeKind.YES
+        found = condition_at(facts, point.site, side, divergence.odd, divergence.reference)
     return found
 
 
@@ -306,7 +307,13 @@ def parted_by(facts: Facts, divergence: Divergence) -> tuple[str, ...]:
             f"{PurePath(changed).name} was changed after the job started, so it is not used to find where the ranks "
             "diverged",
         )
-    return tuple(control_flow_diff.sentences(divergence.branch_points, divergence.odd, divergence.reference))
+    points = divergence.branch_points
+    conditions = [point for point in points if point.kind is BranchKind.CONDITION]
+    origins = (sentence(test_of(point.text), depends_on(facts, point.site)) for point in conditions)
+    return (
+        *control_flow_diff.sentences(points, divergence.odd, divergence.reference),
+        *dict.fromkeys(filter(None, origins)),
+    )
 
 
 def decided_alone(facts: Facts, divergence: Divergence) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ddpdoctor.diagnose.conditions import depends_on
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import signal_handlers
+from ddpdoctor.model.dependence import DependsOn
 
 
 def signal_choice(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, str, str] | None:
@@ -15,8 +16,7 @@ def signal_choice(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, st
     if {point.kind for point in divergence.branch_points} != {BranchKind.CONDITION}:
         return None
     for point in divergence.branch_points:
-        flags = signal_handlers.set_by_handlers(facts.program, point.site.file)
-        asked = sorted(signal_handlers.names_on(facts.program, point.site) & flags.keys())
-        if asked:
-            return point, asked[0], flags[asked[0]]
+        told = depends_on(facts, point.site)
+        if told is not None and told.on is DependsOn.SIGNAL:
+            return point, told.flag, told.handler
     return None

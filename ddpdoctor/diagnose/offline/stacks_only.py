@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from ddpdoctor.diagnose.conditions import RankCondition
 from ddpdoctor.diagnose.digest import frames, operations
 from ddpdoctor.diagnose.divergence import call_conditions
 from ddpdoctor.diagnose.facts import Facts
@@ -31,9 +32,8 @@ class Extra:
     site: Site
     odd: RankSet
     reference: RankSet
-    #: the condition: where it applies, and its lines
-    where: Site
-    condition: source.Span
+    #: the condition on the rank that it is reached only past
+    condition: RankCondition
 
     @property
     def culprits(self) -> RankSet:
@@ -67,11 +67,11 @@ def _extra(facts: Facts, op: str, site: Site, odd: RankSet, reference: RankSet) 
         return None
     for rank in reference:
         theirs = facts.stack(rank)
-        if any(frames.same_place(frame, condition[0]) for frame in theirs):
+        if any(frames.same_place(frame, condition.place) for frame in theirs):
             return None
         if call_conditions.condition_of(facts, theirs[0], RankSet.of([rank]), odd):
             return None  # each side has a way of its own: which of the two is wrong is not told
-    return Extra(op, site, odd, reference, *condition)
+    return Extra(op, site, odd, reference, condition)
 
 
 def _is_explicit(facts: Facts, rank: Rank) -> bool:

@@ -26,9 +26,11 @@ https://github.com/huggingface/accelerate/issues/2690 https://github.com/Lightni
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_CONDITIONAL_COLLECTIVE
+from ddpdoctor.diagnose.conditions import RankCondition, sentence
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import barrier_pairing, patterns, relative_position
@@ -36,7 +38,6 @@ from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import stacks_only
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.stacks import Site
 
@@ -54,7 +55,7 @@ def _by_standing(facts: Facts, extra: stacks_only.Extra) -> Diagnosis:
     """From stacks and source alone: what the ranks did before is not known, so it is at most likely."""
     odd, reference = wording.ranks(extra.odd), wording.ranks(extra.reference)
     blamed = Confidence.POSSIBLE if len(extra.odd) == len(extra.reference) else Confidence.LIKELY
-    condition = (extra.where, extra.condition)
+    condition = extra.condition
     return diagnosis(
         RANK_CONDITIONAL_COLLECTIVE,
         facts.waiting,
@@ -72,7 +73,8 @@ def _by_standing(facts: Facts, extra: stacks_only.Extra) -> Diagnosis:
         fix=_fix(extra.op, condition),
         locations=(facts.location(extra.odd, extra.site), *facts.locations_of(extra.reference)),
         evidence=(
-            f"{wording.place(extra.where)} is reached only past `{extra.condition.text}`",
+            f"{wording.place(condition.place)} is reached only past `{condition.span.text}`",
+            *filter(None, (sentence(condition.test, condition.dependence),)),
             f"{reference} {wording.verb(extra.reference, 'is', 'are')} past no such condition",
         ),
     )
@@ -111,16 +113,15 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     )
 
 
-def _fix(op: str, condition: tuple[Site, source.Span] | None) -> str:
+def _fix(op: str, condition: RankCondition | None) -> str:
     if condition:
-        where, span = condition
-        line = wording.place(Site(where.file, span.first, where.function))
-        return f"Move {op} out of `{span.text}` ({line}) so that all ranks call it."
+        line = wording.place(replace(condition.place, line=condition.span.first))
+        return f"Move {op} out of `{condition.span.text}` ({line}) so that all ranks call it."
     return f"Call {op} on every rank of the group, or on none; write files on one rank, communicate on all."
 
 
 def _evidence(
-    divergence: Divergence, op: str, site: Site, condition: tuple[Site, source.Span] | None, never: bool
+    divergence: Divergence, op: str, site: Site, condition: RankCondition | None, never: bool
 ) -> Iterator[str]:
     where = wording.place(site)
     reference = wording.ranks(divergence.reference)
@@ -133,4 +134,6 @@ def _evidence(
         f"{wording.step(divergence.reference_next)}"
     )
     if condition:
-        yield f"{wording.place(condition[0])} is reached only past `{condition[1].text}` (line {condition[1].first})"
+        past = f"`{condition.span.text}` (line {condition.span.first})"
+        yield f"{wording.place(condition.place)} is reached only past {past}"
+        yield from filter(None, (sentence(condition.test, condition.dependence),))

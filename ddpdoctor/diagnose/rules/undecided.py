@@ -248,7 +248,7 @@ def _bykeys(facts: Facts) -> Diagnosis | None:
         return None
     held = RankSet.of(wait.rank for wait in waits)
     wait = waits[0]
-    found = store_keys.setters(facts.program, wait.key, facts.evidence.world_size, facts.own)
+    found = store_keys.setters(facts, wait.key)
     owing = RankSet.of(setter.rank for setter in found if setter.rank is not None) - held
     culprits = owing if len(found) == 1 else RankSet()
     keys = sorted({wait.key for wait in waits})

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.program import Program
@@ -14,8 +12,6 @@ from ddpdoctor.program.program import Program
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_RANK_WORDS = re.compile(r"(^|_)rank(_|$|zero)|main_process|is_master|is_chief|is_primary", re.IGNORECASE)
-_RANK_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "GROUP_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,160 +35,6 @@ def enclosing_loop(program: Program, site: Site) -> Span | None:
 def enclosing_loops(program: Program, site: Site) -> tuple[Span, ...]:
     """All statement loops around a line within its function, innermost first."""
     return tuple(_span(program, site, n) for n in reversed(enclosing(program, site)) if isinstance(n, LOOPS))
-
-
-def rank_condition(program: Program, site: Site) -> Span | None:
-    """The innermost `if` that lets only some ranks come to the line, directly or through a name that holds a rank.
-
-    It stands around the line, or before it in the same function and sends the others away (`if rank != 0: return`).
-    """
-    tree = program.tree(site.file)
-    if tree is None:
-        return None
-    names = _rank_names(tree)
-    for node in (*reversed(enclosing(program, site)), _function(tree, site.line)):
-        if isinstance(node, ast.If) and _in_branch(node, site.line) and _asks_rank(node.test, names):
-            return _span(program, site, node)
-        body = getattr(node, "body", [])  # a lambda's is an expression
-        for before in reversed(body if isinstance(body, list) else []):
-            if _sends_away(before, site.line) and _asks_rank(before.test, names):
-                return _span(program, site, before)
-    return None
-
-
-def condition_on_rank(program: Program, site: Site) -> Span | None:
-    """The `if` that begins on the line, if it asks for the rank."""
-    tree = program.tree(site.file)
-    nodes = ast.walk(tree) if tree else ()
-    node = next((n for n in nodes if isinstance(n, ast.If) and n.lineno == site.line), None)
-    asks = tree is not None and node is not None and _asks_rank(node.test, _rank_names(tree))
-    return _span(program, site, node) if asks and node else None
-
-
-def _function(tree: ast.Module, line: int) -> ast.AST:
-    """The innermost function around a line, else the module."""
-    found = [node for node in _around(tree, line) if isinstance(node, _FUNCTIONS)]
-    return found[-1] if found else tree
-
-
-def _sends_away(node: ast.AST, line: int) -> TypeGuard[ast.If]:
-    """An `if` before the line whose body does not come to it."""
-    if not isinstance(node, ast.If) or node.orelse or (node.end_lineno or node.lineno) >= line:
-        return False
-    return isinstance(node.body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise))
-
-
-def _in_branch(node: ast.If, line: int) -> bool:
-    """The line is in one of the branches; one-line statements have both on one line."""
-    return line > (node.test.end_lineno or node.lineno) or node.body[0].lineno == node.lineno == line
-
-
-def _asks_rank(expression: ast.expr, names: frozenset[str]) -> bool:
-    """The expression is a rank or compares one: by a telling word, the API, or a name assigned from either.
-
-    What is merely computed with a rank (`load(rank)`, `3 if rank else 0`) is data, and a condition on it is another;
-    unless a function of the file does nothing but reckon with what it is given.
-    """
-    match expression:
-        case ast.BoolOp():
-            return any(_asks_rank(value, names) for value in expression.values)
-        case ast.Compare():
-            return any(_asks_rank(value, names) for value in (expression.left, *expression.comparators))
-        case ast.UnaryOp():
-            return _asks_rank(expression.operand, names)
-        case ast.BinOp() | ast.NamedExpr():
-            return _asks_rank(expression.left if isinstance(expression, ast.BinOp) else expression.value, names)
-        case ast.Subscript():
-            return _is_rank_variable(expression.slice)
-        case ast.IfExp():
-            # `writer = Writer() if rank == 0 else None`: that it is there tells the rank
-            absent = [isinstance(way, ast.Constant) and not way.value for way in (expression.body, expression.orelse)]
-            return any(absent) and not all(absent) and _asks_rank(expression.test, names)
-        case ast.Call():
-            wrapped = last_name(expression.func) in ("int", "bool", "get", "getenv")
-            inner = any(_is_rank_variable(arg) or _asks_rank(arg, names) for arg in expression.args[:1])
-            reckoned = f"{last_name(expression.func)}()" in names
-            given = any(_asks_rank(arg, names) for arg in expression.args) if reckoned else False
-            return (wrapped and inner) or given or _is_rank_word(last_name(expression.func), names)
-    return _is_rank_word(last_name(expression), names)
-
-
-def _is_rank_word(word: str, names: frozenset[str]) -> bool:
-    return bool(word) and (word in names or _RANK_WORDS.search(word) is not None)
-
-
-def mentions_rank(expression: ast.expr) -> bool:
-    """A word for a rank, or an environment variable that holds one, is anywhere in the expression."""
-    return any(
-        _is_rank_word(last_name(node), frozenset()) or (isinstance(node, ast.Constant) and _is_rank_variable(node))
-        for node in ast.walk(expression)
-    )
-
-
-def _is_rank_variable(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value in _RANK_VARIABLES
-
-
-def _rank_names(tree: ast.Module) -> frozenset[str]:
-    """Names and attributes that the file assigns from a rank or a comparison of one, and `name()` of what reckons."""
-    found: list[tuple[ast.expr, ast.expr]] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            found.extend(pairs(node.targets, node.value))
-        elif isinstance(node, ast.AnnAssign) and node.value:
-            found.append((node.target, node.value))
-    # a parameter that is passed a comparison; a rank that is passed on as a number may be anything there
-    given = ((ast.Name(name), value) for (_, name), values in passed(tree).items() for value in values)
-    found.extend((name, value) for name, value in given if isinstance(value, (ast.Compare, ast.UnaryOp, ast.BoolOp)))
-    names = frozenset(f"{node.name}()" for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) and _reckons(node))
-    for _ in range(2):
-        names |= {last_name(target) for target, value in found if _asks_rank(value, names)} - {""}
-    return names
-
-
-#: what an expression may consist of that only reckons
-_RECKONING = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Name, ast.Constant, ast.operator, ast.unaryop)
-
-
-def _reckons(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """The function does nothing but return what follows from its parameters by arithmetic: `(rank + 1) % world`."""
-    body = [one for one in function.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
-    if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
-        return False
-    given = {arg.arg for arg in (*function.args.posonlyargs, *function.args.args)}
-    parts = (*_RECKONING, ast.cmpop, ast.boolop, ast.expr_context)
-    return all(
-        isinstance(node, parts) and (not isinstance(node, ast.Name) or node.id in given)
-        for node in ast.walk(body[0].value)
-    )
-
-
-def passed(tree: ast.Module) -> dict[tuple[str, str], list[ast.expr]]:
-    """(function, parameter) -> what the calls in the file pass for it; functions are told by their last name."""
-    functions = {node.name: node.args for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)}
-    found: dict[tuple[str, str], list[ast.expr]] = {}
-    for call in ast.walk(tree):
-        name = last_name(call.func) if isinstance(call, ast.Call) else ""
-        if not isinstance(call, ast.Call) or name not in functions:
-            continue
-        names = [arg.arg for arg in (*functions[name].posonlyargs, *functions[name].args)]
-        bound = isinstance(call.func, ast.Attribute) and names[:1] == ["self"]
-        for parameter, value in zip(names[1:] if bound else names, call.args, strict=False):
-            found.setdefault((name, parameter), []).append(value)
-        for keyword in call.keywords:
-            found.setdefault((name, keyword.arg or ""), []).append(keyword.value)
-    return found
-
-
-def pairs(targets: list[ast.expr], value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    """(target, value) of an assignment, element by element where both sides are tuples."""
-    found: list[tuple[ast.expr, ast.expr]] = []
-    for target in targets:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-            found.extend(zip(target.elts, value.elts, strict=True))
-        elif not isinstance(target, ast.Tuple):
-            found.append((target, value))
-    return found
 
 
 def last_name(node: ast.AST) -> str:

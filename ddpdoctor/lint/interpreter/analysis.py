@@ -10,7 +10,7 @@ from ddpdoctor.lint.interpreter.decorators import apply_decorators
 from ddpdoctor.lint.interpreter.expressions import EXPRESSIONS
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import CallOutcome, Machine, Root
-from ddpdoctor.lint.interpreter.signature import bind, rank_parameters, teach
+from ddpdoctor.lint.interpreter.signature import bind, parameter_of, rank_parameters, teach
 from ddpdoctor.lint.interpreter.statements import STATEMENTS
 from ddpdoctor.lint.interpreter.trace import prune
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Listed
@@ -128,10 +128,10 @@ class Analysis(Machine):
             elif index == 0 and info.owner is not None and not info.is_static:
                 env[parameter.arg] = of_object(Instance(info.owner, None), "self", id(info.owner))
             else:
-                env[parameter.arg] = unknown("parameter", id(info), parameter.arg)
+                env[parameter.arg] = parameter_of(self, info, parameter.arg)
         for extra in (*arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
             if extra is not None:
-                env[extra.arg] = unknown("parameter", id(info), extra.arg)
+                env[extra.arg] = parameter_of(self, info, extra.arg)
         env.update(framework_objects.parameters(self, info))
         env.update(rank_parameters(self, info))
         teach(self, info, env)

@@ -29,6 +29,7 @@ from ddpdoctor.lint.values.values import (
     FIRST_RANK,
     LOCAL_RANK_NUMBERS,
     ORIGIN,
+    RANK_NUMBERS,
     Taint,
     Value,
     const,
@@ -85,6 +86,8 @@ def _flag(machine: Machine, frame: Frame, name: str, node: ast.AST) -> Value | N
 
 def _external_attribute(machine: Machine, frame: Frame, path: str, name: str) -> Value:
     full = aliases.canonical(f"{path}.{name}")
+    if full.endswith(".rank_zero_only.rank"):
+        return RANK_NUMBERS
     if full == "os.environ":
         return of_object(Made("os.environ", SourceSite("", 0, 0, 0, 0)))
     if full in ("torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD"):
@@ -127,7 +130,7 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
     result = unknown(
         "attribute", owner.atoms, name, taint=taint, tags=owner.tags & (ORIGIN | {"batch", "time", "unique"})
     )
-    return result.with_object(Method(owner, name))
+    return machine.by_name(result.with_object(Method(owner, name)), name)
 
 
 def _is_option_holder(module: Module, owner: Value) -> bool:
@@ -201,7 +204,7 @@ def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Insta
         if found is not None:
             return found
     value = unknown("attribute", owner.atoms, name)
-    return value.with_object(Method(owner, name))
+    return machine.by_name(value.with_object(Method(owner, name)), name)
 
 
 def _property(machine: Machine, frame: Frame, owner: Value, method: FunctionInfo, *, once: bool) -> Value:

@@ -10,7 +10,7 @@ from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
 from ddpdoctor.lint.values.values import Taint, Value, unknown
 from ddpdoctor.program.nodes import walk
 
-_BY_RANK = frozenset({"rank", "local_rank", "world", "shard", "block", "prepared"})
+_BY_RANK = frozenset({"rank", "local_rank", "rank?", "world", "shard", "block", "prepared"})
 
 
 def same_everywhere(over: Value) -> bool:

@@ -76,7 +76,7 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     if isinstance(obj, External) or isinstance(above, str):
         path = above if isinstance(above, str) else obj.path
         function = FunctionCall(machine, frame, path, args, keywords, site, node)
-        result = functions.called(function)
+        result = machine.by_name(functions.called(function), path.rpartition(".")[2])
         if isinstance(above, str):
             bases.keep(machine, frame, result)
         elif path == aliases.SAMPLER:
@@ -86,6 +86,7 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     name, receiver = (obj.name, obj.receiver) if isinstance(obj, Method) else ("__call__", target)
     method = MethodCall(machine, frame, name, receiver, args, keywords, site, node)
     result = wrapping.forwarded(machine, frame, target, node.func, methods.called(method))
+    result = machine.by_name(result, name)
     if isinstance(node.func, ast.Attribute):
         _grow(method, node.func.value)
     _record(method, result, dropped=dropped)

@@ -104,7 +104,7 @@ def _pattern(node: ast.expr) -> str:
 def _text_tags(parts: list[Value]) -> frozenset[str]:
     tags: frozenset[str] = frozenset()
     for part in parts:
-        tags |= part.tags & frozenset({"rank", "local_rank", "time", "unique"})
+        tags |= part.tags & frozenset({"rank", "local_rank", "rank?", "time", "unique"})
     return tags
 
 

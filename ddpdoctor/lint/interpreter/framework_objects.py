@@ -21,7 +21,7 @@ from ddpdoctor.lint.knowledge.frameworks import (
     RUNNER,
     kind,
 )
-from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
 from ddpdoctor.lint.values.values import (
     FIRST_RANK,
     LOCAL_RANK_NUMBERS,
@@ -31,13 +31,20 @@ from ddpdoctor.lint.values.values import (
     Taint,
     Value,
     of_object,
+    per_rank,
     unknown,
 )
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import dotted
 from ddpdoctor.program.sites import SourceSite
 
-_NUMBERS = {"rank": RANK_NUMBERS, "local_rank": LOCAL_RANK_NUMBERS, "world": WORLD_NUMBER}
+_NUMBERS = {
+    "rank": RANK_NUMBERS,
+    "local_rank": LOCAL_RANK_NUMBERS,
+    "world": WORLD_NUMBER,
+    "first": per_rank((True, False, False, False), frozenset({"rank"})),
+    "last": per_rank((False, False, False, True), frozenset({"rank"})),
+}
 _LOG = Collective("log(sync_dist=True)")
 
 
@@ -66,7 +73,7 @@ def bases(machine: Machine, info: ClassInfo) -> tuple[str, ...]:
     known = machine.bases.get(info)
     if known is None:
         kinds = {kind(path) for path in external_bases(machine, info)}
-        known = machine.bases[info] = tuple(sorted(k for k in kinds if k in METHODS or k in HOOKS))
+        known = machine.bases[info] = tuple(sorted(k for k in kinds if k in METHODS or k in HOOKS or k in RANKED))
     return known
 
 
@@ -100,6 +107,20 @@ def attribute(path: str, name: str) -> Value | None:
 def framework_object(path: str, *key: object) -> Value:
     """An object of a framework whose making was not seen; it may be missing outside the framework's own run."""
     return of_object(Made(path, SourceSite("", 0, 0, 0, 0)), path, *key).tagged("maybe")
+
+
+def parsed(types: Value, site: SourceSite) -> Value:
+    """What `HfArgumentParser(types).parse_args_into_dataclasses()` gives: options, and a framework's arguments."""
+    given = types.object.items if isinstance(types.object, Items) else (types,)
+    return of_object(Items(tuple(_options(one, site, n) for n, one in enumerate(given))), "parsed", site)
+
+
+def _options(given: Value, site: SourceSite, position: int) -> Value:
+    """An object of one of the types, filled in from the command line."""
+    path = kind(given.object.path) if isinstance(given.object, External) else ""
+    if path in RANKED:
+        return framework_object(path, site, position)
+    return of_object(Namespace(site), site, position)
 
 
 def annotated(imports: dict[str, str], annotation: ast.expr | None) -> str:

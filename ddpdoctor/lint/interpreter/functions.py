@@ -33,6 +33,7 @@ from ddpdoctor.program.sites import SourceSite
 #: give back the network that they are given, or what stands for it in every way
 _SAME = frozenset({
     "torch.compile", "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "apex.parallel.convert_syncbn_model",
+    "deepspeed.add_config_arguments",
 })  # fmt: skip
 _LISTING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.map"})
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})

@@ -16,6 +16,7 @@ from ddpdoctor.lint.interpreter.events import Access, BranchEvent, CallEvent, Co
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.observations import Observations
 from ddpdoctor.lint.interpreter.trace import Trace
+from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.lint.values.symbols import Held, hold
 from ddpdoctor.lint.values.values import Keywords, Taint, Value
@@ -123,6 +124,14 @@ class Machine(ABC):
     @abstractmethod
     def run_spawned(self, info: FunctionInfo, args: Sequence[Value], parent: Frame, site: SourceSite) -> None:
         """Simulate a function that a new process runs: a root of its own."""
+
+    def by_name(self, value: Value, name: str) -> Value:
+        """A value of which nothing is known but its name: that of a rank, or of settings; lint goes by no name."""
+        if self.observed is None or value.taint is not Taint.UNKNOWN:
+            return value
+        if name in vocabulary.SETTINGS_NAMES:
+            return value._replace(taint=Taint.GIVEN)
+        return value.tagged("rank?") if name in vocabulary.RANK_NAMES else value
 
     def observe(self, frame: Frame, node: ast.AST, value: Value | None = None) -> None:
         """Keep what a condition is here, or under which conditions a statement or call runs, if somebody asks."""

@@ -185,10 +185,17 @@ def _environment(call: MethodCall, made: Made) -> Value | None:
 
 
 def _options(call: MethodCall, made: Made) -> Value | None:
-    if not made.path.endswith("ArgumentParser") or call.name not in ("parse_args", "parse_known_args"):
+    if call.name == "parse_args_into_dataclasses" and made.args:
+        return framework_objects.parsed(made.args[0], call.site)
+    return _parsed(call) if made.path.endswith("ArgumentParser") else None
+
+
+def _parsed(call: MethodCall) -> Value | None:
+    """What a parser of the command line gives, whoever made the parser."""
+    if call.name not in vocabulary.PARSING or isinstance(call.receiver.object, Instance):
         return None
     namespace = of_object(Namespace(call.site), call.site)
-    return namespace if call.name == "parse_args" else of_object(Items((namespace, unknown("rest", call.site))))
+    return namespace if call.name != "parse_known_args" else of_object(Items((namespace, unknown("rest", call.site))))
 
 
 def _wrapped_forward(call: MethodCall, made: Made) -> Value | None:
@@ -235,8 +242,8 @@ def _moved_object(call: MethodCall, made: Made) -> Value | None:
 
 #: asked in this order; the first that gives a value has it
 RESOLVERS: tuple[Callable[[MethodCall], Value | None], ...] = (
-    _sharded_forward, _made, _signalled, _files, _random, _collective, _first_rank, _backward, _moved, _collected,
-    _computed,
+    _sharded_forward, _made, _parsed, _signalled, _files, _random, _collective, _first_rank, _backward, _moved,
+    _collected, _computed,
 )  # fmt: skip
 #: of methods of what an external constructor gave
 RESOLVERS_OF_MADE: tuple[Callable[[MethodCall, Made], Value | None], ...] = (

@@ -44,7 +44,7 @@ def module_name(machine: Machine, module: Module, name: str) -> Value:
         return found
     if name in _BUILTINS:
         return of_object(External(f"builtins.{name}"))
-    return unknown("global", module.path, name)
+    return machine.by_name(unknown("global", module.path, name), name)
 
 
 def global_value(machine: Machine, module: Module, name: str) -> Value | None:

@@ -7,6 +7,7 @@ import ast
 from ddpdoctor.lint.interpreter.attributes import attribute
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.abstract_objects import Items, Made, Namespace, Table
 from ddpdoctor.lint.values.values import (
     ORIGIN,
@@ -53,6 +54,15 @@ def bind(
         env[arguments.kwarg.arg] = of_object(Table(tuple(extra), not spread), "kwargs", id(info))
     teach(machine, info, env)
     return env
+
+
+def parameter_of(machine: Machine, info: FunctionInfo, name: str) -> Value:
+    """A parameter of which nothing is known but its name, or that all ranks are given it alike: by a command line."""
+    value = unknown("parameter", id(info), name)
+    decorators = (d.func if isinstance(d, ast.Call) else d for d in info.decorators)
+    if machine.observed is not None and any(info.module.imported(d) in vocabulary.CONFIGURING for d in decorators):
+        return value._replace(taint=Taint.GIVEN)
+    return machine.by_name(value, name)
 
 
 def _part_of_data(env: dict[str, Value], name: str, keywords: Keywords) -> None:
@@ -106,7 +116,7 @@ def _defaults(machine: Machine, info: FunctionInfo, env: dict[str, Value], *, sp
                 env[parameter.arg] = _general(machine.evaluate(Frame(info.module), default))
     for parameter in (*positional, *arguments.kwonlyargs):
         if parameter.arg not in env:
-            env[parameter.arg] = unknown("parameter", id(info), parameter.arg)
+            env[parameter.arg] = parameter_of(machine, info, parameter.arg)
 
 
 def _is_element(machine: Machine, value: Value) -> bool:

@@ -17,6 +17,8 @@ MODULE = "lightning.pytorch.LightningModule"
 CALLBACK = "lightning.pytorch.Callback"
 STRATEGY = "lightning.pytorch.strategies.Strategy"
 TRAINER = "transformers.Trainer"
+ARGUMENTS = "transformers.TrainingArguments"
+TRAINER_CALLBACK = "transformers.TrainerCallback"
 RUNNER = "mmengine.runner.Runner"
 HOOK = "mmengine.hooks.Hook"
 HOROVOD = "horovod.torch.DistributedOptimizer"
@@ -80,6 +82,9 @@ _KINDS = {
     "lightning.fabric.fabric.Fabric": FABRIC,
     "transformers.Seq2SeqTrainer": TRAINER,
     "transformers.trainer.Trainer": TRAINER,
+    "transformers.training_args.TrainingArguments": ARGUMENTS,
+    "transformers.Seq2SeqTrainingArguments": ARGUMENTS,
+    "transformers.trainer_callback.TrainerCallback": TRAINER_CALLBACK,
     "transformers.trainer_seq2seq.Seq2SeqTrainer": TRAINER,
     "mmengine.runner.Runner.from_cfg": RUNNER,
     "mmengine.runner.runner.Runner": RUNNER,
@@ -94,6 +99,7 @@ OBJECTS = {
     (LIGHTNING, "strategy"): STRATEGY,
     (LIGHTNING, "lightning_module"): MODULE,
     (TRAINER, "accelerator"): ACCELERATOR,
+    (TRAINER, "args"): ARGUMENTS,
 }
 #: attributes that tell a process's place in the job: which of its numbers they are
 RANKS = {
@@ -103,10 +109,17 @@ RANKS = {
     "local_rank": "local_rank",
     "num_processes": "world",
     "world_size": "world",
+    "is_last_process": "last",
+    "should_save": "first",
+    "should_log": "first",
 }
-RANKED = frozenset({ACCELERATOR, STATE, FABRIC, LIGHTNING, MODULE, STRATEGY, ENGINE, RUNNER})
+RANKED = frozenset({ARGUMENTS, ACCELERATOR, STATE, FABRIC, LIGHTNING, MODULE, STRATEGY, ENGINE, RUNNER})
 #: parameters of hooks that a framework calls, by the class that has the hooks
-HOOKS = {CALLBACK: {"trainer": LIGHTNING, "pl_module": MODULE}, HOOK: {"runner": RUNNER}}
+HOOKS = {
+    CALLBACK: {"trainer": LIGHTNING, "pl_module": MODULE},
+    HOOK: {"runner": RUNNER},
+    TRAINER_CALLBACK: {"args": ARGUMENTS},
+}
 
 #: give back what they were given, made ready: loaders get a sampler and are told the epoch
 PREPARING = frozenset({

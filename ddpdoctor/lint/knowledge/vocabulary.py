@@ -81,16 +81,22 @@ CONFIGURATIONS = frozenset({
     "yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "tomllib.load", "tomllib.loads",
     "toml.load", "omegaconf.OmegaConf.load", "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.from_cli",
 })  # fmt: skip
+#: methods of parsers of the command line
+PARSING = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
 #: decorators that give a function the options of the command line, or a configuration, as its arguments
 CONFIGURING = frozenset({"hydra.main", "click.command", "click.group", "draccus.wrap", "pyrallis.wrap"})
-#: Names of parameters, attributes and variables that hold a rank where nothing in sight says what they hold: a trainer
-#: whose callers are in another package, an options object that a launcher fills in.
+#: what programs call settings that come from where nothing in sight says; all ranks have them alike
+SETTINGS_NAMES = frozenset({
+    "args", "cfg", "config", "conf", "hparams", "opt", "opts", "options", "settings", "flags",
+})  # fmt: skip
+#: Names of parameters, attributes, variables and functions that hold or give a rank where nothing in sight says what
+#: they are: a trainer whose callers are in another package, options that a launcher fills in, a helper whose file is
+#: missing.
 RANK_NAMES = frozenset({
     "rank", "local_rank", "global_rank", "world_rank", "node_rank", "process_index", "is_main", "is_master",
-    "is_main_process", "is_rank_zero", "is_rank_0", "is_chief", "is_primary", "main_process", "rank_zero",
+    "is_main_process", "is_rank_zero", "is_rank_0", "is_chief", "is_primary", "main_process", "rank_zero", "get_rank",
+    "get_local_rank", "get_global_rank",
 })  # fmt: skip
-#: the same of functions whose source is not there
-RANK_FUNCTIONS = RANK_NAMES | {"get_rank", "get_local_rank", "get_global_rank"}
 
 #: methods of tensors and numbers that compute from the receiver alone
 PURE_METHODS = frozenset({

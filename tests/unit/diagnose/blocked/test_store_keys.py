@@ -8,10 +8,10 @@ import pytest
 
 from ddpdoctor.diagnose.blocked.store_keys import setters
 from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.diagnose.facts import Facts, digest
 from ddpdoctor.model.collectives import Call, Kind
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.evidence import Evidence, SourceFile
-from ddpdoctor.program.program import Program
 from tests.unit.diagnose.builders import At, Doing, job
 
 FILE = "/job/train.py"
@@ -19,6 +19,11 @@ FILE = "/job/train.py"
 
 def code(*lines: str) -> dict[str, SourceFile]:
     return {FILE: SourceFile(FILE, "\n".join(lines) + "\n")}
+
+
+def facts(*lines: str) -> Facts:
+    """Of a job of four ranks whose source this is."""
+    return digest(replace(job([Doing([AT.all("barrier", 1)])] * 4), code=code(*lines)))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +39,7 @@ def code(*lines: str) -> dict[str, SourceFile]:
     ],
 )
 def test_lines_that_set_a_key(line: str, key: str, rank: int | None) -> None:
-    (found,) = setters(Program(code("import x", line)), key, 4, frozenset())
+    (found,) = setters(facts("import x", line), key)
     assert (found.site.line, found.rank, found.condition) == (2, rank, "")
 
 
@@ -43,11 +48,11 @@ def test_lines_that_set_a_key(line: str, key: str, rank: int | None) -> None:
     [('store.set(f"done/{me}", x)', "result/3"), ("store.set(key, x)", "result/3"), ('store.get("ready")', "ready")],
 )
 def test_lines_that_do_not(line: str, key: str) -> None:
-    assert setters(Program(code(line)), key, 4, frozenset()) == ()
+    assert setters(facts(line), key) == ()
 
 
 def test_a_setter_under_a_condition_on_the_rank() -> None:
-    (found,) = setters(Program(code("if rank == 0:", '    store.set("ready", x)')), "ready", 4, frozenset())
+    (found,) = setters(facts("if rank == 0:", '    store.set("ready", x)'), "ready")
     assert found.condition == "if rank == 0"
 
 

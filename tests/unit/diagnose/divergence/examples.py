@@ -125,7 +125,7 @@ def on_signal(number, frame):
 
 signal.signal(signal.SIGTERM, on_signal)
 
-
+import signal
 def train(loader):
     for batch in loader:
         loss = model(batch)

@@ -219,6 +219,8 @@ def test_the_first_choice_is_shown_not_what_follows_from_it() -> None:
 
 
 STOPS = """\
+import torch.distributed as dist
+
 for epoch in range(args.epochs):
     for batch in loader:  # next
         model(batch).sum().backward()  # backward
@@ -343,14 +345,16 @@ def report(loss, master):
 for batch in loader:  # next
     loss = model(batch)  # forward
     loss.backward()  # backward
-    report(loss, dist.get_rank() == 0)
+    report(loss, dist.get_rank() == 1)
+
+import torch.distributed as dist
 """
     loop, model, backward, call = lines(text, "next", "forward", "backward", "call")
     batch = [AT.next(loop), AT.forward(model), AT.backward(backward)]
     alone = [*batch, AT.all("all_reduce", call, function="report")]
     assert examine(parted(text, alone, [*batch, *batch])).diagnoses[0].code == "DD203"
-    # WHEN the rank is passed as a number THEN what is asked of it there is not known
-    other = text.replace("dist.get_rank() == 0", "rank")
+    # WHEN it holds on other ranks than those that came past it THEN something else has parted them
+    other = text.replace("dist.get_rank() == 1", "dist.get_rank() == 0")
     assert examine(parted(other, alone, [*batch, *batch])).diagnoses[0].code == "DD206"
 
 
@@ -517,7 +521,9 @@ fabric.barrier()  # after
 
 
 def test_rounds_of_a_setting_that_is_computed_with_the_rank() -> None:
-    alike = STOPS.replace("for epoch", "config = json.load(open(path))\nfor epoch", 1).replace("args.", "config.")
+    alike = STOPS.replace("for epoch", "import json\nconfig = json.load(open(path))\nfor epoch", 1).replace(
+        "args.", "config."
+    )
     assert [kind for kind, _, _ in ways(stops(alike))] == [BranchKind.CONDITION]
     own = alike.replace("open(path)", 'open(f"{local_rank}.json")')
     assert [kind for kind, _, _ in ways(stops(own))] == [BranchKind.COUNT, BranchKind.CONDITION]

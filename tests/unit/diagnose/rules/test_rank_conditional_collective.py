@@ -12,7 +12,7 @@ AT = At()
 
 
 EMA = """\
-ema = Ema(net) if dist.get_rank() == 0 else None
+import torch.distributed as dist; ema = Ema(net) if dist.get_rank() == 0 else None
 for batch in stream():
     model(batch).sum().backward()
     optimizer.step()

@@ -11,7 +11,7 @@ from tests.unit.diagnose.verdicts import one_odd, verdict
 
 AT = At()
 PROGRAM = """\
-stop = threading.Event()
+import signal, threading; stop = threading.Event()
 
 
 def on_signal(number, frame):
@@ -59,7 +59,7 @@ class Preemption:
         self.requested = threading.Event()
         signal.signal(signal.SIGUSR1, lambda *_: self.requested.set())
 
-
+import signal, threading
 def train():
     preemption = Preemption()
     for batch in stream():

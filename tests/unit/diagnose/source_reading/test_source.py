@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ddpdoctor.diagnose.source_reading.source import rank_condition
+from ddpdoctor.diagnose.conditions import rank_condition
+from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
-from ddpdoctor.program.program import Program
+from tests.unit.diagnose.builders import At, Doing, job
 
 
 @pytest.mark.parametrize(
@@ -19,7 +22,8 @@ from ddpdoctor.program.program import Program
     ],
 )
 def test_expressions_that_hold_a_call_are_no_bodies(line: str) -> None:
-    code = Program({"/a.py": SourceFile("/a.py", f"def f(rank, x):\n    if rank == 0:\n        {line}\n")})
-    found = rank_condition(code, Site("/a.py", 3, "f"))
+    code = {"/a.py": SourceFile("/a.py", f"def f(rank, x):\n    if rank == 0:\n        {line}\n")}
+    evidence = replace(job([Doing([At().all("barrier", 1)])] * 2), code=code)
+    found = rank_condition(digest(evidence), Site("/a.py", 3, "f"))
     assert found is not None
-    assert found.first == 2
+    assert found.span.first == 2

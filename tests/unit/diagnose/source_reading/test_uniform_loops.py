@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ddpdoctor.diagnose.source_reading.uniform_loops import same_everywhere
+from ddpdoctor.diagnose.conditions import decided_alike
+from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
-from ddpdoctor.program.program import Program
+from tests.unit.diagnose.builders import At, Doing, job
 
 FILE = "/job/train.py"
 
@@ -15,7 +18,10 @@ FILE = "/job/train.py"
 def alike(text: str) -> bool:
     """Of the one loop in a program."""
     line = 1 + next(number for number, line in enumerate(text.splitlines()) if "for step in" in line)
-    return same_everywhere(Program({FILE: SourceFile(FILE, text)}), Site(FILE, line, "main"))
+    code = {FILE: SourceFile(FILE, text, changed=False)}
+    return decided_alike(
+        digest(replace(job([Doing([At().all("barrier", 1)])] * 2), code=code)), Site(FILE, line, "main")
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,168 @@
+"""What the conditions of the program depend on, asked of lint's interpreter, with the ways that the stacks show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ddpdoctor.diagnose.facts import Facts, kept
+from ddpdoctor.diagnose.source_reading.source import Span
+from ddpdoctor.model.dependence import Condition, Dependence, DependsOn
+from ddpdoctor.model.evidence import Gap, Source
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.stacks import Site
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.dependence import Conditions
+
+_KEYWORD = re.compile(r"^(if|elif|while|assert|match) ")
+
+
+@dataclass(frozen=True, slots=True)
+class RankCondition:
+    """A condition on the rank, and the line that is reached only past it."""
+
+    place: Site
+    span: Span
+    #: what it asks, without `if`
+    test: str
+    dependence: Dependence
+
+
+@kept
+def _program(facts: Facts) -> Conditions:
+    from ddpdoctor.lint.dependence import Conditions  # what is needed in a look only shall not slow down the start
+
+    return Conditions(facts.program)
+
+
+def depends_on(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> Dependence | None:
+    """What the condition or loop that begins on the line depends on; None where that cannot be told."""
+    return _asked(facts, site, tuple(callers))
+
+
+def decided_alike(facts: Facts, site: Site) -> bool:
+    """The condition that begins on the line is the same on all ranks; the loop makes as many rounds on every rank."""
+    told = depends_on(facts, site)
+    return told is not None and told.on is DependsOn.UNIFORM
+
+
+@kept
+def _asked(facts: Facts, site: Site, callers: tuple[Site, ...]) -> Dependence | None:
+    return _program(facts).of(site.file, site.line, _places(facts, callers))
+
+
+@kept
+def _around(facts: Facts, site: Site, callers: tuple[Site, ...]) -> tuple[Condition, ...]:
+    return _program(facts).around(site.file, site.line, _places(facts, callers))
+
+
+def rank_condition(
+    facts: Facts, site: Site, callers: Sequence[Site] = (), odd: RankSet | None = None, reference: RankSet | None = None
+) -> RankCondition | None:
+    """The innermost condition on the rank, within the line's function, that lets only some ranks come to it.
+
+    Where it is known on which ranks it holds, and who came there (`odd`) and who did not, they must agree.
+    """
+    for condition in _around(facts, site, tuple(callers)) if not facts.is_library(site.file) else ():
+        told = condition.dependence
+        if told.on is DependsOn.RANK and _fits(facts, condition, odd, reference):
+            text = facts.program.line_text(condition.file, condition.line) or condition.text
+            return RankCondition(site, Span(condition.line, condition.end_line, text), condition.text, told)
+    return None
+
+
+def condition_at(facts: Facts, site: Site, side: bool, odd: RankSet, reference: RankSet) -> RankCondition | None:
+    """The condition that begins on the line, if it asks for the rank; `odd` came to its one side, `reference` not."""
+    told, text = depends_on(facts, site), facts.line(site)
+    if told is None or told.on is not DependsOn.RANK:
+        return None
+    if not _fits(facts, Condition(site.file, site.line, site.line, text, side, told), odd, reference):
+        return None
+    return RankCondition(site, Span(site.line, site.line, text), test_of(text), told)
+
+
+def test_of(head: str) -> str:
+    """`is_main()` of `if is_main():`"""
+    return _KEYWORD.sub("", head).rstrip(":")
+
+
+def gaps(facts: Facts) -> tuple[Gap, ...]:
+    """That the program was too large to be simulated as far as it was asked about."""
+    if not _program(facts).exhausted:
+        return ()
+    reason = "the program is too large for all its conditions to be looked into: what some depend on is not known"
+    return (Gap(Source.CODE, None, reason),)
+
+
+def _places(facts: Facts, callers: Iterable[Site]) -> tuple[tuple[str, int], ...]:
+    """The callers as far as stacks show them; else where the program starts."""
+    found = tuple((site.file, site.line) for site in callers)
+    return found or _start(facts)
+
+
+@kept
+def _start(facts: Facts) -> tuple[tuple[str, int], ...]:
+    """The line at a script's top level from which a rank came to where it stands."""
+    for seen in facts.evidence.ranks:
+        stack = facts.stack(seen.rank)
+        if stack and stack[-1].function.rpartition(".")[2] == "<module>":
+            return ((stack[-1].file, stack[-1].line),)
+    return ()
+
+
+def _fits(facts: Facts, condition: Condition, odd: RankSet | None, reference: RankSet | None) -> bool:
+    """The ranks that came past the condition are those that it lets, and the others are not."""
+    holds = condition.dependence.ranks
+    if odd is None or reference is None or condition.dependence.local or not holds or None in holds:
+        return True
+    let_in = _let_in(tuple(one is condition.side for one in holds), facts.evidence.world_size)
+    return not let_in or any(set(odd) <= ranks and not set(reference) & ranks for ranks in let_in)
+
+
+#: what a program asks of a rank in a job of some size
+_ASKED: tuple[Callable[[int, int], bool], ...] = (
+    lambda rank, _: rank == 0,
+    lambda rank, _: rank == 1,
+    lambda rank, _: rank == 2,
+    lambda rank, _: rank == 3,
+    lambda rank, size: rank == size - 1,
+    lambda rank, _: rank % 2 == 0,
+    lambda rank, _: rank < 2,
+    lambda rank, size: rank < size // 2,
+)
+
+
+def _let_in(holds: tuple[bool, ...], size: int) -> tuple[set[int], ...]:
+    """The ranks of a job of this size that a condition on these of a few may mean; nothing where that is open.
+
+    One that holds on rank 3 of four may ask for rank 3 or for the last.
+    """
+    found = []
+    for asked in _ASKED:
+        for side in (True, False):
+            if tuple(asked(rank, len(holds)) is side for rank in range(len(holds))) == holds:
+                found.append({rank for rank in range(size) if asked(rank, size) is side})
+    return tuple(found)
+
+
+def sentence(test: str, told: Dependence | None) -> str:
+    """What a condition depends on, for people; "" where that is not known, or is nothing that parts ranks."""
+    if told is None or told.on in (DependsOn.UNKNOWN, DependsOn.UNIFORM):
+        return ""
+    if told.on is DependsOn.SIGNAL:
+        return f"`{test}` asks `{told.flag}`, which {told.handler} sets when a signal comes"
+    words = _HOLDS.get(told.ranks, "")
+    if words and told.on is DependsOn.RANK:
+        return f"`{test}` is true on {words.replace('rank', 'local rank') if told.local else words}"
+    return f"`{test}` depends on {told.on.value}"
+
+
+#: the same for people
+_HOLDS: dict[tuple[bool | None, ...], str] = {
+    (True, False, False, False): "rank 0 only",
+    (False, True, True, True): "every rank but 0",
+    (False, False, False, True): "the last rank only",
+}

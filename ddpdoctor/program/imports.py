@@ -1,0 +1,43 @@
+"""What a file imports, by its text alone: enough to know which other files to fetch, for a fraction of a parse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_FROM = re.compile(r"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]+)", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+def imported(text: str, module: str, *, package: bool = False) -> Iterator[str]:
+    """Absolute dotted targets of all imports. `module`: the file's own dotted name; `package`: it is an __init__.
+
+    A line in a text that looks like an import is one, too: what it names is not there, or is not needed.
+    """
+    for match in _FROM.finditer(text):
+        base = _absolute(match[1], module, package=package)
+        yield from filter(None, (base,))
+        for name in _named(match[2]):
+            yield f"{base}.{name}" if base else name
+    for match in _IMPORT.finditer(text):
+        yield from _named(match[1])
+
+
+def _named(listed: str) -> Iterator[str]:
+    """`a, b as c` -> a, b"""
+    for item in _COMMENT.sub("", listed).strip("() \t").split(","):
+        name = _NAME.match(item.strip())
+        if name:
+            yield name[0]
+
+
+def _absolute(target: str, module: str, *, package: bool) -> str:
+    dots = len(target) - len(target.lstrip("."))
+    if not dots:
+        return target
+    parts = module.split(".")
+    drop = dots - (1 if package else 0)
+    kept = parts[: len(parts) - drop] if drop else parts
+    return ".".join([*kept, *filter(None, [target[dots:]])])
