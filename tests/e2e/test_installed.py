@@ -36,7 +36,7 @@ def test_the_installed_one_is_run(python: Path, tmp_path: Path) -> None:
     assert str(ROOT) not in done.stdout
 
 
-@pytest.mark.parametrize("name", ["skipped-batch", "data-worker-stuck", "rank-conditional-collective"])
+@pytest.mark.parametrize("name", ["skipped-batch", "data-worker-stuck", "teardown-hang"])
 def test_a_case_behaves_as_expected(name: str, python: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [python, "-m", "ddpdoctor", "repro", "run", name, "--json"],

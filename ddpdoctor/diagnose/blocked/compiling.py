@@ -9,16 +9,13 @@ from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.digest.waits import IDLE_CORES
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model import torch_internals
 from ddpdoctor.model.processes import Child
 from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.torch_internals import Meaning
 
-#: Python code that runs while something is compiled, and not when what came of it is called: dynamo's tracing,
-#: inductor's lowering and its waiting for the compilers that it starts, Triton, extensions that are built at import
-_COMPILERS = re.compile(
-    r"/torch/_dynamo/(convert_frame|symbolic_convert)\.py$"
-    r"|/torch/_inductor/(async_compile|cpp_builder|graph|lowering|scheduler)\.py$|/torch/_inductor/codegen/"
-    r"|/torch/utils/cpp_extension\.py$|/triton/compiler/|/triton/runtime/build\.py$|/deep_gemm/jit"
-)
+#: Python code outside torch that runs while something is compiled, and not when what came of it is called
+_COMPILERS = re.compile(r"/triton/compiler/|/triton/runtime/build\.py$|/deep_gemm/jit")
 #: programs that compile, as the kernel names them (15 characters at most)
 _PROGRAMS = frozenset(
     {
@@ -43,7 +40,8 @@ def compiling(facts: Facts, rank: Rank) -> Compiling | None:
     seen = facts.rank(rank)
     main = frames.main_thread(seen)
     for frame in main.frames if main else ():
-        if _COMPILERS.search(frame.file.replace("\\", "/")):
+        outside = _COMPILERS.search(frame.file.replace("\\", "/"))
+        if outside or torch_internals.is_in(frame.file, Meaning.COMPILES):
             return Compiling(f"its stack is in {frame.function} of {frame.file.rpartition('/')[2]}")
     for child in seen.children:
         if (program := _program(child)) and child.motion and child.motion.cpu_share >= IDLE_CORES:

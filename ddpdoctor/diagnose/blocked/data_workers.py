@@ -10,13 +10,12 @@ from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall_o
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.waits import IDLE_CORES
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model import torch_internals
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
-
-_LOADER = "/torch/utils/data/dataloader.py"
-_WORKER = "/torch/utils/data/_utils/"
+from ddpdoctor.model.torch_internals import Meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ def stuck_workers(facts: Facts, rank: Rank) -> tuple[StuckWorker, ...]:
     """Workers in the dataset's code, if the rank's main thread waits for its DataLoader."""
     seen = facts.rank(rank)
     main = frames.main_thread(seen)
-    if main is None or not any(_LOADER in frame.file for frame in main.frames):
+    if main is None or not frames.are_in(main.frames, Meaning.LOADS):
         return ()
     return tuple(worker for child in seen.children if (worker := _stuck(child, facts)))
 
@@ -49,11 +48,11 @@ def _stuck(child: Child, facts: Facts) -> StuckWorker | None:
     moves = child.motion is not None and (
         child.motion.cpu_share >= IDLE_CORES or child.motion.lines_moved is Observed.YES
     )
-    if thread is None or moves or not any(_WORKER in frame.file for frame in thread.frames):
+    if thread is None or moves or not frames.are_in(thread.frames, Meaning.WORKS_FOR_LOADER):
         return None
     inside = []
     for frame in thread.frames:
-        if _WORKER in frame.file:
+        if torch_internals.is_in(frame.file, Meaning.WORKS_FOR_LOADER):
             break
         inside.append(frame)
     own = [frame for frame in inside if not facts.is_library(frame.file)]

@@ -16,9 +16,10 @@ from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Holder, Relation
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
+from ddpdoctor.model.torch_internals import Meaning
 
-#: what waits for lock files: torch's builds, and the libraries that hubs, caches and compilers use
-_LIBRARIES = ("/torch/utils/file_baton.py", "/filelock/", "/portalocker/", "/fasteners/", "/lockfile/", "/zc/lockfile/")
+#: what waits for lock files beside torch's builds: the libraries that hubs, caches and compilers use
+_LIBRARIES = ("/filelock/", "/portalocker/", "/fasteners/", "/lockfile/", "/zc/lockfile/")
 
 
 class LockKind(Enum):
@@ -73,7 +74,8 @@ def lock_wait(facts: Facts, rank: Rank) -> LockWait | None:
     if blocked.calls("flock", "fcntl") and blocked.target is not None:
         path = blocked.target.target
         return LockWait(rank, LockKind.KERNEL, blocked, path, owners=blocked.holders, unseen=blocked.unseen)
-    if blocked.within(*_LIBRARIES):
+    built = frames.are_in(blocked.inside, Meaning.LOCKS)
+    if built or blocked.within(*_LIBRARIES):
         return _polled(rank, blocked, "")
     poll = polling.polled_file(facts.program, blocked.site) if _naps(blocked) else None
     if poll is not None:

@@ -7,10 +7,13 @@ import re
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import BUSY_IO_BYTES, Activity
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model import torch_internals
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.torch_internals import Meaning
 
-_WRITERS = ("/torch/serialization.py", "/torch/distributed/checkpoint/", "/safetensors/", "/shutil.py", "/tarfile.py")
+#: who writes files, beside torch
+_WRITERS = ("/safetensors/", "/shutil.py", "/tarfile.py")
 #: what functions that save are called
 _SAVES = re.compile(r"(^|[._])(save|export|upload|checkpoint)", re.IGNORECASE)
 #: what functions are called that may write no more than a line: only where bytes are seen to flow do they save
@@ -26,7 +29,8 @@ def saving_at(facts: Facts, rank: Rank) -> Site | None:
     busy = written(facts, rank) > 0
     for frame in main.frames:
         named = _SAVES.search(frame.function) or (busy and _WRITES.search(frame.function))
-        if named or any(writer in frame.file for writer in _WRITERS):
+        writer = torch_internals.is_in(frame.file, Meaning.SAVES) or any(part in frame.file for part in _WRITERS)
+        if named or writer:
             return frame
     return None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.model import torch_internals
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import EndKind, Raised
 from ddpdoctor.model.ranks import Rank
@@ -192,14 +193,12 @@ def failure_site(rank: RankEvidence, failure: Failure) -> Site | None:
     return site or next((event.site for event in reversed(events) if event.site), None)
 
 
-#: torch.utils.data and others raise a worker's exception once more, with its traceback as text (torch/_utils.py)
-_RETOLD = re.compile(r"\s*Caught (?P<type>[\w.]+) (?P<where>in [^\n]+?)\.?\nOriginal Traceback")
 _FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)$', re.MULTILINE)
 
 
 def raised_site(raised: Raised) -> Site | None:
     """The user's innermost frame of an exception; of one that a worker raised, the line in the worker."""
-    if _RETOLD.match(raised.message):
+    if torch_internals.RETOLD.pattern.match(raised.message):
         inner = [Site(m["file"], int(m["line"]), m["function"]) for m in _FRAME.finditer(raised.message)]
         if own := frames.own_frames(reversed(inner)):
             return own[0]
@@ -209,33 +208,21 @@ def raised_site(raised: Raised) -> Site | None:
 def said(raised: Raised) -> str:
     """The exception's message in one line, "" where it has none; of one that a worker raised, its own words."""
     lines = raised.message.strip().splitlines()
-    told = _RETOLD.match(raised.message)
+    told = torch_internals.RETOLD.pattern.match(raised.message)
     if told and len(lines) > 2:
         words = lines[-1].strip().removeprefix(f"{told['type']}: ")
         return f"{words[:160]} ({told['where']})"
     return lines[0][:160] if lines else ""
 
 
-#: torch's own words for a model that is not the same everywhere (DistributedDataParallel's constructor)
-_MODEL_DIFFERS = re.compile(
-    r"DDP expects same model across all ranks|appears not to match (sizes|strides) of the same param"
-)
-#: torch's own words for a DataLoader worker that is gone
-_LOST_WORKER = re.compile(r"DataLoader worker \(pid.*?(killed by signal|exited unexpectedly)", re.DOTALL)
-
-
 def model_differs(failure: Failure) -> bool:
     """DistributedDataParallel found that the ranks' models differ."""
-    return failure.raised is not None and _MODEL_DIFFERS.search(failure.raised.message) is not None
-
-
-#: gloo's own words for operations of unequal size that meet: bytes that came, bytes that were expected
-_SIZES_DIFFER = re.compile(r"op\.preamble\.length <= op\.nbytes\. (\d{1,18}) vs (\d{1,18})")
+    return failure.raised is not None and torch_internals.MODEL_DIFFERS.is_in(failure.raised.message)
 
 
 def sizes_differ(failure: Failure) -> tuple[int, int] | None:
     """gloo ended the rank because another's operation brought more bytes than its own expected: came, expected."""
-    found = _SIZES_DIFFER.search(failure.raised.message) if failure.raised else None
+    found = torch_internals.SIZES_DIFFER.pattern.search(failure.raised.message) if failure.raised else None
     return (int(found[1]), int(found[2])) if found else None
 
 
@@ -245,7 +232,7 @@ _CUT_OFF = frozenset({"ConnectionResetError", "ConnectionRefusedError", "BrokenP
 
 def lost_data_worker(failure: Failure) -> bool:
     """The rank's DataLoader noticed that a worker of its is gone."""
-    said = failure.raised is not None and _LOST_WORKER.search(failure.raised.message) is not None
+    said = failure.raised is not None and torch_internals.LOST_WORKER.is_in(failure.raised.message)
     return said or cut_off_data_worker(failure)
 
 
@@ -254,7 +241,7 @@ def cut_off_data_worker(failure: Failure) -> bool:
     raised = failure.raised
     if raised is None or raised.type not in _CUT_OFF or not raised.frames:
         return False
-    loader = any("/torch/utils/data/dataloader.py" in frame.file for frame in raised.frames)
+    loader = frames.are_in(raised.frames, torch_internals.Meaning.LOADS)
     return loader and "/multiprocessing/" in raised.frames[0].file
 
 

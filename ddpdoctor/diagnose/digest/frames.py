@@ -7,29 +7,12 @@ from collections.abc import Iterable
 
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.stacks import Site, Thread
+from ddpdoctor.model.torch_internals import Meaning, functions, is_in, shows
 from ddpdoctor.program import libraries
 from ddpdoctor.program.libraries import Kind
 
-#: torch's Python functions that block in C++ on collectives which no Python function issues.
-_IMPLICIT_WAITS = frozenset(
-    {
-        "_engine_run_backward",
-        "_pre_forward",
-        "_sync_buffers",
-        "_sync_module_buffers",
-        "_default_broadcast_coalesced",
-        "_distributed_broadcast_coalesced",
-        "_sync_params_and_buffers",
-        "_sync_module_states",
-        "_verify_param_shape_across_processes",
-        "_ddp_init_helper",
-        "_build_debug_param_to_name_mapping",
-    }
-)
 #: Outermost functions of a program and of its processes.
 _ROOTS = frozenset({"<module>", "_main", "main"})
-#: Functions of torch.distributed that compute rather than wait.
-_COMPUTING = frozenset({"_object_to_tensor", "_tensor_to_object"})
 
 
 def is_torch(file: str) -> bool:
@@ -86,24 +69,27 @@ def waits_in_torch(thread: Thread, *, backward: bool) -> bool:
         return _runs_backward(top)
     if "/ddpdoctor/probe/" in path or waits_implicitly(thread):
         return True
-    return "/torch/distributed/" in path and _name(top) not in _COMPUTING
+    return "/torch/distributed/" in path and _name(top) not in functions(Meaning.COMPUTES)
 
 
 def waits_implicitly(thread: Thread) -> bool:
     """Blocked, if at all, on collectives that torch's C++ issued: backward, bucket rebuild, buffers."""
     if not thread.frames or not is_torch(thread.frames[0].file):
         return False
-    if _name(thread.frames[0]) in _IMPLICIT_WAITS or _runs_backward(thread.frames[0]):
+    if _name(thread.frames[0]) in functions(Meaning.WAITS_UNSEEN) or _runs_backward(thread.frames[0]):
         return True
     below_dispatch = next((frame for frame in thread.frames if not _is_dispatch(frame)), thread.frames[-1])
-    return _name(below_dispatch) == "wait_tensor" and "/torch/distributed/" in _slashes(below_dispatch.file)
+    return shows(below_dispatch.file, below_dispatch.function, Meaning.WAITS_FOR_TENSOR)
+
+
+def are_in(frames: Iterable[Site], meaning: Meaning) -> bool:
+    """One of the frames is in a file of torch with this meaning."""
+    return any(is_in(frame.file, meaning) for frame in frames)
 
 
 def _runs_backward(frame: Site) -> bool:
     """torch's last Python frame before the engine; `backward` itself before torch 2.3."""
-    if _name(frame) == "backward":
-        return _slashes(frame.file).endswith("/torch/autograd/__init__.py")
-    return _name(frame) == "_engine_run_backward"
+    return shows(frame.file, frame.function, Meaning.RUNS_BACKWARD)
 
 
 def engine_thread(rank: RankEvidence) -> Thread | None:
@@ -138,7 +124,7 @@ def torch_call(thread: Thread) -> str:
 
 def _is_dispatch(frame: Site) -> bool:
     """torch's own way from a Python operator down to C++."""
-    return _slashes(frame.file).endswith(("/torch/_ops.py", "/torch/_library/autograd.py"))
+    return is_in(frame.file, Meaning.DISPATCHES)
 
 
 def _name(frame: Site) -> str:

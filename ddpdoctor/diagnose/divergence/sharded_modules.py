@@ -8,29 +8,18 @@ from ddpdoctor.diagnose.divergence.call_conditions import condition_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import source
+from ddpdoctor.model import torch_internals
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.torch_internals import Meaning
 
 #: Functions of torch, DeepSpeed and Accelerate that gather a sharded model's parameters on every rank of the group.
-STATE_FUNCTIONS = frozenset(
-    {
-        "get_model_state_dict",
-        "get_optimizer_state_dict",
-        "get_state_dict",
-        "full_tensor",
-        "full_optim_state_dict",
-        "optim_state_dict",
-        "scatter_full_optim_state_dict",
-        "summon_full_params",
-        "GatheredParameters",
-        "save_checkpoint",
-        "save_state",
-        "save_16bit_model",
-        "consolidate_state_dict",
-    }
-)
-#: Parts of paths of the code that shards models, and gathers their parameters when a module runs.
-_SHARDING = ("/torch/distributed/fsdp/", "/deepspeed/", "/torch/distributed/_composable/")
+STATE_FUNCTIONS = torch_internals.functions(Meaning.GATHERS_STATE) | {
+    "GatheredParameters",
+    "save_checkpoint",
+    "save_state",
+    "save_16bit_model",
+}
 _GATHERING = frozenset({"all_gather", "reduce_scatter"})
 _RUNNING = frozenset({"forward", "generate", "__call__"})
 
@@ -102,4 +91,9 @@ def module_call(
 def _shards(facts: Facts) -> bool:
     """Some rank stands in the code that shards models."""
     seen = [main for rank in facts.evidence.ranks if (main := frames.main_thread(rank))]
-    return any(part in frame.file for main in seen for frame in main.frames for part in _SHARDING)
+    return any(_is_sharding(frame.file) for main in seen for frame in main.frames)
+
+
+def _is_sharding(file: str) -> bool:
+    """Code that shards models, and gathers their parameters when a module runs."""
+    return torch_internals.is_in(file, Meaning.SHARDS) or "/deepspeed/" in file

@@ -34,12 +34,11 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model import torch_internals
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Rank, RankSet
-
-_LOADER = "/torch/utils/data/"
-_ENDING = frozenset({"_shutdown_workers", "_shutdown_worker", "_clean_up_worker"})
+from ddpdoctor.model.torch_internals import Meaning
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -60,7 +59,7 @@ def _may_be_held(facts: Facts, rank: Rank) -> bool:
 def _ends_workers(rank: RankEvidence) -> bool:
     main = frames.main_thread(rank)
     return main is not None and any(
-        _LOADER in frame.file and frame.function.rpartition(".")[2] in _ENDING for frame in main.frames
+        torch_internals.shows(frame.file, frame.function, Meaning.ENDS_WORKERS) for frame in main.frames
     )
 
 

@@ -35,6 +35,7 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.torch_internals import Meaning
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -89,7 +90,7 @@ def _dead_workers(facts: Facts, rank: Rank) -> tuple[int, ...]:
     """Children that have ended and that the rank, waiting for its loader, has not noticed."""
     seen = facts.rank(rank) if facts.evidence.rank(rank) else None
     main = frames.main_thread(seen) if seen else None
-    if seen is None or main is None or not any("/torch/utils/data/" in frame.file for frame in main.frames):
+    if seen is None or main is None or not frames.are_in(main.frames, Meaning.LOADS):
         return ()
     return tuple(c.worker.pid for c in seen.children if c.process and c.process.state in ("Z", "X"))
 

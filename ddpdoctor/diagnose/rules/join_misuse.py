@@ -36,8 +36,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
-
-_JOIN = "/distributed/algorithms/join.py"
+from ddpdoctor.model.torch_internals import Meaning
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -52,7 +51,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _in_join(facts: Facts, rank: Rank) -> bool:
     """The rank has no data left and replays."""
     main = frames.main_thread(facts.rank(rank))
-    return main is not None and any(frame.file.endswith(_JOIN) for frame in main.frames)
+    return main is not None and frames.are_in(main.frames, Meaning.JOINS)
 
 
 def _own_collective(facts: Facts, rank: Rank) -> bool:
@@ -85,7 +84,7 @@ def _diagnosis(facts: Facts, joined: RankSet, outside: RankSet) -> Diagnosis:
             "together."
         ),
         locations=(*facts.locations_of(outside), *facts.locations_of(joined)),
-        evidence=(f"{theirs}: inside {_JOIN.rpartition('/')[2]}",),
+        evidence=(f"{theirs}: inside join.py",),
     )
 
 

@@ -33,12 +33,11 @@ from ddpdoctor.diagnose.codes import RENDEZVOUS_UNREACHABLE
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model import torch_internals
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import RankSet
-
-#: functions of torch/distributed/rendezvous.py and of the launcher's rendezvous that make the store
-_MEETING = frozenset({"_create_c10d_store", "_tcp_rendezvous_handler", "_env_rendezvous_handler", "_create_tcp_store"})
+from ddpdoctor.model.torch_internals import Meaning
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -54,7 +53,7 @@ def _meets(rank: RankEvidence) -> bool:
     """The rank is making its store: it has not met anybody yet."""
     main = frames.main_thread(rank)
     return main is not None and any(
-        frame.function.rpartition(".")[2] in _MEETING and "/torch/distributed/" in frame.file for frame in main.frames
+        torch_internals.shows(frame.file, frame.function, Meaning.MAKES_STORE) for frame in main.frames
     )
 
 
