@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ddpdoctor.model import c10d
 from ddpdoctor.model.collectives import Kind, RecorderEntry
 
 #: Python-level operation (by prefix, longest first) -> names under which a backend may record what it issues.
@@ -20,12 +21,9 @@ _RECORDED_AS: tuple[tuple[str, frozenset[str]], ...] = (
     ("scatter_object", frozenset({"broadcast", "scatter"})),
     ("scatter", frozenset({"scatter"})),
 )
-_KINDS = {"broadcast": Kind.FROM_ROOT, "scatter": Kind.FROM_ROOT, "reduce": Kind.TO_ROOT, "gather": Kind.TO_ROOT}
-
 #: Collective calls that issue nothing that a recorder holds: told apart by counting them.
 UNRECORDED = frozenset({"new_group", "split_group", "init_process_group", "monitored_barrier", "destroy_process_group"})
 _BARRIERS = frozenset({"barrier", "monitored_barrier"})
-_EQUAL_SIZES = frozenset({"all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter"})
 
 
 def family(op: str) -> str:
@@ -36,6 +34,13 @@ def family(op: str) -> str:
         if plain.startswith(known):
             return known
     return plain
+
+
+_ROWS = c10d.FUNCTIONS.values()
+_KINDS = {family(row.op): row.kind for row in _ROWS if row.kind is Kind.FROM_ROOT or row.kind is Kind.TO_ROOT}
+_EQUAL_SIZES = frozenset(family(row.op) for row in _ROWS if row.equal_sizes)
+#: families of the collectives that a recorder holds
+RECORDED = frozenset(family(row.op) for row in _ROWS if row.collective) - UNRECORDED
 
 
 def is_barrier(op: str) -> bool:

@@ -18,7 +18,6 @@ from ddpdoctor.model.stacks import Site
 
 #: Operations whose tensors must be the same on every rank. Of all_to_all, gather, scatter and the object collectives
 #: unequal sizes say nothing.
-_EQUAL = frozenset({"all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def last_call(facts: Facts) -> Unequal | None:
         return None
     places = {(c.site, c.op, c.group.name if c.group else "", c.root) for c in calls.values()}
     first = next(iter(calls.values()))
-    if len(places) != 1 or operations.family(first.op) not in _EQUAL or "object" in first.op or facts.splits:
+    if len(places) != 1 or not operations.equal_sizes(first.op) or "object" in first.op or facts.splits:
         return None
     given = {rank: (c.numel, c.dtype) for rank, c in calls.items() if c.numel is not None and c.dtype}
     if len(given) != len(calls) or len(set(given.values())) == 1:

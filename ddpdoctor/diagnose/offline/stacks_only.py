@@ -17,9 +17,6 @@ from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
-_COLLECTIVES = frozenset(
-    {"all_reduce", "all_gather", "all_to_all", "barrier", "broadcast", "gather", "reduce", "reduce_scatter", "scatter"}
-)
 #: arguments that name a group: ranks outside of it rightly stay away
 _GROUPS = frozenset({"group", "process_group", "pg"})
 
@@ -48,7 +45,7 @@ def extra_call(facts: Facts) -> Extra | None:
     places: dict[tuple[Site, str], list[Rank]] = {}
     for rank in facts.waiting:
         wait, stack = facts.wait(rank), facts.stack(rank)
-        if wait and stack and operations.family(wait.op) in _COLLECTIVES and _is_explicit(facts, rank):
+        if wait and stack and operations.family(wait.op) in operations.RECORDED and _is_explicit(facts, rank):
             places.setdefault((stack[0], wait.op), []).append(rank)
     every = RankSet.of(facts.states)
     found = [

@@ -5,27 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
+from ddpdoctor.model import c10d
+
 #: torch.distributed's collectives, as programs call them.
-_COLLECTIVES = frozenset(
-    {
-        "all_gather",
-        "all_gather_into_tensor",
-        "all_gather_object",
-        "all_reduce",
-        "all_to_all",
-        "all_to_all_single",
-        "barrier",
-        "broadcast",
-        "broadcast_object_list",
-        "gather",
-        "gather_object",
-        "reduce",
-        "reduce_scatter",
-        "reduce_scatter_tensor",
-        "scatter",
-        "scatter_object_list",
-    }
-)
+_COLLECTIVES = frozenset(row.name for row in c10d.FUNCTIONS.values() if row.collective)
 #: Methods that everything has: a call of one says nothing about which function is meant.
 _COMMON = frozenset({"step", "forward", "backward", "train", "eval", "zero_grad", "update", "get", "close"})
 

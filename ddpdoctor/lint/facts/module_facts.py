@@ -16,15 +16,13 @@ from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
 from ddpdoctor.lint.ranks.polling import StuckPoll
 from ddpdoctor.lint.ranks.reach import Reached, reached
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Fix, Related, RelatedRole, Severity
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import parents
 from ddpdoctor.program.project import Project
 from ddpdoctor.program.sites import SourceSite, site_of
-
-#: newest torch whose API the tables describe
-NEWEST_TORCH = (2, 13)
 
 
 @record(eq=False)
@@ -33,11 +31,11 @@ class ModuleFacts:
 
     module: Module
     analysis: Analysis
-    torch_version: tuple[int, ...] = NEWEST_TORCH
+    torch_version: tuple[int, ...] = c10d.NEWEST
     _named: dict[str, list[CallEvent]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, module: Module, project: Project, torch_version: tuple[int, ...] = NEWEST_TORCH) -> ModuleFacts:
+    def of(cls, module: Module, project: Project, torch_version: tuple[int, ...] = c10d.NEWEST) -> ModuleFacts:
         """Simulate the module, if it can matter to a job at all."""
         analysis = Analysis(module, project, taint_comments.Taints())
         if takes_part(module, project):

@@ -1,7 +1,6 @@
 """Every collective operation by its canonical name. Both spellings of renamed APIs are known.
 
-A collective is written `operation: (canonical name, position of the group argument)`; -1 where it takes none.
-Checked against torch 2.13 (`torch.distributed`, `_functional_collectives`, `distributed.nn`), accelerate 1.x,
+Those of torch.distributed come from model/c10d.py. Checked against torch 2.13 (`distributed.nn`), accelerate 1.x,
 lightning 2.x, ignite 0.5, mmengine 0.10, horovod 0.28 and torch_xla 2.x.
 """
 
@@ -10,6 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge.aliases import FSDP
+from ddpdoctor.model import c10d
+from ddpdoctor.model.c10d import Function
 
 
 class Collective(NamedTuple):
@@ -26,69 +27,23 @@ class Collective(NamedTuple):
     pairwise: bool = False
 
 
-def _in_place(op: str, group: int, position: int, name: str) -> Collective:
-    return Collective(op, group, ((position, name),))
+def _of(row: Function) -> Collective:
+    """A row of c10d's table as lint reads it: groups are no argument of messages, and of what makes groups."""
+    group = -1 if row.pairwise or row.makes_groups else row.position("group")
+    overwrites = ((row.position(row.overwrites), row.overwrites),) if row.overwrites else ()
+    return Collective(row.counts_as, group, overwrites, pairwise=row.pairwise)
 
 
 _C10D = {
-    "barrier": Collective("barrier", 0),
-    "monitored_barrier": Collective("barrier", 0),
-    "all_reduce": _in_place("all_reduce", 2, 0, "tensor"),
-    "all_reduce_coalesced": _in_place("all_reduce", 2, 0, "tensors"),
-    "broadcast": _in_place("broadcast", 2, 0, "tensor"),
-    "broadcast_object_list": _in_place("broadcast_object_list", 2, 0, "object_list"),
-    "all_gather": _in_place("all_gather", 2, 0, "tensor_list"),
-    "all_gather_coalesced": _in_place("all_gather", 2, 0, "output_tensor_lists"),
-    "all_gather_object": _in_place("all_gather_object", 2, 0, "object_list"),
-    "all_gather_into_tensor": _in_place("all_gather_into_tensor", 2, 0, "output_tensor"),
-    "all_gather_single": _in_place("all_gather_into_tensor", 2, 0, "output_tensor"),
-    "_all_gather_base": _in_place("all_gather_into_tensor", 2, 0, "output_tensor"),
-    "reduce": Collective("reduce", 3),
-    "gather": Collective("gather", 3),
-    "gather_object": Collective("gather_object", 3),
-    "scatter": Collective("scatter", 3),
-    "scatter_object_list": Collective("scatter_object_list", 3),
-    "reduce_scatter": Collective("reduce_scatter", 3),
-    "reduce_scatter_tensor": Collective("reduce_scatter_tensor", 3),
-    "reduce_scatter_single": Collective("reduce_scatter_tensor", 3),
-    "_reduce_scatter_base": Collective("reduce_scatter_tensor", 3),
-    "all_to_all": Collective("all_to_all", 2),
-    "all_to_all_single": Collective("all_to_all_single", 4),
-    "new_group": Collective("new_group"),
-    "new_subgroups": Collective("new_group"),
-    "new_subgroups_by_enumeration": Collective("new_group"),
-    "split_group": Collective("new_group"),
-    "shrink_group": Collective("new_group"),
-    "breakpoint": Collective("barrier"),
+    **{row.name: _of(row) for row in c10d.FUNCTIONS.values() if row.counts_as},
+    "batch_isend_irecv": Collective("batch_isend_irecv", pairwise=True),
     "rpc.init_rpc": Collective("init_rpc"),
     "rpc.shutdown": Collective("rpc.shutdown"),
-    "init_process_group": Collective("init_process_group"),
-    "send": Collective("send", pairwise=True),
-    "recv": Collective("recv", pairwise=True),
-    "isend": Collective("isend", pairwise=True),
-    "irecv": Collective("irecv", pairwise=True),
-    "send_object_list": Collective("send", pairwise=True),
-    "recv_object_list": Collective("recv", pairwise=True),
-    "batch_isend_irecv": Collective("batch_isend_irecv", pairwise=True),
 }
 #: their names
 NAMES = frozenset(_C10D)
 #: operations of torch.distributed itself, whose group is told by an argument
 PLAIN = frozenset(spec.op for spec in _C10D.values())
-#: functional collectives: the operation, whichever of its names it has, and the position of the group
-_FUNCTIONAL = {
-    "all_reduce": ("all_reduce", 2),
-    "all_reduce_coalesced": ("all_reduce", 2),
-    **{f"all_gather_{name}": ("all_gather_into_tensor", 2)
-       for name in ("tensor", "single", "tensor_autograd", "single_autograd")},
-    **{f"all_gather_{name}_coalesced": ("all_gather_into_tensor", 1) for name in ("into_tensor", "single")},
-    **{f"reduce_scatter_{name}": ("reduce_scatter_tensor", 3)
-       for name in ("tensor", "single", "tensor_autograd", "single_autograd", "tensor_coalesced", "single_coalesced")},
-    "all_to_all_single": ("all_to_all_single", 3),
-    "all_to_all_single_autograd": ("all_to_all_single", 3),
-    "broadcast": ("broadcast", 2),
-    "barrier": ("barrier", 0),
-}  # fmt: skip
 _NN = {
     "all_reduce": 2,
     "all_gather": 1,
@@ -142,8 +97,8 @@ def _is_uniform(op: str) -> bool:
 
 def _collectives() -> dict[str, Collective]:
     table = {f"torch.distributed.{name}": spec for name, spec in _C10D.items()}
-    for name, (op, group) in _FUNCTIONAL.items():
-        spec = Collective(op, group, returns_uniform=_is_uniform(op))
+    for name, row in c10d.FUNCTIONAL.items():
+        spec = Collective(row.counts_as, row.group, returns_uniform=_is_uniform(row.counts_as))
         table[f"torch.distributed._functional_collectives.{name}"] = spec
     for name, group in _NN.items():
         table[f"torch.distributed.nn.{name}"] = Collective(name, group, returns_uniform=_is_uniform(name))

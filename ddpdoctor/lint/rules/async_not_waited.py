@@ -41,6 +41,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 
@@ -50,13 +51,8 @@ RULE = LintRule(
 )  # fmt: skip
 
 _C10D = "torch.distributed."
-#: position of `async_op`
-_ASYNC = {
-    "all_reduce": 3, "broadcast": 3, "all_gather": 3, "all_gather_into_tensor": 3, "all_gather_single": 3,
-    "reduce": 4, "gather": 4, "scatter": 4, "reduce_scatter": 4, "reduce_scatter_tensor": 4, "reduce_scatter_single": 4,
-    "all_to_all": 3, "all_to_all_single": 5, "barrier": 1,
-}  # fmt: skip
-_ALWAYS = frozenset({"isend", "irecv", "batch_isend_irecv"})
+#: return a handle whatever their arguments
+_ALWAYS = frozenset({"batch_isend_irecv", *(row.name for row in c10d.FUNCTIONS.values() if row.asynchronous)})
 #: what waits for everything on the device or the group
 _WAITS = frozenset({"wait", "synchronize", "barrier", "wait_all", "wait_stream", "wait_event"})
 
@@ -80,8 +76,8 @@ def _is_async(call: CallEvent) -> bool:
     name = call.path.removeprefix(_C10D)
     if name in _ALWAYS:
         return True
-    position = _ASYNC.get(name)
-    given = call.argument(position, "async_op") if position is not None else None
+    row = c10d.FUNCTIONS.get(name)
+    given = call.argument(row.position("async_op"), "async_op") if row and "async_op" in row.parameters else None
     return given is not None and given.known and given.constant is True
 
 

@@ -43,19 +43,17 @@ from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD110", "ragged-last-batch", Severity.WARNING)
 
-_EQUAL_SIZES = (
-    "torch.distributed.all_gather",
-    "torch.distributed.all_gather_into_tensor",
-    "torch.distributed.all_gather_single",
-    "torch.distributed._all_gather_base",
-    "torch.distributed.reduce_scatter",
-    "torch.distributed.reduce_scatter_tensor",
-    "torch.distributed.reduce_scatter_single",
+#: collectives whose second argument must have one size on all ranks
+_EQUAL_SIZES = tuple(
+    f"torch.distributed.{row.name}"
+    for row in c10d.FUNCTIONS.values()
+    if row.equal_sizes and row.position(row.gives) == 1
 )
 
 

@@ -33,11 +33,12 @@ https://docs.pytorch.org/docs/stable/distributed.html
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.knowledge import torch_api
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import site_of
@@ -50,7 +51,7 @@ _VERSION_WORDS = ("version", "hasattr", "getattr", "TORCH", "torch_greater", "is
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Every name that is read from torch.distributed, and the keywords of its functions."""
-    if facts.torch_version > torch_api.NEWEST or "distributed" not in facts.module.text:
+    if facts.torch_version > c10d.NEWEST or "distributed" not in facts.module.text:
         return
     aliases = _aliases(facts)
     attributes = facts.module.of(ast.Attribute)
@@ -127,15 +128,16 @@ def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Ite
         return
     version = facts.torch_version
     shown = ".".join(map(str, version))
-    known = name in torch_api.FUNCTIONS or name in torch_api.OTHERS
+    function = c10d.FUNCTIONS.get(name)
+    known = function is not None or name in torch_api.OTHERS
     if name in torch_api.REMOVED:
         if version >= torch_api.REMOVED[name]:
             yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name} any more")
-    elif known and version < torch_api.SINCE.get(name, (0, 0)):
-        since = ".".join(map(str, torch_api.SINCE[name]))
+    elif function is not None and version < function.since:
+        since = ".".join(map(str, function.since))
         yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name}: added in {since} or later")
-    elif not known and (version >= torch_api.NEWEST or name in torch_api.TYPOS):
-        meant = torch_api.TYPOS.get(name) or _close(name, torch_api.FUNCTIONS)
+    elif not known and (version >= c10d.NEWEST or name in torch_api.TYPOS):
+        meant = torch_api.TYPOS.get(name) or _close(name, c10d.FUNCTIONS)
         fix = _fix(facts, node) if fixable and name in torch_api.TYPOS else None
         # what is no known slip may have come with a later torch than the table knows
         severity = Severity.ERROR if name in torch_api.TYPOS else Severity.WARNING
@@ -161,19 +163,20 @@ def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator
     elif isinstance(func, ast.Name) and func.id not in facts.module.bindings:
         package, _, name = facts.module.imports.get(func.id, "").rpartition(".")
         name = name if package == _PACKAGE else ""
-    taken = torch_api.FUNCTIONS.get(name)
-    if taken is None:
+    function = c10d.FUNCTIONS.get(name)
+    if function is None:
         return
+    taken = function.parameters
     version = facts.torch_version
     for keyword in call.keywords:
-        since = torch_api.KEYWORDS_SINCE.get((name, keyword.arg or ""), (0, 0))
+        since = function.added.get(keyword.arg or "", (0, 0))
         private = keyword.arg is None or keyword.arg.startswith("_")
         if keyword.arg is None or private or (keyword.arg in taken and version >= since):
             continue
         if keyword.arg in taken:
             came = ".".join(map(str, since))
             message = f"{name} takes no keyword {keyword.arg} before torch {came}: TypeError"
-        elif version >= torch_api.NEWEST:
+        elif version >= c10d.NEWEST:
             message = f"{name} takes no keyword {keyword.arg} (TypeError){_hint(_close(keyword.arg, taken))}"
         else:
             continue
@@ -181,10 +184,10 @@ def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator
             yield facts.finding(RULE, keyword.value, message)
 
 
-def _close(name: str, known: object) -> str:
+def _close(name: str, known: Iterable[str]) -> str:
     import difflib
 
-    found = difflib.get_close_matches(name, sorted(known), 1, 0.75) if isinstance(known, (dict, frozenset)) else []
+    found = difflib.get_close_matches(name, sorted(word for word in known if not word.startswith("_")), 1, 0.75)
     return found[0] if found else ""
 
 
