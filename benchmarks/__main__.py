@@ -1,4 +1,4 @@
-"""All of them, one after the other: `python -m benchmarks`. Status 1 where one misses its limit."""
+"""Runs all benchmarks one after the other: `python -m benchmarks`. Exit status 1 if one misses its limit."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """How often the verdict is right: `python -m benchmarks.accuracy` writes docs/accuracy.md.
 
-Every fixture's broken program runs for real under `ddpdoctor watch`, as it is and in other forms that are made from it
-(tests/e2e/variants), and every cured program and many seeds of every healthy but odd program of tests/e2e/healthy as a
-watch for false alarms. Every result is appended to build/accuracy.jsonl as it comes; a run that was broken off goes on
-where it was. Status 1 where something that was called certain is wrong, or a healthy job was called hanging.
+The broken program of every fixture runs under `ddpdoctor watch`, unchanged and in generated variants
+(tests/e2e/variants). To find false alarms, every fixed program and many seeds of every healthy but unusual program in
+tests/e2e/healthy run as well. Each result is appended to build/accuracy.jsonl at once; an interrupted run continues
+where it stopped. Exit status 1 if anything called certain is wrong, or a healthy job was reported as hanging.
 """
 
 from __future__ import annotations

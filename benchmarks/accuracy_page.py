@@ -1,4 +1,4 @@
-"""Pure. What docs/accuracy.md says of the runs that benchmarks/accuracy.py has made."""
+"""Pure. Renders docs/accuracy.md from the results of benchmarks/accuracy.py."""
 
 from __future__ import annotations
 

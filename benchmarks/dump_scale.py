@@ -1,4 +1,4 @@
-"""`diagnose` on many recorder dumps: right culprit, time, memory, and torch's own analyzer beside it.
+"""`diagnose` on many recorder dumps: culprit, time and memory, compared with torch's own analyzer.
 
     python -m benchmarks.dump_scale --folder /var/tmp/dumps --torch /path/to/python-with-torch-and-tabulate
 

@@ -1,4 +1,4 @@
-"""Healthy but odd jobs, many times over: each seed is another number of ranks, of steps and of seconds."""
+"""Healthy but unusual jobs, run many times: each seed gives another number of ranks, steps and seconds."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """What the probe's hooks cost a training step: `python benchmarks/hook_cost.py`.
 
-Two gloo ranks take DDP steps of a small model. Blocks of steps with the page armed alternate with blocks in which
-every hook finds no page and passes on, in the same process, so that the machine's mood falls on both alike. Printed
-are the time of a step, the paired median ratios of wall and of the main thread's CPU time (the second says more on a
-busy machine) with their 95 % intervals, and each hook's own cost in microseconds of CPU time.
+Two gloo ranks take DDP steps of a small model. Blocks of steps with an active page alternate, in the same process, with
+blocks in which every hook finds no page and returns, so that load on the machine affects both equally. It prints the
+time of a step, the paired median ratios of wall and of the main thread's CPU time (the second says more on a busy
+machine) with their 95 % intervals, and each hook's own cost in microseconds of CPU time.
 """
 
 from __future__ import annotations

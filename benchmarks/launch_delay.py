@@ -1,6 +1,6 @@
 """What `watch` adds to a launch: `python -m benchmarks.launch_delay [PAIRS]`.
 
-A command that does nothing is run alone and under `ddpdoctor watch`, in turns. Printed are the seconds until the
+A command that does nothing is run alternately alone and under `ddpdoctor watch`. It prints the seconds until the
 command runs and the seconds from its start to the end of everything, each as the median of the paired differences.
 Limit: 0.3 s for both together.
 """

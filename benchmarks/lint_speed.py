@@ -1,12 +1,12 @@
-"""How fast `ddpdoctor lint` is, side by side with other linters on the same trees, in one run.
+"""The speed of `ddpdoctor lint`, compared with other linters on the same trees in one run.
 
     python -m benchmarks.lint_speed [--tools FOLDER] [--runs N] [--limit SECONDS]
 
 It prints Markdown, as docs/lint.md shows it. Two trees: this interpreter's site-packages, and those of its files that
-use torch.distributed, by themselves. flake8 (with torchfix) and pylint are taken from FOLDER/bin, a virtual environment
-of their own; ruff is the one beside this interpreter, as it prints by itself and as short as it can. The tools run in
-turn, and the best of N counts, so that a machine that is busy is busy for all of them; one that takes over a minute
-runs once. A tool that is not there, not done within SECONDS or ends in an error of its own is said to be so.
+use torch.distributed. flake8 (with torchfix) and pylint are taken from FOLDER/bin, a separate virtual environment; ruff
+is the one next to this interpreter, with its default and its shortest output. The tools run alternately and the best of
+N counts, so that a busy machine affects all of them; a tool that takes over a minute runs once. A tool that is missing,
+does not finish within SECONDS or fails with an internal error is reported as such.
 """
 
 from __future__ import annotations

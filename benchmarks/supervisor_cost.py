@@ -1,7 +1,7 @@
-"""What the supervisor costs beside 8 ranks: `python -m benchmarks.supervisor_cost [SECONDS]`.
+"""The cost of the supervisor with 8 ranks: `python -m benchmarks.supervisor_cost [SECONDS]`.
 
-Eight gloo ranks take DDP steps under `ddpdoctor watch`. Printed are the supervisor's share of a core and its resident
-memory over SECONDS (default 30), and whether torch is in it. Limits: 1 % of a core, 60 MB, and no torch.
+Eight gloo ranks take DDP steps under `ddpdoctor watch`. It prints the supervisor's share of a core and its resident
+memory over SECONDS (default 30), and whether it has loaded torch. Limits: 1 % of a core, 60 MB, and no torch.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """What `watch` costs a training step: `python -m benchmarks.watch_overhead [LAUNCHES] [--tiny]`.
 
 Two gloo ranks take DDP steps of a small model, the one of PyTorch's MNIST example, under a real `ddpdoctor watch`.
-Blocks of steps with watch alternate with blocks without it, in the same processes, each pair in the other order than
-the one before: without means that torch's own functions stand where the probe's hooks stood, and that the supervisor
-is stopped. Printed are the paired median ratio and its 95 % interval, which must lie under 1.02; status 1 where it does
-not. `--tiny` takes four small linear layers instead: in a step of 3 ms the hooks weigh most.
+Blocks of steps with watch alternate with blocks without it, in the same processes, each pair in the reverse order of
+the previous one. "Without" means that torch's own functions replace the probe's hooks and that the supervisor is
+stopped. It prints the paired median ratio and its 95 % interval, which must be below 1.02; otherwise the exit status is
+1. `--tiny` uses four small linear layers instead: in a step of 3 ms the hooks have the largest share.
 
-Two jobs side by side, one watched and one alone, say less: a process is up to 10 % faster or slower than its twin for
-as long as it lives (60 launches with the tiny model: 1.009, interval 0.987 to 1.022).
+Two separate jobs, one watched and one not, would show less: a process can be up to 10 % faster or slower than an
+identical one for its whole life (60 launches with the tiny model: 1.009, interval 0.987 to 1.022).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Flight Recorder dumps of jobs that never ran: the real format, any number of ranks, a culprit that is known."""
+"""Synthetic Flight Recorder dumps in the real format, for any number of ranks, with a known culprit."""

@@ -1,8 +1,8 @@
-"""Jobs as their recorders would have seen them: tensor-parallel, data-parallel and global groups, and one mistake.
+"""Synthetic jobs as their recorders would record them: tensor-parallel, data-parallel and global groups, one mistake.
 
-Each rank has a program, a list of operations. A device runs its own in order; a collective ends when all members of
-its group stand in it with the same operation. The host runs ahead of the device, as it does on NCCL, so that rings end
-in operations that were only queued.
+Each rank has a program, a list of operations. A device runs its operations in order; a collective completes when all
+members of its group are in it with the same operation. The host runs ahead of the device, as on NCCL, so that rings end
+with operations that were only queued.
 """
 
 from __future__ import annotations

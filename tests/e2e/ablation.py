@@ -1,4 +1,4 @@
-"""Take evidence away from a capture, as if it could not be seen, and judge what is left."""
+"""Removes evidence from a capture, as if it could not be collected, and diagnoses the rest."""
 
 from __future__ import annotations
 

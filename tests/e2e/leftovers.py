@@ -1,4 +1,4 @@
-"""What a job whose bundle this is would have left behind without `watch`: dumps, stacks and a log, in a folder."""
+"""Writes what the job of a bundle would have left without `watch`: dumps, stacks and a log, in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a program for NCCL without a GPU: its tensors say that they are on one, and refuse to meet others.
+"""Runs a program for NCCL without a GPU: its tensors report a GPU as their device and reject CPU tensors.
 
 A stand-in for placement alone. A tensor that is moved to a GPU becomes a `Placed`, which holds the values on the CPU
 and reports the GPU as its device. What a GPU would refuse is refused: an operation on tensors of both kinds, a

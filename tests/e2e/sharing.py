@@ -1,4 +1,4 @@
-"""One run of a job for all the tests that look at what it left, in whichever test processes they are."""
+"""Shares one run of a job between all tests that check its results, across test processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real job without `watch`: what it and other tools leave behind names the rank that stayed away."""
+"""A real job without `watch`: the evidence that it and other tools leave identifies the missing rank."""
 
 from __future__ import annotations
 

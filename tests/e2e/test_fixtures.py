@@ -1,4 +1,4 @@
-"""Every fixture, run for real: the broken program gets its verdict, the fixed one ends and is left alone."""
+"""Runs every fixture: the broken program gets its verdict, the fixed one ends without a report."""
 
 from __future__ import annotations
 

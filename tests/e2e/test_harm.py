@@ -1,4 +1,4 @@
-"""Failures that hang nobody: the program's own numbers show the harm on real ranks, and that the cure takes it away."""
+"""Silent harm: the program's own numbers show it on real ranks, and that the fixed version removes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Odd but healthy jobs: each ends by itself, and nothing said of it meanwhile may be `proven` or `certain`."""
+"""Unusual but healthy jobs: each ends by itself, and no report about it may be `proven` or `certain`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases out of an ordinary installation, where they lie among the installed packages as people's trainers do."""
+"""Cases from an ordinary installation, where they are among the installed packages, like users' trainers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How ranks end, or never begin, as their pages tell it."""
+"""How ranks end, or never begin, as recorded in their pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The probe inside real jobs, without `watch`: what stands on the pages, and that the job does not notice."""
+"""The probe inside real jobs, without `watch`: the contents of the pages, and that the job is not affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every program that takes `--backend nccl` runs with its tensors on what says that it is a GPU."""
+"""Every program that accepts `--backend nccl` runs with its tensors on a simulated GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ddpdoctor repro` as a person runs it: the verdict is shown and compared, and Ctrl-C leaves nothing behind."""
+"""`ddpdoctor repro` as a user runs it: the verdict is shown and compared, and Ctrl-C leaves no process running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `watch` does with a verdict: stop, run a command, say that the job resumed; and how it tells deaths."""
+"""What `watch` does with a verdict: stop, run a command, report that the job resumed; and how it reports deaths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`watch` in an interactive shell: Ctrl-Z, fg, bg and a job that reads, as if nobody stood in between."""
+"""`watch` in an interactive shell: Ctrl-Z, fg, bg and a job that reads input behave as without `watch`."""
 
 from __future__ import annotations
 

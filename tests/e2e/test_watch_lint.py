@@ -1,4 +1,4 @@
-"""`watch --lint` tells what lint finds and never stands in the job's way; a diagnosis cites what lint sees."""
+"""`watch --lint` prints lint's findings and never delays the job; a diagnosis cites lint's finding."""
 
 from __future__ import annotations
 

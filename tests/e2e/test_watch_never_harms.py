@@ -1,4 +1,4 @@
-"""`watch` around jobs that are none of its business: same status, same output, same signals, whatever breaks in us."""
+"""`watch` does not affect a job: same status, same output, same signals, whatever fails in ddpdoctor."""
 
 from __future__ import annotations
 

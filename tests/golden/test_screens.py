@@ -1,6 +1,6 @@
-"""The reports as people and programs get them, character for character.
+"""The rendered reports, character by character.
 
-Run with DDPDOCTOR_WRITE_GOLDEN=1 to write the files anew, and read the difference before you commit it.
+Run with DDPDOCTOR_WRITE_GOLDEN=1 to rewrite the files, and read the difference before committing it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files as they may be found, and what may have become of them: cut off, torn, mixed, swollen, or made to harm."""
+"""Input files and mutations of them: truncated, torn, mixed, inflated, or malicious."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is fed to `diagnose` gives a report or one line: no traceback, no memory without bound, no code run."""
+"""Any input to `diagnose` gives a report or a one-line error: no traceback, no unbounded memory, no code executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is in a bundle's files, replaying it gives a report or raises InputError, and nothing else."""
+"""Replaying a bundle with any contents gives a report or raises InputError, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold of every verdict: ranks have no names, less evidence is never more certain, words do not matter."""
+"""Properties of every verdict: invariant under renaming of ranks and code; less evidence is never more certain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever bytes a recorder's dump holds, it is read or refused with one line, and nothing in it runs."""
+"""Any bytes as a recorder dump are read or rejected with one line, and nothing in them is executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No source, however mangled, makes lint fail; nor does any file of the standard library or of site-packages."""
+"""No source, however mangled, makes lint fail; nor does any file of the standard library or site-packages."""
 
 from __future__ import annotations
 

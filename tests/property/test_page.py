@@ -1,4 +1,4 @@
-"""Whatever bytes a page holds, decoding gives a Page or raises ValueError, and nothing else."""
+"""Decoding any bytes as a page gives a Page or raises ValueError, and nothing else."""
 
 from __future__ import annotations
 

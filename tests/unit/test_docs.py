@@ -1,4 +1,4 @@
-"""The documents say what the program does: generated pages, help texts, the report's schema, links."""
+"""The documentation agrees with the program: generated pages, help texts, the report's schema, links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work spread over processes: what comes back, and what is left when one of them dies."""
+"""Work distributed to processes: the results, and what remains if one of them dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rank that nobody needs any more goes home; the others go on in a group of their own."""
+"""A rank that is no longer needed exits; the others continue in their own group."""
 
 import argparse
 import random

@@ -1,4 +1,4 @@
-"""All ranks are in one long step: nobody waits, and no page moves for twenty seconds."""
+"""All ranks are in one long step: no rank waits, and no page changes for twenty seconds."""
 
 import argparse
 import random

@@ -1,4 +1,4 @@
-"""The ranks stand in a ring and pass their borders on, some with blocking calls in the right order, some batched."""
+"""The ranks form a ring and exchange their borders, some with blocking calls in the right order, some batched."""
 
 import argparse
 import random

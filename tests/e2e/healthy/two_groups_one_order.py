@@ -1,4 +1,4 @@
-"""Two process groups, used in one order on every rank; between them one rank is late."""
+"""Two process groups, used in the same order on every rank; between them one rank is late."""
 
 import argparse
 import random

@@ -1,4 +1,4 @@
-"""Every step takes another time on every rank; now and then one is late by seconds."""
+"""Every step takes a different time on every rank; occasionally one is late by seconds."""
 
 import argparse
 import random

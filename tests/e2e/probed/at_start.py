@@ -1,4 +1,4 @@
-"""Rank 1 never comes to the rendezvous; rank 2 fails before it."""
+"""Rank 1 never reaches the rendezvous; rank 2 fails before it."""
 
 import os
 import time

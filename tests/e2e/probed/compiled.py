@@ -1,4 +1,4 @@
-"""Compile what the probe hooks, in many ways, and write [graphs, nodes, unique graphs] of each to a file."""
+"""Compiles code that the probe hooks, in many ways, and writes [graphs, nodes, unique graphs] of each to a file."""
 
 import json
 import os

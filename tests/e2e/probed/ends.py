@@ -1,4 +1,4 @@
-"""One rank that ends in a given way: `ends.py WAY`."""
+"""One rank that exits in a given way: `ends.py WAY`."""
 
 import ctypes
 import os

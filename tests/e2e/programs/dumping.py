@@ -1,4 +1,4 @@
-"""A job of real processes on gloo that goes wrong in a named way, and then leaves what its recorders hold.
+"""A job of real processes on gloo that fails in a named way and then dumps its recorders.
 
 python dumping.py SCENARIO RANKS FOLDER
 """

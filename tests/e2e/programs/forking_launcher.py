@@ -1,9 +1,10 @@
-"""A launcher that imports torch once and forks its ranks: what torchrun makes ten seconds of work takes three here.
+"""A launcher that imports torch once and forks its ranks: it takes three seconds where torchrun takes ten.
 
 python forking_launcher.py RANKS PROGRAM [ARGUMENT...]
 
-For jobs whose programs matter, and not who started them. Each rank runs the program to its end as a process of its own
-would, with the variables that torchrun sets; when one fails, the others are ended. The exit status is 1 then, else 0.
+For jobs in which the program matters and not the launcher. Each rank runs the program to its end as a process of its
+own would, with the variables that torchrun sets; when one fails, the others are ended. The exit status is 1 then, else
+0.
 """
 
 import gc

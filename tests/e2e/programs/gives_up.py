@@ -1,4 +1,4 @@
-"""Two ranks that wait for each other until their group's timeout ends the wait, and the job."""
+"""Two ranks that wait for each other until their group's timeout ends the wait and the job."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A rank that ends in the way it is asked for: `kill` once a group is up, or `raise-again` in a job that restarts."""
+"""A rank that exits as requested: `kill` once a group exists, or `raise-again` in a job that restarts."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""Rank 1 stays out of an all_reduce for a minute; the others give up waiting for it much sooner."""
+"""Rank 1 does not join an all_reduce for a minute; the others time out much sooner."""
 
 import datetime as dt
 import sys

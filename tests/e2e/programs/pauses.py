@@ -1,4 +1,4 @@
-"""Rank 1 is stopped by a signal in the middle; whoever continues it sees the job end well."""
+"""Rank 1 is stopped by a signal in the middle; when it is continued, the job ends normally."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A healthy little job: a few steps of DDP, one line of output, and the exit status that it is asked for."""
+"""A small healthy job: a few steps of DDP, one line of output, and the requested exit status."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Run a program in a process that no other may attach to, as in a container without the right to ptrace."""
+"""Runs a program in a process to which no other may attach, as in a container without ptrace permission."""
 
 import ctypes
 import runpy

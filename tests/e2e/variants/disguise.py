@@ -1,4 +1,4 @@
-"""The same program in other words: names changed, comments and docstrings gone, lines moved, another file."""
+"""Disguises a program: names changed, comments and docstrings removed, lines moved, another file."""
 
 from __future__ import annotations
 

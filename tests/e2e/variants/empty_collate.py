@@ -1,4 +1,4 @@
-"""Drops unreadable samples in the collate function; a batch of which nothing is left is passed over."""
+"""Drops unreadable samples in the collate function; an empty batch is skipped."""
 
 import time
 

@@ -1,6 +1,6 @@
-"""One training loop, eight ways in which one rank falls out of step: all end in the same stacks on every rank.
+"""One training loop and eight causes by which one rank falls out of step; all end with the same stacks on every rank.
 
-The way, the rank and the kind of loader are arguments, so that one program serves a whole table of tests.
+The cause, the rank and the kind of loader are arguments, so that one program serves a whole table of tests.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Every fixture's scenario in other forms, made from its broken program and from what its fixture.toml says."""
+"""Generates variants of every fixture from its broken program and its fixture.toml."""
 
 from __future__ import annotations
 

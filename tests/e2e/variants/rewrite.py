@@ -1,6 +1,6 @@
-"""Turn one program into another that goes wrong for the same reason: by its syntax tree, knowing nothing of its names.
+"""Rewrites a program into another that fails for the same reason, through its syntax tree and independent of names.
 
-Each function changes a Program in place; the statement that a verdict must point at is followed through all of them.
+Each function changes a Program in place and keeps track of the statement that a verdict must point at.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every fixture in other words, with its ranks turned and in other numbers, far from its fixture.toml: one verdict."""
+"""Every fixture disguised, with rotated ranks and other world sizes, away from its fixture.toml: the same verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eight causes that end in equal stacks and equal sequence numbers: told apart or left open, never wrongly certain."""
+"""Eight causes with identical stacks and sequence numbers: distinguished or left open, never wrongly certain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every fixture's scenario in two more forms that a generator makes: the same cause, by whatever name and launcher."""
+"""Two more generated variants of every fixture: the same cause, whatever the names and the launcher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rank sleeps for, on real processes: the lock's owner, the pipe's reader, the other end of a connection."""
+"""What a rank sleeps on, with real processes: the lock's owner, the pipe's reader, the other end of a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spine's causes in other clothes: other world sizes, culprits, launchers, and code that hides the collective."""
+"""Variants of the main causes: other world sizes, culprits and launchers, and code that hides the collective."""
 
 from __future__ import annotations
 

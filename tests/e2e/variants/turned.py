@@ -1,4 +1,4 @@
-"""Run a program with its ranks turned: the process that its launcher started as rank r is rank r + 1."""
+"""Runs a program with rotated ranks: the process that its launcher started as rank r is rank r + 1."""
 
 import os
 import runpy

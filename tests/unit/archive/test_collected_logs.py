@@ -1,4 +1,4 @@
-"""Logs as they come out of containers, schedulers and clipboards: lines wrapped, mixed, cut, or nobody's."""
+"""Logs from containers, schedulers and clipboards: lines wrapped, mixed, truncated, or without a rank."""
 
 from __future__ import annotations
 

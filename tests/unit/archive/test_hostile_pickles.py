@@ -1,4 +1,4 @@
-"""Each way to make a small pickle big, slow or deep: one line about it, within the limits on memory and time.
+"""Every way to make a small pickle big, slow or deep gives one line, within the limits on memory and time.
 
 No opcode is counted before it is run: pickletools takes eight times as long as reading does. What bounds a file is the
 process that reads it.

@@ -1,4 +1,4 @@
-"""What single lines and passages of logs say, in the spellings of many torch versions."""
+"""Parsing of single lines and passages of logs, in the formats of many torch versions."""
 
 from __future__ import annotations
 

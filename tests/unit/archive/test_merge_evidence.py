@@ -1,4 +1,4 @@
-"""Looks of several nodes put together, also where they were taken at different moments."""
+"""Evidence of several nodes merged, also if it was collected at different times."""
 
 from __future__ import annotations
 

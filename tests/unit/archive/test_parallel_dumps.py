@@ -1,4 +1,4 @@
-"""Dumps read by processes: whatever a file holds, the others are read and it is named."""
+"""Dumps read by worker processes: a bad file is reported and the others are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From files to the verdict: who is named, how sure, where the ranks' numbers come from."""
+"""From files to the verdict: the culprit, the confidence, and the source of the rank numbers."""
 
 from __future__ import annotations
 

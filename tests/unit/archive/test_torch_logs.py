@@ -1,4 +1,4 @@
-"""Whole logs in the words of many torch versions: who is named, what for, and with which line."""
+"""Whole logs in the formats of many torch versions: the culprit, the cause and the line."""
 
 from __future__ import annotations
 

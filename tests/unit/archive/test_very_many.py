@@ -1,4 +1,4 @@
-"""Hundreds of dumps beside a stack: all recorders say who is missing, its stack says why."""
+"""Hundreds of dumps with one stack: the recorders show which rank is missing, its stack shows why."""
 
 from __future__ import annotations
 

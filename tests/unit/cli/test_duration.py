@@ -1,4 +1,4 @@
-"""Durations as people type them."""
+"""Parsing of durations."""
 
 from __future__ import annotations
 

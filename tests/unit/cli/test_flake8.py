@@ -1,4 +1,4 @@
-"""Lint as a plug-in of flake8: what flake8 hands out, what it is given back, and how it finds it."""
+"""Lint as a flake8 plug-in: what flake8 passes, what it gets back, and how it finds the plug-in."""
 
 from __future__ import annotations
 

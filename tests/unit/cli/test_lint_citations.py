@@ -1,4 +1,4 @@
-"""A diagnosis cites what lint says of its lines, from the source in the report alone."""
+"""A diagnosis cites lint's findings at its lines, from the source in the report alone."""
 
 from __future__ import annotations
 

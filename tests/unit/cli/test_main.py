@@ -1,4 +1,4 @@
-"""The program as a person meets it: help, mistakes, failures, and how soon it starts."""
+"""The command line as a user sees it: help, mistakes, failures, and start-up time."""
 
 from __future__ import annotations
 

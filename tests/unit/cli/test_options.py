@@ -1,4 +1,4 @@
-"""What a terminal wants, and where our arguments end."""
+"""Terminal capabilities, and where ddpdoctor's own arguments end."""
 
 from __future__ import annotations
 

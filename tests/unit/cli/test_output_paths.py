@@ -1,4 +1,4 @@
-"""What cannot be written is known before the job starts, and said in one line."""
+"""Output that cannot be written is rejected before the job starts, with one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes to look at."""
+"""Processes to inspect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which process is which rank, where the program and its launcher do not agree."""
+"""Which process is which rank, if the program and its launcher disagree."""
 
 from __future__ import annotations
 

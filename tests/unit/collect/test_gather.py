@@ -1,4 +1,4 @@
-"""One look at real processes: every source that is there, and a Gap for every one that is not."""
+"""Collection from real processes: every available source, and a Gap for every other one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who holds what a real process waits on: locks, pipes, sockets, of processes in and out of the job."""
+"""Holders of what a real process waits on: locks, pipes, sockets, of processes inside and outside the job."""
 
 from __future__ import annotations
 

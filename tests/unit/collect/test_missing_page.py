@@ -1,4 +1,4 @@
-"""Why a rank has no page, read from what its process was started with."""
+"""Why a rank has no page, derived from its process's command line and environment."""
 
 from __future__ import annotations
 

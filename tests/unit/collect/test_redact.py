@@ -1,4 +1,4 @@
-"""What is shown holds neither terminal escapes nor secrets."""
+"""Displayed text contains neither terminal escapes nor secrets."""
 
 from __future__ import annotations
 

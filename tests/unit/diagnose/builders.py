@@ -1,4 +1,4 @@
-"""Evidence as a job would leave it, built from what each rank did: no mocks, only the model's own types."""
+"""Builds evidence from a description of what each rank did: no mocks, only the model's own types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs of which rank 1 sleeps in the kernel, for something outside of the job."""
+"""Jobs in which rank 1 sleeps in the kernel, for something outside the job."""
 
 from __future__ import annotations
 

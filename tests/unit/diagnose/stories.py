@@ -1,4 +1,4 @@
-"""The same small training program, gone wrong in the ways that end in the same stacks."""
+"""One small training program with the faults that end with the same stacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trainer that was pip-installed is diagnosed as a script is: its files are the job's own wherever they lie."""
+"""A pip-installed trainer is diagnosed like a script: its files are the job's own code wherever they are."""
 
 from __future__ import annotations
 

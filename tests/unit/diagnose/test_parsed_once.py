@@ -1,4 +1,4 @@
-"""A look parses each file of the job once, whatever its rules ask of it."""
+"""One inspection parses each file of the job once, whatever its rules need."""
 
 from __future__ import annotations
 

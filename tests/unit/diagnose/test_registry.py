@@ -1,4 +1,4 @@
-"""The registry is whole, and every rule documents itself."""
+"""The registry is complete, and every rule has documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests ask of a report: the diagnosis shown first, of jobs of several sizes."""
+"""Helpers for tests: the first diagnosis of a report, for jobs of several sizes."""
 
 from __future__ import annotations
 

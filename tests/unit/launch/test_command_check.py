@@ -1,4 +1,4 @@
-"""A command that cannot start: why, what to type, and the status that a shell would give."""
+"""A command that cannot be started: the reason, the suggestion, and the exit status that a shell would return."""
 
 from __future__ import annotations
 

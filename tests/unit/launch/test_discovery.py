@@ -1,4 +1,4 @@
-"""Finding ranks among real processes: trees as launchers make them, without torch, which none of this needs."""
+"""Finding ranks among real processes: process trees as launchers create them, without torch."""
 
 from __future__ import annotations
 

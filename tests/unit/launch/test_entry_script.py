@@ -1,4 +1,4 @@
-"""The script is told from the command line, for every launcher that people use."""
+"""The script is identified from the command line, for every common launcher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The planner: what is set, why, and that the user's own settings stay."""
+"""The planner: which variables are set and why, and that the user's own settings are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run directory: private, short, removed, and stale ones of dead watches with it."""
+"""The run directory: private, with a short path, removed at the end together with stale ones of earlier runs."""
 
 from __future__ import annotations
 

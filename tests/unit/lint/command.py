@@ -1,4 +1,4 @@
-"""`ddpdoctor lint` as people call it, and sources that it finds something in."""
+"""Runs `ddpdoctor lint` as users do, and provides sources with findings."""
 
 from __future__ import annotations
 

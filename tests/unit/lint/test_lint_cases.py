@@ -1,4 +1,4 @@
-"""The Markdown cases: prose, code, and a trailing `# error: CODE` (or warning, hint) on each line that must be found.
+"""The Markdown cases: prose, code, and a trailing `# error: CODE` (or warning, hint) on each line with a finding.
 
 A heading of level 2 starts a case. Its code blocks are files: ```python file=helpers.py, or main.py without a name.
 Every rule runs over every case. What the rule that the file of cases is named after finds must be exactly what is

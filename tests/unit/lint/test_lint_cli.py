@@ -1,4 +1,4 @@
-"""`ddpdoctor lint` as people call it: options, formats, configuration, fixes, exit statuses."""
+"""`ddpdoctor lint` from the command line: options, formats, configuration, fixes, exit statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file cannot decide alone is decided by the files of its project, linted or not."""
+"""Findings that one file cannot decide are decided by the other files of its project, linted or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/lint.md says what the program does: its limits, options and formats."""
+"""docs/lint.md agrees with the program: its limits, options and formats."""
 
 from __future__ import annotations
 

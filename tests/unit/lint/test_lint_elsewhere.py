@@ -1,4 +1,4 @@
-"""What one file proves in another: told at the call that leads there, unless a comment of either file silences it."""
+"""A finding that one file proves in another: reported at the call that leads there, unless a comment suppresses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixes: what they leave as it was, that they end, and that each rule's fix does away with its finding and no more."""
+"""Fixes: what they preserve, that they terminate, and that each rule's fix removes its finding and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings as text: what programs read exactly, and what people see of odd source lines."""
+"""Findings as text: exact machine-readable formats, and the display of unusual source lines."""
 
 from __future__ import annotations
 

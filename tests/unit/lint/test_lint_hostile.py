@@ -1,4 +1,4 @@
-"""Files that no parser loves are one finding with a line, never a traceback."""
+"""Files that cannot be parsed give one finding with a line, never a traceback."""
 
 from __future__ import annotations
 

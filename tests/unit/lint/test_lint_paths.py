@@ -1,4 +1,4 @@
-"""Which files are linted: named and found, left out, unreadable, given twice; and what is said when there are none."""
+"""Which files are linted: named, found, excluded, unreadable, given twice; and the message if there are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lint by several processes: the same findings as by one, and what is left when one of them dies."""
+"""Lint with several processes: the same findings as with one, and the result if one of them dies."""
 
 from __future__ import annotations
 

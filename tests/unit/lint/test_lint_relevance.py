@@ -1,4 +1,4 @@
-"""Which files can matter to a job: others are not simulated, so a name that is missed is a finding that is missed."""
+"""Which files are relevant: others are not interpreted, so a name missing here is a finding missed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[tool.ddpdoctor.lint], the options over it, and baselines."""
+"""[tool.ddpdoctor.lint], the options that override it, and baselines."""
 
 from __future__ import annotations
 

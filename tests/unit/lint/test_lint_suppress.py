@@ -1,4 +1,4 @@
-"""Comments that silence: which they are, which lines they cover, and what is said of those that silence nothing."""
+"""Suppression comments: their forms, the lines they cover, and the finding for those that suppress nothing."""
 
 from __future__ import annotations
 

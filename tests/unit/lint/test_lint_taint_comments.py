@@ -1,4 +1,4 @@
-"""`uniform(...)` and `rank-local(...)`: which statement a comment is about, and what is said of one about none."""
+"""`uniform(...)` and `rank-local(...)`: the statement a comment applies to, and the finding if there is none."""
 
 from __future__ import annotations
 

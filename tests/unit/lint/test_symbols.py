@@ -1,4 +1,4 @@
-"""What makes two unknowns one, and how long that is remembered."""
+"""When two unknowns are the same symbol, and how long that is remembered."""
 
 from __future__ import annotations
 

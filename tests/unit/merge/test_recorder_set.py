@@ -1,4 +1,4 @@
-"""Recorders put together: equal rings are one, groups that no dump describes get the members that used them."""
+"""Recorders merged: equal rings are shared; a group that no dump describes gets the members that used it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model values to JSON and back, whatever is in them."""
+"""Model values encoded to JSON and decoded again, whatever they contain."""
 
 from __future__ import annotations
 

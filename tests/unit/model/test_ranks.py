@@ -1,4 +1,4 @@
-"""Sets of ranks as people write them, and groups as people know them."""
+"""Rank sets in range notation, and the labels of groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records behave as the standard library's dataclasses do, in all that lint asks of them."""
+"""Records behave like the standard library's dataclasses in everything that lint needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two clocks, with a clock of our own."""
+"""The two timeouts, tested with a simulated clock."""
 
 from __future__ import annotations
 

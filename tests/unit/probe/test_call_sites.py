@@ -1,4 +1,4 @@
-"""Which line a call is said to come from: the job's own, and past installed packages where it is a collective."""
+"""The call site of a call: a line of the job's own code, past installed packages if it is a collective."""
 
 from __future__ import annotations
 

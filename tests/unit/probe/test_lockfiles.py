@@ -1,4 +1,4 @@
-"""Threads that sleep for a lock file, seen from another thread of the same process."""
+"""Threads that sleep until a lock file is removed, observed from another thread of the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page, written by one process and read as any other would: from its file."""
+"""The page, written by one process and read from its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose code a file is: by the shapes that paths have on all kinds of machines, and by what a job runs."""
+"""Whose code a file is: from the forms of paths on all kinds of machines, and from what a job runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebooks: what only IPython understands, cells that are no Python, and where a finding is in every format."""
+"""Notebooks: IPython syntax, cells that are not Python, and the location of a finding in every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text that messages show of a condition is what `ast.unparse` writes, also where it is written the short way."""
+"""Conditions in messages are shown as `ast.unparse` writes them, also on the fast path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks by collectives: one column for ranks that are alike, complete rows counted and left out."""
+"""Ranks by collectives: one column for equal ranks; complete rows are counted and omitted."""
 
 from __future__ import annotations
 

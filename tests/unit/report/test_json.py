@@ -1,4 +1,4 @@
-"""The report as JSON: it reads back, draws the same screen, and holds no more of the user's code than it must."""
+"""The report as JSON: it reads back, renders the same screen, and contains no more source than needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown that is pasted into an issue: nothing of a job's own text becomes markup, and no list has no end."""
+"""Markdown for an issue: text of the job never becomes markup, and every list is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screen: it fits, it is harmless, it names what matters, whatever the report holds."""
+"""The screen: it fits the width, contains no escapes, and names what matters, whatever the report contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that a job says can move the reader's cursor, and no line is wider than it may be."""
+"""Text of a job cannot move the terminal's cursor, and no line is too wide."""
 
 from __future__ import annotations
 

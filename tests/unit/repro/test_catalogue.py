@@ -1,4 +1,4 @@
-"""Every fixture is well-formed, and what is not well-formed is said in one line."""
+"""Every fixture is well-formed, and a malformed one is reported in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures that run on NCCL place what they communicate: read from their source, since this needs no GPU."""
+"""Fixtures for NCCL place what they communicate on the device: checked in their source, without a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a machine can run a fixture on NCCL, with how many ranks, and what it says when it cannot."""
+"""When a machine can run a fixture on NCCL, with how many ranks, and the message if it cannot."""
 
 from __future__ import annotations
 

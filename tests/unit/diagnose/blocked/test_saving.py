@@ -1,4 +1,4 @@
-"""What counts as writing a checkpoint: functions that save, or that write while bytes are seen to flow."""
+"""What counts as writing a checkpoint: functions that save, or that write while bytes are being written."""
 
 from __future__ import annotations
 

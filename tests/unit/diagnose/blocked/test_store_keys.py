@@ -1,4 +1,4 @@
-"""Ranks that wait for a key of the store: which key, and who should have set it."""
+"""Ranks that wait for a key of the store: which key, and which rank should have set it."""
 
 from __future__ import annotations
 

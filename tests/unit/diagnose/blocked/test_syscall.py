@@ -1,4 +1,4 @@
-"""What a rank sleeps in, and what is none of it."""
+"""System calls in which a rank sleeps, and what does not count as one."""
 
 from __future__ import annotations
 

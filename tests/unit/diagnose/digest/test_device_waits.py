@@ -1,4 +1,4 @@
-"""On NCCL a process goes on when it has launched a collective: ranks that stand where they need its result."""
+"""On NCCL a process continues after launching a collective: ranks that block where they need its result."""
 
 from __future__ import annotations
 

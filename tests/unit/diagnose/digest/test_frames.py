@@ -1,4 +1,4 @@
-"""Backward on CUDA: the main thread waits for the engine, and hooks stand in a thread that C++ started."""
+"""Backward on CUDA: the main thread waits for the engine, and hooks run in a thread that C++ started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of each rank."""
+"""The state of each rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is proven, and what never is."""
+"""What is proven, and what is never proven."""
 
 from __future__ import annotations
 

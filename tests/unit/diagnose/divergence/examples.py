@@ -1,4 +1,4 @@
-"""One job of three ranks for every cause of a divergence: rank 1 did the odd thing."""
+"""One job of three ranks for every cause of a divergence; rank 1 is the odd one."""
 
 from __future__ import annotations
 

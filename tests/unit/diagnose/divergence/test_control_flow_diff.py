@@ -1,4 +1,4 @@
-"""The control-flow diff: which statement sent one rank this way and the others that way."""
+"""The control-flow diff: the statement at which one rank and the others took different paths."""
 
 from __future__ import annotations
 

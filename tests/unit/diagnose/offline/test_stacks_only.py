@@ -1,4 +1,4 @@
-"""What stacks and source tell without a history: a collective that only some ranks can come to."""
+"""What stacks and source show without a history: a collective that only some ranks can reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DD271 tells to try: in order of likelihood, without what the evidence excludes."""
+"""The advice of DD271: in order of likelihood, without what the evidence excludes."""
 
 from __future__ import annotations
 

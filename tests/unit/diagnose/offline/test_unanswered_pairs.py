@@ -1,4 +1,4 @@
-"""Sends and receives of which stacks and logs alone are left: told where nobody is on the other side."""
+"""Sends and receives with stacks and logs only: diagnosed if no rank is on the other side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dumps beside stacks: the dumps say for whom the ranks wait, the stack says what that rank does."""
+"""Dumps with stacks: the dumps show for which rank the others wait, the stack shows what that rank does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A barrier that one rank leaves out, noticed elsewhere."""
+"""A barrier that one rank skips, noticed elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A module that communicates in its forward and is left out on one rank."""
+"""A module that communicates in its forward and is skipped on one rank."""
 
 from __future__ import annotations
 

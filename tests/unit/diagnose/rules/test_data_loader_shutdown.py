@@ -1,4 +1,4 @@
-"""Ranks that wait for the end of their data workers."""
+"""Ranks that wait for their data workers to exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data workers that stand in the dataset's code."""
+"""Data workers that are stuck in the dataset's code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups whose collectives ranks enter in another order."""
+"""Groups whose collectives the ranks enter in a different order."""
 
 from __future__ import annotations
 

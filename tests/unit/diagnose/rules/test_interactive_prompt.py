@@ -1,4 +1,4 @@
-"""Ranks that wait for a person."""
+"""Ranks that wait for user input."""
 
 from __future__ import annotations
 

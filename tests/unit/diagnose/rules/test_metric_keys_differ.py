@@ -1,4 +1,4 @@
-"""Loops over names that have fewer rounds on one rank, and loops that only look like them."""
+"""Loops over names with fewer iterations on one rank, and loops that only look like them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Circles of receives, and receives that are no circle."""
+"""Cycles of receives, and receives that form no cycle."""
 
 from __future__ import annotations
 

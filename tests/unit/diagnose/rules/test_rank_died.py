@@ -1,4 +1,4 @@
-"""Who failed first, and who is only a victim."""
+"""Which rank failed first, and which are only victims."""
 
 from __future__ import annotations
 

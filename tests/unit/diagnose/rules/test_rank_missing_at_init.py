@@ -1,4 +1,4 @@
-"""A rank that has not come to the start of the job."""
+"""A rank that has not reached the rendezvous."""
 
 from __future__ import annotations
 

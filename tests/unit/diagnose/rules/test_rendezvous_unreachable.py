@@ -1,4 +1,4 @@
-"""Ranks that make their store and meet nobody."""
+"""Ranks that create their store and get no connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One rank asks for a sharded model's state, in a program of its own."""
+"""One rank requests the state of a sharded model, in a separate program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches that one rank left out on a condition."""
+"""Batches that one rank skipped because of a condition."""
 
 from __future__ import annotations
 

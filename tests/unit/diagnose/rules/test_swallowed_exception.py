@@ -1,4 +1,4 @@
-"""Exceptions that one rank caught, and went on."""
+"""Exceptions that one rank caught before it continued."""
 
 from __future__ import annotations
 

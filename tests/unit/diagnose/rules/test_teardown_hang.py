@@ -1,4 +1,4 @@
-"""Ranks that do not get out of the program."""
+"""Ranks that do not exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All ranks in one operation, and nobody missing."""
+"""All ranks in one operation, none missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left open, and what is said of it."""
+"""Undecided cases, and how they are worded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches that are cut into a different number of micro-batches on one rank."""
+"""Batches that are split into a different number of micro-batches on one rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A first NCCL collective that does not return, and whether the source chose a device."""
+"""A first NCCL collective that does not return, and whether the source selected a device."""
 
 from __future__ import annotations
 

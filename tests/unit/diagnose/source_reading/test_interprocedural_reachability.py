@@ -1,4 +1,4 @@
-"""Ways respect calls: who enters a helper leaves it to where it was called, and a stack is a fact."""
+"""Paths respect calls: a rank that enters a helper returns to its caller, and a stack is a fact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waits that the source shows: loops that sleep for a file, and lines that take a lock."""
+"""Waits visible in the source: loops that sleep until a file exists, and lines that take a lock."""
 
 from __future__ import annotations
 

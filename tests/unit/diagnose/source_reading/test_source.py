@@ -1,4 +1,4 @@
-"""Where the source around a line is looked through for a condition on the rank, whatever it is made of."""
+"""The search for a condition on the rank around a line, whatever form the condition has."""
 
 from __future__ import annotations
 

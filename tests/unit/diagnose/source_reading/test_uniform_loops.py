@@ -1,4 +1,4 @@
-"""Loops that make as many rounds on every rank, and loops of which nobody knows."""
+"""Loops with equally many iterations on every rank, and loops for which this is unknown."""
 
 from __future__ import annotations
 

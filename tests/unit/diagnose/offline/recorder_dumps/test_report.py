@@ -1,4 +1,4 @@
-"""Synthetic jobs with a known culprit, and small ones by hand: who is named, under which code, how surely."""
+"""Synthetic jobs with a known culprit, and small hand-made ones: culprit, code and confidence."""
 
 from __future__ import annotations
 
