@@ -1,4 +1,4 @@
-"""Impure. `watch --lint`: what lint finds in the job's script, told beside the job and never in its way."""
+"""Impure. `watch --lint`: lints the job's script beside the job, without delaying or affecting it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ddpdoctor.cli.console import Console
 from ddpdoctor.errors import ExitCode
 from ddpdoctor.launch.entry_script import script_of
 
-#: seconds that the job's start waits for the findings; a later answer is told while the job runs
+#: seconds that the job's start waits for the findings; later ones are printed while the job runs
 PATIENCE = 1.0
 #: seconds after which lint is ended
 WITHIN = 60.0
 _TICK = 0.02
-#: Not `-m ddpdoctor`: that looks for modules in the working directory first, and a training script's own `ast.py` or
-#: `select.py` would be run in place of the standard library's
+#: not `-m ddpdoctor`: that puts the working directory first on sys.path, and a training script's own `ast.py` or
+#: `select.py` would replace the standard library's
 _PROGRAM = "import sys; sys.path[:] = [p for p in sys.path if p]; from ddpdoctor.cli.main import entry; entry()"
 
 
 class BackgroundLint:
-    """One run of lint in a process of its own: what it costs and how it ends is nothing to the job or to `watch`."""
+    """One run of lint in a separate process, whose cost and outcome affect neither the job nor `watch`."""
 
     def __init__(self, command: tuple[str, ...] | None, environ: Mapping[str, str], console: Console) -> None:
-        """Start it, unless `command` is None; a command line that names no script is said in one line."""
+        """Start it, unless `command` is None. If the command line names no script, one line says so."""
         self._console = console
         self._process: subprocess.Popen[bytes] | None = None
         self._began = time.monotonic()
@@ -54,20 +54,20 @@ class BackgroundLint:
             console.say(f"--lint: cannot be run ({error}); the job is started without it")
 
     def wait(self) -> None:
-        """Give it a moment, so that what it finds stands before the job's own output."""
+        """Wait a moment, so that findings are printed before the job's own output."""
         while self._process is not None and time.monotonic() - self._began < PATIENCE:
             self.tick()
             time.sleep(_TICK)
 
     def tick(self) -> None:
-        """Tell what it found if it has ended; end it if it takes too long."""
+        """Print the findings if lint has ended; end it if it takes too long."""
         process = self._process
         if process is None:
             return
         status = process.poll()
         if status is not None:
             self._process = None
-            self._tell(status)
+            self._report(status)
         elif time.monotonic() - self._began > WITHIN:
             self._end(f"--lint: {self._shown} was not read within {WITHIN:.0f} s; lint was stopped")
 
@@ -77,7 +77,7 @@ class BackgroundLint:
         if self._process is not None:
             self._end("--lint: the job ended before lint did")
 
-    def _tell(self, status: int) -> None:
+    def _report(self, status: int) -> None:
         with self._output as output:
             output.seek(0)
             text = output.read().decode(errors="replace")

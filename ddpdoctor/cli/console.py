@@ -1,4 +1,4 @@
-"""Impure. What `watch` says: few lines, on stderr, prefixed, and never an error of its own."""
+"""Impure. What `watch` prints: few lines, on stderr, with a prefix; never raises."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from ddpdoctor.cli import options
 from ddpdoctor.config import WatchConfig
 from ddpdoctor.model.report import Report
 
-#: set for the probe, and told by "probe on"
-_UNSAID = frozenset({"PYTHONPATH", "DDPDOCTOR_RUN", "DDPDOCTOR_WATCH_PID", "DDPDOCTOR_GROUP_TIMEOUT"})
+#: set for the probe, and covered by "probe on"
+_COVERED = frozenset({"PYTHONPATH", "DDPDOCTOR_RUN", "DDPDOCTOR_WATCH_PID", "DDPDOCTOR_GROUP_TIMEOUT"})
 
 
 class Console:
-    """Our side of the terminal that the job also writes to; one write a message, so that lines stay whole."""
+    """Our output on the terminal that the job also writes to; each message is one write, so that lines are not
+    mixed."""
 
     def __init__(self, stream: TextIO, environ: Mapping[str, str], *, quiet: bool) -> None:
         self._stream = stream
@@ -26,34 +27,34 @@ class Console:
         self._lock = threading.Lock()
 
     def say(self, text: str) -> None:
-        """One line of our own."""
+        """Print one line of ours."""
         self._write("".join(f"ddpdoctor: {line}\n" for line in text.splitlines()))
 
     def mention(self, text: str) -> None:
-        """A line that --quiet drops."""
+        """Print a line that --quiet suppresses."""
         if not self._quiet:
             self.say(text)
 
     def show(self, text: str) -> None:
-        """Something drawn elsewhere, as it is."""
+        """Print text that is rendered elsewhere, unchanged."""
         self._write(text if text.endswith("\n") else f"{text}\n")
 
     def started(self, config: WatchConfig, torch: str | None, planned: Mapping[str, str]) -> None:
-        """The start line: what was set, and which timeout holds."""
+        """The start line: what was set, and which timeout applies."""
         version = f"torch {torch}" if torch else "torch of unknown version"
         if config.group_timeout:
             timeout = f"{config.group_timeout:g} s unless the script sets one (--nccl-timeout)"
         else:
             timeout = "torch's default (NCCL 10 min, others 30 min)"
         stall = f"{config.stall_after:g} s" if config.stall_after else "auto"
-        extra = [f"{name}={value}" for name, value in planned.items() if name not in _UNSAID]
+        extra = [f"{name}={value}" for name, value in planned.items() if name not in _COVERED]
         said = [version, self._probe(torch, planned), f"stall after {stall}", f"group timeout {timeout}"]
         if self._stream.isatty():
             said.append("Ctrl-\\ inspects now")
         self.mention(f"watching ({', '.join(said)})" + (f"; set {' '.join(extra)}" if extra else ""))
 
     def _probe(self, torch: str | None, planned: Mapping[str, str]) -> str:
-        """Is the probe on? torch loads it from 2.5 on, unless its plug-ins are turned off."""
+        """Whether the probe is on: torch loads it from 2.5 on, unless its plug-ins are turned off."""
         if "DDPDOCTOR_RUN" not in planned:
             return "no probe"
         if self._environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0":
@@ -62,7 +63,7 @@ class Console:
         return "no probe: it needs torch 2.5" if release and release < [2, 5] else "probe on"
 
     def report(self, report: Report, *, job: str, bundle: Path | None) -> None:
-        """The verdict's screen."""
+        """Print the verdict."""
         from ddpdoctor.report import terminal
 
         screen = options.screen(self._stream, self._environ)
@@ -79,14 +80,14 @@ class Console:
         )
 
     def _write(self, text: str) -> None:
-        # a closed or full stderr is nobody's loss, least of all the job's
+        # if stderr is closed or full, the message is lost and nothing else happens
         with self._lock, contextlib.suppress(OSError, ValueError):
             self._stream.write(text)
             self._stream.flush()
 
 
 def _here() -> str:
-    """The working directory, "" where it has been removed under us."""
+    """The working directory, "" if it has been removed."""
     try:
         return str(Path.cwd())
     except OSError:

@@ -1,4 +1,4 @@
-"""Impure. A failure of ddpdoctor itself, as a file that a person can paste into a bug report."""
+"""Impure. Describes a failure of ddpdoctor itself in a file for a bug report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import ddpdoctor
 def describe(error: BaseException, argv: list[str]) -> str:
     """Write the report file (0600, temporary directory) and return the line that names it.
 
-    The arguments are not written: a command line may hold a secret; only the subcommand and our options' names are.
+    Arguments are left out, since a command line may contain a secret; only the subcommand and the names of our options
+    are written.
     """
     said = f"internal error: {type(error).__name__}: {error}".splitlines()[0][:300]
     try:

@@ -1,4 +1,4 @@
-"""Impure. `ddpdoctor diagnose PATH...`: the verdict on whatever a job left behind, without the job."""
+"""Impure. `ddpdoctor diagnose PATH...`: the verdict on the files of a job, without the job."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> ExitCode:
-    """Read, judge, print; raises InputError where nothing can be read."""
+    """Read, judge, print. Raises InputError if nothing can be read."""
     from ddpdoctor.archive import input_files, pipeline
     from ddpdoctor.cli.lint_citations import with_lint_findings
 

@@ -1,4 +1,4 @@
-"""Impure. `ddpdoctor explain CODE`: what a code means, why it hangs, and what to do; without a network."""
+"""Impure. `ddpdoctor explain CODE`: prints the documentation of a rule; needs no network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ exit status:
 
 @dataclass(frozen=True, slots=True)
 class CodePage:
-    """A rule's documentation: its module's docstring, and where to go from there."""
+    """A rule's documentation: its module's docstring, and references."""
 
     code: str
     name: str
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> ExitCode:
-    """Print the documentation; raises UsageError for a code that does not exist."""
+    """Print the documentation. Raises UsageError for a code that does not exist."""
     known = pages()
     if args.all:
         sys.stdout.write("\n".join(text_of(page) for page in known))
@@ -63,20 +63,20 @@ def pages() -> tuple[CodePage, ...]:
     for registered in diagnoses.RULES:
         rule = registered.rule
         others = [name for name in cases.get(rule.code, ()) if name != rule.fixture]
-        related = (_earlier(rule.lint), *_seen([*filter(None, [rule.fixture]), *others]))
+        related = (_lint_rules(rule.lint), *_seen([*filter(None, [rule.fixture]), *others]))
         found.append(CodePage(rule.code, rule.name, registered.documentation, related))
     return tuple(sorted(found, key=lambda page: page.code))
 
 
 def text_of(page: CodePage) -> str:
-    """The page as it is printed, Markdown: code and name as its heading, the docstring, what is related."""
+    """The page as it is printed, in Markdown: code and name as its heading, the docstring, the references."""
     heading = f"# {page.code} {page.name}"
     body = page.text.strip().removeprefix(heading).strip()
     return "\n\n".join((heading, body, *page.related)) + "\n"
 
 
 def _cases() -> Mapping[str, Sequence[str]]:
-    """The cases that show what a diagnosis names or a lint rule finds; none where they are not installed."""
+    """The repro cases for each diagnosis or lint rule; none if they are not installed."""
     from ddpdoctor.errors import InputError
     from ddpdoctor.repro import catalogue
 
@@ -94,8 +94,8 @@ def _seen(names: Sequence[str]) -> tuple[str, ...]:
     return (f"Reproduce it: {', '.join(f'ddpdoctor repro run {name}' for name in names)}",) if names else ()
 
 
-def _earlier(codes: tuple[str, ...]) -> str:
-    """Which lint rules see the same bug in the source, or that there is none."""
+def _lint_rules(codes: tuple[str, ...]) -> str:
+    """The lint rules that find the same bug in the source, or a line that there is none."""
     found = f"Found before the launch by: ddpdoctor lint ({', '.join(codes)})"
     return found if codes else "No lint rule finds it before the launch yet."
 

@@ -1,4 +1,4 @@
-"""Impure. Lint's findings inside of flake8, which loads this by its entry point; configured as `ddpdoctor lint` is."""
+"""Impure. A flake8 plug-in with lint's findings, loaded by its entry point; configured as `ddpdoctor lint` is."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from ddpdoctor.cli import lint_settings
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.linter import Linter
 
-#: what flake8 calls standard input
+#: flake8's names for standard input
 _STDIN = ("-", "stdin")
 
 
 class Plugin:
-    """One file, as flake8 hands it out. Which of the codes are told is flake8's to choose."""
+    """One file, as flake8 passes it. Which codes are reported is configured in flake8."""
 
     name = "ddpdoctor"
     version = ddpdoctor.__version__
 
     def __init__(self, tree: ast.AST, filename: str, lines: Sequence[str]) -> None:
-        """`tree` is what flake8 tells by that this is about whole files; it is parsed once more, with its comments."""
+        """flake8 requires the parameter `tree` to run a plug-in on whole files; lint parses the file again, with its
+        comments."""
         del tree
         self._filename = filename
         self._lines = lines
 
     def run(self) -> Iterator[tuple[int, int, str, type[Plugin]]]:
-        """(line, column from 0, text, plugin) of each finding."""
+        """(line, column from 0, text, plugin) for each finding."""
         raw = None if self._filename in _STDIN else read_file(self._filename)
         if raw is None:
             raw = "".join(self._lines).encode("utf-8", "surrogateescape")
@@ -39,7 +40,7 @@ class Plugin:
 
 @cache
 def _linter() -> Linter:
-    """One for all files of a process: they use one another."""
+    """One linter for all files of a process, so that parsed modules are shared."""
     args = argparse.Namespace(
         paths=["."], stdin_filename="", select=[], ignore=[], extend_select=[], torch_version=None, force_exclude=False
     )

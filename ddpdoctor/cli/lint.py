@@ -1,4 +1,4 @@
-"""Impure. `ddpdoctor lint PATH...`: find the hang before the launch."""
+"""Impure. `ddpdoctor lint PATH...`: finds hangs before the launch."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> ExitCode:
-    """Lint; raises UsageError and InputError for what cannot be used."""
+    """Lint. Raises UsageError and InputError for unusable arguments and files."""
     _check(args)
     engine.relax_collector()
     chosen, root = lint_settings.of(args)
@@ -68,15 +68,15 @@ def run(args: argparse.Namespace) -> ExitCode:
     lint_output.warn_of_no_files(args, report)
     if known is not None:
         known.write_if_missing(report)
-        report = known.above(report)
+        report = known.new_findings(report)
     if args.diff or args.fix:
         return _fix(args, report, (chosen, root), known, raw)
-    lint_output.tell(args, report)
+    lint_output.print_findings(args, report)
     return _status(args, bool(report.findings))
 
 
 def _baseline(args: argparse.Namespace) -> Baseline | None:
-    # loaded where it is asked for alone: a hook lints one file in the time that its imports take
+    # imported only when needed: a hook lints one file in the time that these imports take
     if not args.baseline:
         return None
     from ddpdoctor.cli import lint_baseline
@@ -110,7 +110,7 @@ def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | 
         return LintReport(result.findings, result.texts, 1, 1)
     progress = lint_output.LintProgress(sys.stderr)
     try:
-        return engine.lint(args.paths, chosen, jobs=args.jobs or os.cpu_count() or 1, root=root, told=progress.told)
+        return engine.lint(args.paths, chosen, jobs=args.jobs or os.cpu_count() or 1, root=root, told=progress.show)
     finally:
         progress.end()
 
@@ -118,11 +118,12 @@ def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | 
 def _fix(
     args: argparse.Namespace, report: LintReport, how: tuple[Settings, str], known: Baseline | None, raw: bytes | None
 ) -> ExitCode:
-    """Apply or show fixes; what stays is reported as usual, on standard error where standard output is the source."""
+    """Apply or show fixes; the remaining findings are reported as usual, on standard error if standard output holds
+    source."""
     from ddpdoctor.cli import lint_fixes
 
     def above(result: LintReport) -> LintReport:
-        return known.above(result) if known is not None else result
+        return known.new_findings(result) if known is not None else result
 
     changed = lint_fixes.changed(report, lint_fixes.FixRun(*how, args.unsafe_fixes, above), raw)
     if args.diff:
@@ -137,7 +138,7 @@ def _fix(
             one.write()
     if changed:
         report = above(_linted(args, *how, raw))
-    lint_output.tell(args, report, sys.stderr if raw is not None else None)
+    lint_output.print_findings(args, report, sys.stderr if raw is not None else None)
     count, number = sum(one.count for one in changed), len(changed)
     said = f"fixed {count} finding{'s' * (count != 1)} in {number} file{'s' * (number != 1)}"
     print(f"ddpdoctor: {said if changed else 'nothing to fix'}", file=sys.stderr)

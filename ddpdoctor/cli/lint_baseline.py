@@ -1,4 +1,4 @@
-"""Impure: reads and writes the file. `lint --baseline FILE`: what was there before is not reported."""
+"""Impure: reads and writes the file. `lint --baseline FILE`: known findings are not reported."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ddpdoctor.model.record import record, replace
 
 @record(frozen=True, slots=True)
 class Baseline:
-    """A baseline file; `known` is None where it is still to be written."""
+    """A baseline file; `known` is None if it is still to be written."""
 
     path: str
     known: Counter[baseline.Key] | None
 
-    def above(self, report: LintReport) -> LintReport:
-        """The report without what is known."""
+    def new_findings(self, report: LintReport) -> LintReport:
+        """The report without known findings."""
         if self.known is None:
             return replace(report, findings=())
         return replace(report, findings=tuple(baseline.new(report.findings, self._keys(report), self.known)))
 
     def write_if_missing(self, report: LintReport) -> None:
-        """The first time. Raises InputError where that is not possible."""
+        """Write the file if it does not exist. Raises InputError if that fails."""
         if self.known is not None:
             return
         try:
@@ -38,7 +38,8 @@ class Baseline:
         print(f"ddpdoctor: wrote {self.path} with {count} finding{'s' * (count != 1)}", file=sys.stderr)
 
     def _keys(self, report: LintReport) -> list[baseline.Key]:
-        """Files are named from the baseline's folder, so that it is the same from wherever lint is called."""
+        """Files are named relative to the baseline's folder, so that its content does not depend on the working
+        directory."""
         folder = os.path.dirname(os.path.abspath(self.path))  # noqa: PTH100, PTH120
 
         def named(path: str) -> str:
@@ -49,7 +50,7 @@ class Baseline:
 
 
 def load(path: str) -> Baseline:
-    """Raises InputError for a file that is there and cannot be used."""
+    """Read a baseline. Raises InputError for a file that exists and cannot be used."""
     try:
         return Baseline(path, baseline.read(Path(path).read_text(encoding="utf-8")))
     except FileNotFoundError:

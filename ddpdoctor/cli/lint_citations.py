@@ -1,4 +1,4 @@
-"""Impure. What lint says of the lines that a report names: the same fault, seen in the source."""
+"""Impure. Adds lint's findings at the lines that a report names: the same fault, seen in the source."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.report import Report
 
-#: seconds; a verdict is not kept back for longer
+#: seconds; a verdict is not delayed for longer
 WITHIN = 4.0
-#: files that are linted for one report, and diagnoses whose files they are
+#: files that are linted for one report
 _MOST_FILES = 6
 _MOST_DIAGNOSES = 3
 #: findings that one diagnosis cites
@@ -21,9 +21,9 @@ _MOST_CITED = 2
 
 
 def with_lint_findings(report: Report, *, within: float = WITHIN) -> Report:
-    """The report with lint's findings at the lines of its diagnoses; as it was where lint fails or takes too long.
+    """The report with lint's findings at the lines of its diagnoses; unchanged if lint fails or takes too long.
 
-    Only the source in the report is read, so a bundle that is replayed elsewhere cites the same.
+    Only the source in the report is read, so that the replay of a bundle cites the same findings.
     """
     wanted = _files(report)
     if not wanted:
@@ -39,7 +39,7 @@ def with_lint_findings(report: Report, *, within: float = WITHIN) -> Report:
 
 
 def _files(report: Report) -> list[str]:
-    """Files of the diagnoses, best first; one that was changed since the start may not be what runs."""
+    """Files of the diagnoses, the most relevant first, without those that were modified after the job's start."""
     named = [place.file for diagnosis in report.diagnoses[:_MOST_DIAGNOSES] for place in diagnosis.locations]
     there = [name for name in dict.fromkeys(named) if name in report.code and not report.code[name].changed]
     return there[:_MOST_FILES]
@@ -58,7 +58,7 @@ def _lint(wanted: list[str], code: Mapping[str, SourceFile], found: dict[str, tu
         linter = Linter(Settings(registry.defaults(), hints=frozenset()), read=read)
         for path in wanted:
             found[path] = linter.bytes(path, read(path) or b"", named=True).findings
-    except Exception:  # noqa: BLE001 - boundary: a verdict is told whatever becomes of its citations
+    except Exception:  # noqa: BLE001 - boundary: a verdict is reported even if its citations fail
         found.clear()
 
 
@@ -71,7 +71,7 @@ def _citing(diagnosis: Diagnosis, found: Mapping[str, tuple[Finding, ...]]) -> D
 
 
 def _is_at(finding: Finding, place: Location, same: tuple[str, ...]) -> bool:
-    """A finding of the same fault that points at the line, or any that is proven and stands there."""
+    """Whether a finding at this line is of the same fault, or is proven."""
     here = finding.line <= place.line <= max(finding.line, finding.end_line)
     if finding.code in same:
         return here or any(r.file == place.file and r.line == place.line for r in finding.related)

@@ -16,7 +16,7 @@ from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
-#: fixes that overlap are applied one after the other: more in one place than this is a fix that never ends
+#: rounds of fixes, as overlapping ones are applied one after the other; more means a fix that does not converge
 PASSES = 10
 
 
@@ -30,13 +30,13 @@ class FixedFile:
     count: int
 
     def diff(self) -> str:
-        """What was changed."""
+        """The changes as a unified diff."""
         decoded = source.decode(self.before)
         encoding = decoded.encoding if isinstance(decoded, source.DecodedSource) else "utf-8"
         return fix.diff(self.path, self.before.decode(encoding), self.after.decode(encoding))
 
     def write(self) -> None:
-        """Raises InputError where that is not possible."""
+        """Write the file. Raises InputError if that fails."""
         try:
             Path(self.path).write_bytes(self.after)
         except OSError as error:
@@ -45,16 +45,16 @@ class FixedFile:
 
 @record(frozen=True, slots=True)
 class FixRun:
-    """How to fix; `above` leaves out of a report what is not to be reported, and so not to be fixed."""
+    """How to fix; `new_findings` removes from a report the findings of a baseline, which are not to be fixed either."""
 
     settings: Settings
     root: str
     unsafe: bool
-    above: Callable[[LintReport], LintReport]
+    new_findings: Callable[[LintReport], LintReport]
 
 
 def changed(report: LintReport, how: FixRun, raw: bytes | None) -> list[FixedFile]:
-    """Every file that fixes change. `raw` is what was read from standard input, whose name may be that of a file."""
+    """Every file that fixes change. `raw` is what was read from standard input, which may have the name of a file."""
     found: dict[str, list[Finding]] = {}
     for finding in report.findings:
         found.setdefault(finding.file, []).append(finding)
@@ -72,8 +72,8 @@ def changed(report: LintReport, how: FixRun, raw: bytes | None) -> list[FixedFil
 def _fixed(path: str, before: bytes, findings: Sequence[Finding], how: FixRun) -> FixedFile:
     """Apply fixes to one file in memory until none is left.
 
-    A fix is taken back after which the file does not parse, or its finding is still there: no fix can be trusted to
-    know all of a program, and this one would be made again each time.
+    A fix is reverted if the file does not parse after it, or if its finding is still there: it would be applied again
+    each time.
     """
     now, total = before, 0
     useless: set[str] = set()
@@ -85,7 +85,7 @@ def _fixed(path: str, before: bytes, findings: Sequence[Finding], how: FixRun) -
         after, count = fix.apply_to_bytes(now, decoded, wanted, unsafe=how.unsafe)
         if not count:
             break
-        left = how.above(_linted(path, after, how)).findings
+        left = how.new_findings(_linted(path, after, how)).findings
         failed = _not_fixed(wanted, findings, left) if _parses(after) else {f.code for f in wanted}
         if failed:
             useless |= failed
@@ -100,13 +100,13 @@ def _parses(raw: bytes) -> bool:
 
 
 def _not_fixed(wanted: Sequence[Finding], before: Sequence[Finding], left: Sequence[Finding]) -> set[str]:
-    """Codes whose fixes have done nothing."""
+    """Codes whose fixes had no effect."""
     had, has = Counter(f.code for f in before), Counter(f.code for f in left)
     return {f.code for f in wanted if has[f.code] >= had[f.code]}
 
 
 def _linted(path: str, raw: bytes, how: FixRun) -> LintReport:
-    """The file's findings as if these bytes were on the disk."""
+    """The file's findings with this content."""
     here = os.path.abspath(path)  # noqa: PTH100 - as the engine names it
 
     def read(other: str) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Impure: writes to standard output. What `lint` says: findings in a format, counts, progress, that there are none."""
+"""Impure: writes to standard output. The output of `lint`: findings in a format, counts, progress."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ddpdoctor.lint.engine import LintReport
 from ddpdoctor.model.finding import Finding
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
-#: for people; the others are read by programs and are the same on a terminal
+#: for readers; the other formats are read by programs and do not depend on the terminal
 FOR_PEOPLE = frozenset({"full", "concise"})
-#: read by services that know the files by their paths in the repository
+#: read by services that identify files by their paths in the repository
 _IN_REPOSITORY = frozenset({"sarif", "github", "gitlab"})
-#: seconds of work after which a terminal is told how far it is, and between two such lines
+#: seconds of work after which a terminal shows progress, and between two updates
 _PATIENCE, _EVERY = 1.5, 0.1
 
 
 def check(args: argparse.Namespace) -> None:
-    """Refuse what says nothing together. Raises UsageError."""
+    """Reject options that cannot be combined. Raises UsageError."""
     people = args.output_format in FOR_PEOPLE
     if args.statistics and not people and args.output_format != "json":
         raise UsageError(f"--statistics has no {args.output_format} format", hint="use text, or -o json")
@@ -39,7 +39,7 @@ def check(args: argparse.Namespace) -> None:
 
 
 def write(text: str, *, exact: bool = False) -> None:
-    """To standard output: as UTF-8 for programs; for people, with what their encoding lacks escaped."""
+    """Write to standard output: as UTF-8 for programs; for readers, with characters that the encoding lacks escaped."""
     if exact:
         sys.stdout.flush()
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
@@ -48,8 +48,8 @@ def write(text: str, *, exact: bool = False) -> None:
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def tell(args: argparse.Namespace, report: LintReport, stream: TextIO | None = None) -> None:
-    """The findings, as they were asked for; `stream` takes what is for people elsewhere than standard output."""
+def print_findings(args: argparse.Namespace, report: LintReport, stream: TextIO | None = None) -> None:
+    """Print the findings in the chosen format; `stream` replaces standard output for text formats."""
     out = stream or sys.stdout
     people = args.output_format in FOR_PEOPLE
     if args.statistics:
@@ -68,7 +68,8 @@ def tell(args: argparse.Namespace, report: LintReport, stream: TextIO | None = N
 
 
 def warn_of_no_files(args: argparse.Namespace, report: LintReport) -> None:
-    """A path that was mistyped, or a pattern that leaves out everything, looks like clean code otherwise."""
+    """Warn if nothing was linted: a mistyped path, or a pattern that excludes everything, would look like clean
+    code."""
     if not report.files:
         print(f"ddpdoctor: no Python files in {', '.join(args.paths)}", file=sys.stderr)
 
@@ -84,7 +85,7 @@ def _rendered(name: str, report: LintReport, color: bool) -> str:
 
 
 def _in_repository(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings by their paths from the root of the repository; a file outside of it keeps its own."""
+    """The findings with paths relative to the root of the repository; a file outside of it keeps its path."""
     root = _root(os.environ)
 
     def named(path: str) -> str:
@@ -98,7 +99,8 @@ def _in_repository(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _root(environ: Mapping[str, str]) -> str:
-    """The folder that the service has checked out, else the one with `.git` at or above this one, else this one."""
+    """The folder that the service has checked out, or else the nearest one with `.git`, or else the working
+    directory."""
     here = os.getcwd()  # noqa: PTH109
     for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
         folder = environ.get(name, "").rstrip("/")
@@ -134,7 +136,8 @@ def _nothing(report: LintReport) -> str:
 
 
 def _append_summary(path: str, report: LintReport) -> None:
-    """All findings on the page of the workflow's run: of the annotations GitHub shows ten of a kind."""
+    """Append all findings to the summary page of the workflow's run, because GitHub shows only ten annotations of a
+    kind."""
     from ddpdoctor.report.findings import summary
 
     try:
@@ -145,15 +148,15 @@ def _append_summary(path: str, report: LintReport) -> None:
 
 
 class LintProgress:
-    """How far a long run is, in one line of a terminal that is taken away in the end; nothing elsewhere."""
+    """Progress of a long run, in one line of a terminal that is removed at the end; nothing on other streams."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._shown = False
         self._next = time.monotonic() + _PATIENCE if stream.isatty() else float("inf")
 
-    def told(self, done: int, total: int) -> None:
-        """`done` of `total` files are linted."""
+    def show(self, done: int, total: int) -> None:
+        """Show that `done` of `total` files are linted."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _EVERY
@@ -162,7 +165,7 @@ class LintProgress:
         self._stream.flush()
 
     def end(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._shown:
             self._stream.write("\r\x1b[K")
             self._stream.flush()

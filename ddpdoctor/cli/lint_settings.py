@@ -1,4 +1,5 @@
-"""Impure: reads pyproject.toml. What to lint for: options over configuration over defaults."""
+"""Impure: reads pyproject.toml. The settings of lint: options take precedence over configuration, that over
+defaults."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from ddpdoctor.errors import InputError, UsageError
 from ddpdoctor.lint import registry, settings
 from ddpdoctor.lint.settings import Settings
 
-#: the torch that programs are judged by where nobody says which
+#: the torch version that programs are judged by if none is given
 NEWEST = (2, 13)
 
 
@@ -63,15 +64,15 @@ def _configured(start: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _table(path: Path) -> Any:
-    """What the file has at tool.ddpdoctor.lint; None where it, or the file, is not there."""
+    """The table tool.ddpdoctor.lint of a file; None if there is no table or no file."""
     try:
         raw = path.read_bytes()
     except OSError as error:
-        # of a folder that may not be looked into nobody knows whether it has one
-        if os.path.isfile(path):  # noqa: PTH113 - False where that cannot be told
+        # False also for a folder without permission to read it
+        if os.path.isfile(path):  # noqa: PTH113 - False if that is not known
             raise InputError(f"cannot read {path}: {error.strerror}") from None
         return None
-    # reading TOML costs milliseconds that a project without our table need not pay
+    # parsing TOML takes milliseconds, which a project without our table need not spend
     if b"ddpdoctor" not in raw:
         return None
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")

@@ -1,4 +1,4 @@
-"""Impure. The program: picks the subcommand, and turns every error into one line and an exit status."""
+"""Impure. The program: selects the subcommand, and turns every error into one line and an exit status."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def entry() -> NoReturn:
 
 
 def main(argv: list[str]) -> int:
-    """Run one command line and return its exit status; nothing is raised."""
+    """Run one command line and return its exit status; never raises."""
     _open_closed_streams()
     try:
         status = _run(argv)
@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # the reader has left; without this Python fails once more when it flushes at exit
+        # the reader has closed the pipe; without this Python fails again when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return _BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 - boundary: the last one, so that a person gets a report and not a traceback
@@ -98,7 +98,7 @@ def _run_command(name: str, argv: list[str]) -> int:
     parser = parser_of(name)
     command: tuple[str, ...] | None = None
     if name == "watch":
-        # argparse's REMAINDER keeps the "--" and takes options that follow it for ours
+        # argparse's REMAINDER keeps the "--" and takes options after it for ours
         argv, command = options.split_command(argv)
         if not {"-h", "--help"} & set(argv):
             _check_command(argv, command)
@@ -122,14 +122,15 @@ def _sentence(text: str) -> str:
 
 
 def _open_closed_streams() -> None:
-    """Started with a stream closed (`2>&-`), Python has None in its place: then nobody wants to read it."""
+    """Python has None for a stream that was closed at the start (`2>&-`): open a substitute that discards
+    everything."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the program
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open as long as the program
 
 
 def _say(text: str) -> None:
-    """Our own lines go to stderr; a closed stderr is nobody's loss."""
+    """Print a line on stderr; ignored if stderr is closed."""
     try:
         print(f"ddpdoctor: {text}", file=sys.stderr)
     except OSError:

@@ -1,4 +1,4 @@
-"""Impure. What subcommands share: the parser that raises instead of exiting, the terminal's wishes, did-you-mean."""
+"""Impure. Shared by the subcommands: a parser that raises instead of exiting, the terminal's settings, suggestions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NoReturn, TextIO
 
 from ddpdoctor.errors import UsageError
 
-#: columns where the stream is no terminal: a log, a pipe, a CI page
+#: columns if the stream is not a terminal: a log, a pipe, a CI page
 _UNKNOWN_WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """How text is drawn on a stream."""
+    """How text is rendered on a stream."""
 
     width: int
     color: bool
@@ -23,7 +23,7 @@ class Screen:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose mistakes are UsageErrors with one line and what to type."""
+    """An argument parser that raises UsageError with one line and a suggestion."""
 
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
-    """Parse; an option that does not exist is answered with the one that was probably meant.
+    """Parse the arguments; for an unknown option the most similar one is suggested.
 
     Raises UsageError.
     """
@@ -48,14 +48,14 @@ def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespac
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """The known word that was probably meant, "" if none is near."""
+    """The most similar known word, "" if none is similar."""
     import difflib
 
     return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
 
 
 def split_command(argv: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
-    """Our own arguments and the command behind the first `--`; None where there is no `--`."""
+    """Our own arguments and the command after the first `--`; None if there is no `--`."""
     if "--" not in argv:
         return argv, None
     at = argv.index("--")
@@ -63,10 +63,10 @@ def split_command(argv: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
 
 
 def screen(stream: TextIO, environ: Mapping[str, str]) -> Screen:
-    """Width, colour and character set for a stream.
+    """Width, colour and character set of a stream.
 
-    NO_COLOR and FORCE_COLOR (no-color.org, force-color.org) decide where they are set and not empty; else colour is
-    for terminals that are not "dumb". Width is the terminal's, or COLUMNS.
+    NO_COLOR and FORCE_COLOR (no-color.org, force-color.org) decide if they are set and not empty; otherwise colour is
+    used on terminals that are not "dumb". Width is the terminal's, or COLUMNS.
     """
     terminal = stream.isatty()
     if environ.get("NO_COLOR"):

@@ -1,4 +1,4 @@
-"""Impure. Is there room for what is to be written? Asked before the job starts: at its hang it would be too late."""
+"""Impure. Checks, before the job starts, that files and folders can be written later."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddpdoctor.errors import UsageError
 
 
 def check_file(path: Path | None, option: str) -> None:
-    """A file that will be written, or written anew. Raises UsageError."""
+    """Check a file that will be written or replaced. Raises UsageError."""
     if path is None:
         return
     _check_name(path, option)
@@ -22,7 +22,7 @@ def check_file(path: Path | None, option: str) -> None:
 
 
 def check_folder(path: Path | None, option: str) -> None:
-    """A folder that will be made, or that an earlier bundle is in, or nothing. Raises UsageError."""
+    """Check a folder that will be created, is empty, or contains an earlier bundle. Raises UsageError."""
     if path is None:
         return
     _check_name(path, option)

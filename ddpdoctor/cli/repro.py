@@ -1,4 +1,4 @@
-"""Impure. `ddpdoctor repro`: real jobs that hang or do harm for a known reason, and whether that reason is found."""
+"""Impure. `ddpdoctor repro`: runs jobs that hang or do harm for a known reason, and checks that the reason is found."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ddpdoctor.repro.nccl import Nccl
     from ddpdoctor.repro.runner import RunResult
 
-#: seconds between two signs of life
-_TELL_EVERY = 3.0
+#: seconds between two progress messages
+_PROGRESS_EVERY = 3.0
 
 _EPILOG = """examples:
   ddpdoctor repro run uneven-inputs --ranks 4
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> ExitCode:
         return _list(args.json)
     if args.action == "show":
         shown = _case(args.name)
-        _say(repro_backend.told(shown))
+        _say(repro_backend.backends_of(shown))
         sys.stdout.write((shown.fixed if args.fixed else shown.broken).read_text(encoding="utf-8"))
         return ExitCode.OK
     case = _case(args.name) if args.action == "run" else None
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     if case is None:
         results = _run_all(args.jobs, stop, repro_backend.machine(args.backend))
     else:
-        ranks, nccl = repro_backend.chosen(case, args.backend, args.ranks)
+        ranks, nccl = repro_backend.choose(case, args.backend, args.ranks)
         results = [_run_one(case, ranks, args.fixed, stop, nccl)]
     if args.json:
         print(json.dumps([_as_json(result) for result in results], indent=2))
@@ -136,8 +136,8 @@ def _run_one(case: Case, ranks: int, fixed: bool, stop: threading.Event, nccl: N
     _say(f"starting {ranks} ranks: {watched}{' '.join(_short(word) for word in command)}")
     live = _Live(folder)
     result = runner.run(case, ranks=ranks, fixed=fixed, folder=folder, stop=stop, tick=live, nccl=nccl)
-    if result.report is not None and not live.told:
-        live.tell(result.report)
+    if result.report is not None and not live.shown:
+        live.show(result.report)
     _show_harm(result)
     _say(f"expected and found, {result.seconds:.0f} s in total; the job's output: {folder / runner.OUTPUT}")
     for line in _table(result):
@@ -147,7 +147,7 @@ def _run_one(case: Case, ranks: int, fixed: bool, stop: threading.Event, nccl: N
 
 
 def _show_harm(result: RunResult) -> None:
-    """The program's own words, and the line that lint points at."""
+    """Show what the program printed, and the line that lint reports."""
     for line in result.shown:
         _say(f"the program says: {line}")
     if result.findings:
@@ -158,29 +158,29 @@ def _show_harm(result: RunResult) -> None:
 
 
 class _Live:
-    """What a person sees of a run while it lasts: a sign of life every few seconds, then the verdict."""
+    """What a reader sees during a run: a message every few seconds, then the verdict."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._next = _TELL_EVERY
-        self.told = False
+        self._next = _PROGRESS_EVERY
+        self.shown = False
 
     def __call__(self, seconds: float) -> None:
         from ddpdoctor.repro import runner
 
-        if not self.told and (report := runner.report_in(self._folder)) is not None:
-            self.tell(report)
+        if not self.shown and (report := runner.report_in(self._folder)) is not None:
+            self.show(report)
         elif seconds >= self._next:
-            self._next += _TELL_EVERY
-            _say(f"  {seconds:3.0f} s  {'the job is being stopped' if self.told else 'the job runs'}")
+            self._next += _PROGRESS_EVERY
+            _say(f"  {seconds:3.0f} s  {'the job is being stopped' if self.shown else 'the job runs'}")
 
-    def tell(self, report: Report) -> None:
-        self.told = True
+    def show(self, report: Report) -> None:
+        self.shown = True
         _draw(report, self._folder / "bundle")
 
 
 def _draw(report: Report, bundle: Path) -> None:
-    """The screen that `watch` has drawn into the log, between the job's own lines."""
+    """Print the verdict as `watch` has written it into the log, between the job's own lines."""
     from ddpdoctor.report import terminal
 
     screen = options.screen(sys.stderr, os.environ)
@@ -197,12 +197,12 @@ def _draw(report: Report, bundle: Path) -> None:
 
 
 def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[RunResult]:
-    """Every broken program and every fixed one, `jobs` at a time; one line each as it ends."""
+    """Every broken program and every fixed one, `jobs` at a time; one line each when it ends."""
     from ddpdoctor.repro import catalogue, runner
 
     def run(case: Case, fixed: bool) -> RunResult:
         folder = root / f"{case.name}-{'fixed' if fixed else 'broken'}"
-        ranks, left_out = repro_backend.planned(case, nccl)
+        ranks, left_out = repro_backend.plan_for(case, nccl)
         if left_out:
             return runner.skipped(case, ranks=ranks, fixed=fixed, why=left_out)
         return runner.run(case, ranks=ranks, fixed=fixed, folder=folder, stop=stop, tick=lambda _: None, nccl=nccl)
@@ -218,7 +218,7 @@ def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[RunRes
                 for line in _progress(done, len(todo), future.result()):
                     _say(line)
         except BaseException:
-            # every running case sees it within a tick and ends its job
+            # every running case notices it within a tick and ends its job
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
@@ -273,7 +273,7 @@ def _case_as_json(case: Case) -> object:
 
 
 def _short(word: str) -> str:
-    """A path below the working directory relative to it, anything else as it is."""
+    """A path relative to the working directory if it is below it, anything else unchanged."""
     root = f"{Path.cwd()}/"
     return word[len(root) :] if len(root) > 2 and word.startswith(root) else word
 

@@ -1,4 +1,4 @@
-"""Impure. What a case of `ddpdoctor repro` runs on, or one line that says why it cannot."""
+"""Impure. The backend that a case of `ddpdoctor repro` runs on, or the reason why it cannot run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 _INSTEAD = "without --backend it runs on gloo and the CPU"
 
 
-def told(case: Case) -> str:
-    """On what a case runs, and why on nothing else."""
+def backends_of(case: Case) -> str:
+    """The backends of a case, and why it has no other."""
     return f"{case.name} runs on {' and '.join(case.backends)}" + (case.only_because and f": {case.only_because}")
 
 
-def chosen(case: Case, backend: str | None, ranks: int | None) -> tuple[int, Nccl | None]:
-    """With how many ranks a case runs, and what the machine has where it runs on NCCL.
+def choose(case: Case, backend: str | None, ranks: int | None) -> tuple[int, Nccl | None]:
+    """The number of ranks of a case, and what the machine has if the case runs on NCCL.
 
-    `backend` and `ranks` are what was asked for, None where nothing was. Raises UsageError, before anything is started,
-    where the case or this machine cannot.
+    `backend` and `ranks` are the user's choices, None if there are none. Raises UsageError, before anything is started,
+    if the case or this machine cannot run so.
     """
     if backend and backend not in case.backends:
         name = "NCCL" if backend == "nccl" else backend
@@ -32,7 +32,7 @@ def chosen(case: Case, backend: str | None, ranks: int | None) -> tuple[int, Ncc
 
 
 def machine(backend: str | None) -> Nccl | None:
-    """What this machine has for all cases on NCCL; None for gloo. Raises UsageError where it can run none of them."""
+    """What this machine has for all cases on NCCL; None for gloo. Raises UsageError if it can run none of them."""
     if backend != "nccl":
         return None
     from ddpdoctor.repro import nccl
@@ -43,8 +43,8 @@ def machine(backend: str | None) -> Nccl | None:
     return found
 
 
-def planned(case: Case, found: Nccl | None) -> tuple[int, str]:
-    """With how many ranks one of all cases runs, and why it is left out, "" if it is not."""
+def plan_for(case: Case, found: Nccl | None) -> tuple[int, str]:
+    """The number of ranks of a case when all are run, and why it is left out, "" if it is not."""
     if found is None:
         return case.ranks, ""
     if "nccl" not in case.backends:

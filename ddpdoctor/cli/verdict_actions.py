@@ -1,4 +1,5 @@
-"""Impure. What `watch` does with verdicts: print, write, stop, run a command. Its own failures end none of it."""
+"""Impure. What `watch` does with verdicts: print, write, stop, run a command. A failure of one does not prevent the
+others."""
 
 from __future__ import annotations
 
@@ -31,23 +32,23 @@ KEPT = 20
 class VerdictActions:
     """Follows one job from its start to its end."""
 
-    def __init__(self, job: Job, looker: Inspector, config: WatchConfig, console: Console, *, probe: bool) -> None:
-        """`probe`: is it in the ranks' environment, rather than off or without a place for its pages?"""
+    def __init__(self, job: Job, inspector: Inspector, config: WatchConfig, console: Console, *, probe: bool) -> None:
+        """`probe`: whether it is in the ranks' environment; it is not if it is off or has no place for its pages."""
         self._job = job
         self._config = config
         self._console = console
-        self._started = looker.started
+        self._started = inspector.started
         self._watcher: Watcher | None = Watcher(
-            looker, job.pid, config.stall_after, self._tell, self._resumed, probe=probe
+            inspector, job.pid, config.stall_after, self._act_on, self._resumed, probe=probe
         )
         self._stopped = False
         #: the last verdict that was shown
-        self._told: Verdict | None = None
-        #: the hang that was reported and has not moved on
+        self._shown: Verdict | None = None
+        #: the reported hang, as long as it lasts
         self._standing: Verdict | None = None
 
     def tick(self) -> None:
-        """Watch for a moment. An error of ours is said once, and then the job is left alone."""
+        """Watch for a moment. An error of ours is reported once, and then the job is left alone."""
         if self._watcher is None:
             return
         try:
@@ -59,7 +60,7 @@ class VerdictActions:
             self._console.say(f"cannot continue watching ({type(error).__name__}: {error}); the job keeps running")
 
     def finish(self, status: int) -> int:
-        """The job has ended: say how, and return the exit status of `watch`."""
+        """Report how the job ended, and return the exit status of `watch`."""
         try:
             self._close(status)
         except KeyboardInterrupt:
@@ -75,31 +76,32 @@ class VerdictActions:
         final = self._last_verdict(status)
         if final is not None and status != 0 and not self._job.forwarded and self._is_news(final):
             self._print(final, job=f"job ended with {ended}")
-        elif final is not None and self._config.json and not self._told:
+        elif final is not None and self._config.json and not self._shown:
             self._write_json(final)
         if status == 0 and self._standing is not None:
             self._console.say("resumed: the job continued to its end")
         if self._stopped:
-            # the launcher's own last words stand between this and the screen
-            first = next(iter(self._told.report.diagnoses), None) if self._told else None
+            # the launcher's own last lines are between this and the verdict
+            first = next(iter(self._shown.report.diagnoses), None) if self._shown else None
             named = f" for {first.code}: {first.summary}" if first else ""
             self._console.mention(f"the job was stopped after {seconds:.0f} s{named}")
         else:
             self._console.mention(f"the job ended with {ended} after {seconds:.0f} s")
 
     def _is_news(self, verdict: Verdict) -> bool:
-        """Ranks whose timeout ran out in a hang that was told, and who lost those, tell nothing new by dying."""
-        if not verdict.report.diagnoses or (self._told and _gist(verdict) == _gist(self._told)):
+        """Whether a verdict is new: ranks that die of the timeout of a reported hang, and those that lose them, are
+        not."""
+        if not verdict.report.diagnoses or (self._shown and _gist(verdict) == _gist(self._shown)):
             return False
         return self._standing is None or verdict.report.diagnoses[0].confidence is not Confidence.POSSIBLE
 
     def _last_verdict(self, status: int) -> Verdict | None:
-        """None where nobody would read it: a healthy end is told by --json alone."""
-        if self._stopped or self._watcher is None or (status == 0 and (self._told or not self._config.json)):
+        """The verdict on a job that has ended; None for a healthy one, unless --json wants it."""
+        if self._stopped or self._watcher is None or (status == 0 and (self._shown or not self._config.json)):
             return None
         return self._watcher.close(Exit(self._job.pid, self._job.returncode or 0, time.monotonic()))
 
-    def _tell(self, verdict: Verdict) -> None:
+    def _act_on(self, verdict: Verdict) -> None:
         hang = verdict.report.outcome is Outcome.HANG
         stop = self._config.on_hang is OnHang.STOP and hang
         folder = self._print(verdict, job="stopping the job (--on-hang=stop)" if stop else "")
@@ -114,9 +116,9 @@ class VerdictActions:
         self._console.say(f"resumed: the job made progress again {moved - self._started:.0f} s after its start")
 
     def _print(self, verdict: Verdict, job: str = "") -> Path | None:
-        """Show a verdict and keep its evidence; returns the bundle, None where it could not be written."""
+        """Show a verdict and keep its evidence; returns the bundle, None if it could not be written."""
         verdict = dataclasses.replace(verdict, report=with_lint_findings(verdict.report))
-        self._told = verdict
+        self._shown = verdict
         self._standing = verdict if verdict.report.outcome is Outcome.HANG else None
         self._write_json(verdict)
         folder = self._write_bundle(verdict)
@@ -154,7 +156,7 @@ class VerdictActions:
         return folder
 
     def _run_command(self, verdict: Verdict, folder: Path | None) -> None:
-        """The user's program gets the report's path; what becomes of it is its own business. Its output is stderr's."""
+        """Run the user's program with the report's path; its outcome is ignored, its output goes to stderr."""
         try:
             path = self._config.json or (folder / "report.json" if folder else _write_aside(verdict))
             subprocess.Popen(
@@ -173,7 +175,7 @@ def _gist(verdict: Verdict) -> object:
 
 
 def _write_aside(verdict: Verdict) -> Path:
-    """A report that has no other place: a file of its own in the temporary directory. Raises OSError."""
+    """Write the report to a file in the temporary directory, if no other place was given. Raises OSError."""
     descriptor, name = tempfile.mkstemp(prefix="ddpdoctor-report-", suffix=".json")
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(json.render(verdict.report))
@@ -186,7 +188,7 @@ def _state_folder() -> Path:
 
 
 def _forget_old(folder: Path) -> None:
-    """Keep the newest KEPT; names begin with the time, so their order is the runs'."""
+    """Keep the newest KEPT folders; their names begin with the time, so they sort by it."""
     import shutil
 
     with contextlib.suppress(OSError):

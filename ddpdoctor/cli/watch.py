@@ -1,4 +1,4 @@
-"""Impure. `ddpdoctor watch -- COMMAND`: run a distributed job, and say which rank breaks it, where and why."""
+"""Impure. `ddpdoctor watch -- COMMAND`: runs a distributed job, and says which rank breaks it, where and why."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ exit status:
   125  ddpdoctor itself failed
   126  the command cannot be started; 127: it was not found; 2: invalid arguments"""
 
-#: seconds between ticks: a launcher waits two seconds for us after a failure
+#: seconds between ticks; a launcher waits two seconds for us after a failure
 _TICK = 0.25
 
 
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Watch one job; returns the exit status of `watch`. Raises UsageError and what starting the command raises."""
+    """Watch one job; returns the exit status of `watch`. Raises UsageError, and the errors of starting the command."""
     config = _config(args)
     console = Console(sys.stderr, os.environ, quiet=config.quiet)
     from ddpdoctor.launch.environment import installed_torch, likely_torch, plan
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     from ddpdoctor.launch.supervisor import Job
 
     environ = dict(os.environ)
-    with run_directory(environ) as directory, _prelint(config, environ, console) as prelint:
+    with run_directory(environ) as directory, _background_lint(config, environ, console) as prelint:
         torch = installed_torch(config.command, environ)
         if directory is None:
             console.say("no private folder can be made in the temporary directory: watching from outside only")
@@ -124,8 +124,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _prelint(config: WatchConfig, environ: dict[str, str], console: Console) -> Iterator[BackgroundLint]:
-    """Lint beside the job, where it was asked for."""
+def _background_lint(config: WatchConfig, environ: dict[str, str], console: Console) -> Iterator[BackgroundLint]:
+    """Lint the script beside the job, if requested."""
     prelint = BackgroundLint(config.command if config.lint else None, environ, console)
     try:
         yield prelint
@@ -160,7 +160,7 @@ def _config(args: argparse.Namespace) -> WatchConfig:
 
 
 def _check_command(text: str) -> None:
-    """What cannot be run must be known before the job starts, not at its hang. Raises UsageError."""
+    """Check that the --on-hang command can be run before the job starts. Raises UsageError."""
     hint = "type report, stop, or a command"
     try:
         words = shlex.split(text)

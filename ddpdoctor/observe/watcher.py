@@ -61,7 +61,7 @@ class Watcher:
         self._progress = Progress(started=looker.started, moved=looker.started, blind=not probe)
         self._known: dict[tuple[int, float], Worker] = {}
         self._searched = self._read = 0.0
-        self._told: tuple[object, ...] = ()
+        self._last_passed_on: tuple[object, ...] = ()
         self._exits_seen = 0
         self._last_sight: _LastSight | None = None
 
@@ -83,7 +83,7 @@ class Watcher:
         match stall.decide(self._progress, now, self._stall_after):
             case Decision.RESUMED:
                 self._on_resume(self._progress.moved)
-                self._progress, self._told = stall.resumed(self._progress), ()
+                self._progress, self._last_passed_on = stall.resumed(self._progress), ()
             case Decision.PROVE:
                 self._search()
                 found = self._looker.prove(self._workers(), self._progress.moved)
@@ -162,7 +162,7 @@ class Watcher:
             self._progress = stall.cleared(self._progress, now)
             return
         self._progress = stall.reported(self._progress, now)
-        told = (report.outcome, report.deadlock, tuple((d.code, d.culprits) for d in report.diagnoses[:1]))
-        if told != self._told:
-            self._told = told
+        essence = (report.outcome, report.deadlock, tuple((d.code, d.culprits) for d in report.diagnoses[:1]))
+        if essence != self._last_passed_on:
+            self._last_passed_on = essence
             self._on_verdict(verdict)

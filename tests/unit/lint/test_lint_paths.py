@@ -218,11 +218,11 @@ def test_a_long_run_tells_a_terminal_how_far_it_is(terminal: bool, monkeypatch: 
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     stream = _Terminal(terminal=terminal)
     progress = LintProgress(stream)  # type: ignore[arg-type]
-    progress.told(1, 9)
+    progress.show(1, 9)
     assert stream.text == ""
     now[0] = 2.0
-    progress.told(5, 9)
-    progress.told(6, 9)
+    progress.show(5, 9)
+    progress.show(6, 9)
     progress.end()
     assert stream.text == ("\rddpdoctor: 5 of 9 files \x1b[K\r\x1b[K" if terminal else "")
 

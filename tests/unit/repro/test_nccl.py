@@ -84,7 +84,7 @@ cuda = Space(device_count=lambda: 1, nccl=Space(version=lambda: {version!r}))
 def test_every_case_is_refused_in_one_line_where_there_is_no_nccl(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nccl, "find", lambda: Nccl(0, ()))
     with pytest.raises(UsageError) as caught:
-        repro_backend.chosen(case, "nccl", None)
+        repro_backend.choose(case, "nccl", None)
     assert "\n" not in caught.value.message + caught.value.hint
     if "nccl" in case.backends:
         assert caught.value.message == f"{case.name} cannot run on NCCL here: this torch has no NCCL"
@@ -94,22 +94,22 @@ def test_every_case_is_refused_in_one_line_where_there_is_no_nccl(case: Case, mo
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_told_of_a_case(case: Case) -> None:
-    assert repro_backend.told(case).startswith(f"{case.name} runs on {case.backends[0]}")
-    assert case.only_because in repro_backend.told(case)
+    assert repro_backend.backends_of(case).startswith(f"{case.name} runs on {case.backends[0]}")
+    assert case.only_because in repro_backend.backends_of(case)
     # who is to blame, and of what, is the same on both
     assert not {"outcome", "code", "culprits"} & set(case.nccl_differs)
 
 
 def test_all_cases_on_a_machine_with_one_gpu() -> None:
     found = Nccl(1, (2, 30, 7))
-    planned = {case.name: repro_backend.planned(case, found) for case in CASES}
+    planned = {case.name: repro_backend.plan_for(case, found) for case in CASES}
     assert planned["uneven-inputs"] == (2, "")
     assert planned["wrong-device"][1].startswith("cannot run on NCCL here: each of its 2 ranks needs a GPU")
     assert planned["transport-stall"][1].startswith("does not run on NCCL: It drops the packets")
     assert {name for name, (_, why) in planned.items() if not why} == {
         case.name for case in CASES if case.backends == ("gloo", "nccl")
     }
-    assert repro_backend.planned(EITHER, None) == (4, "")
+    assert repro_backend.plan_for(EITHER, None) == (4, "")
 
 
 @pytest.mark.parametrize("found", [Nccl(0, ()), Nccl(0, (2, 30, 7)), Nccl(0, (), "torch did not say")])
@@ -121,7 +121,7 @@ def test_no_case_is_started_where_none_can_run(found: Nccl, monkeypatch: pytest.
 
 
 def test_the_backend_that_was_asked_for() -> None:
-    assert repro_backend.chosen(EITHER, None, None) == (4, None)
-    assert repro_backend.chosen(EITHER, "gloo", 2) == (2, None)
+    assert repro_backend.choose(EITHER, None, None) == (4, None)
+    assert repro_backend.choose(EITHER, "gloo", 2) == (2, None)
     with pytest.raises(UsageError, match="wrong-device does not run on gloo: On gloo there is no GPU to select"):
-        repro_backend.chosen(OWN_GPU, "gloo", None)
+        repro_backend.choose(OWN_GPU, "gloo", None)
