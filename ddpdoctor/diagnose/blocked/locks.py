@@ -10,7 +10,7 @@ from ddpdoctor.diagnose.blocked import holders
 from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import polling
+from ddpdoctor.diagnose.source_reading import file_polling, lock_statements
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Holder, Relation
@@ -77,7 +77,7 @@ def lock_wait(facts: Facts, rank: Rank) -> LockWait | None:
     built = frames.are_in(blocked.inside, Meaning.LOCKS)
     if built or blocked.within(*_LIBRARIES):
         return _polled(rank, blocked, "")
-    poll = polling.polled_file(facts.program, blocked.site) if _naps(blocked) else None
+    poll = file_polling.polled_file(facts.program, blocked.site) if _naps(blocked) else None
     if poll is not None:
         return _polled(rank, blocked, poll.check) if poll.gone else None
     return _of_threads(facts, rank, blocked)
@@ -100,7 +100,7 @@ def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait |
     """A lock of Python's or of a library's, which the line of the user's own takes."""
     seen = facts.rank(rank)
     waits = blocked.calls("futex") or blocked.wchan.startswith("futex")
-    taken = polling.lock_taken(facts.program, blocked.site) if waits and not blocked.inside else ""
+    taken = lock_statements.lock_taken(facts.program, blocked.site) if waits and not blocked.inside else ""
     if not waits or not (taken or blocked.holders):
         return None
     inside = holder_inside(facts, seen, taken) if taken else None
@@ -118,7 +118,7 @@ def holder_inside(facts: Facts, seen: RankEvidence, lock: str) -> tuple[Thread, 
         (thread, site)
         for thread in (seen.stacks.threads if seen.stacks else ())
         if thread.os_id != seen.worker.pid
-        and (site := polling.inside_of(facts.program, frames.user_frames(thread.frames), lock))
+        and (site := lock_statements.inside_of(facts.program, frames.user_frames(thread.frames), lock))
     ]
     return found[0] if len(found) == 1 else None
 
@@ -129,7 +129,7 @@ def takers(facts: Facts, seen: RankEvidence, lock: str) -> tuple[tuple[Thread, S
         (thread, site)
         for thread in (seen.stacks.threads if seen.stacks else ())
         if thread.os_id != seen.worker.pid
-        and (site := polling.taken_by(facts.program, frames.user_frames(thread.frames), lock))
+        and (site := lock_statements.taken_by(facts.program, frames.user_frames(thread.frames), lock))
     )
 
 

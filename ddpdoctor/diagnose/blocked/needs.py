@@ -9,7 +9,7 @@ from ddpdoctor.diagnose.blocked import holders, interpreter_exit, store_keys
 from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, waits_on
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import polling
+from ddpdoctor.diagnose.source_reading import file_polling
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Rank, RankSet
 
@@ -35,7 +35,7 @@ def _need(facts: Facts, rank: Rank) -> str:
     blocked = blocked_syscall(facts, rank)
     if blocked is None:
         return ""
-    poll = polling.polled_file(facts.program, blocked.site)
+    poll = file_polling.polled_file(facts.program, blocked.site)
     if poll is not None and not poll.gone:
         return f"It sleeps in a loop until `{poll.check}` finds the file; which process has to create it is not known."
     peers = holders.peers(facts, blocked.target, blocked.holders) if blocked.target else RankSet()

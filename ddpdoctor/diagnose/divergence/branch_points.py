@@ -11,7 +11,7 @@ from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.source_reading import syntax
 from ddpdoctor.diagnose.source_reading.cfg import LOOPS, FlowGraph
 from ddpdoctor.diagnose.source_reading.cfg_model import Edge, EdgeKind, Node
-from ddpdoctor.diagnose.source_reading.interprocedural_reachability import Activations
+from ddpdoctor.diagnose.source_reading.interprocedural_reachability import Reachability
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.program import Program
@@ -75,7 +75,7 @@ class Search:
         `callers`: who called the function that the odd ranks now stand in, as their stack shows it.
         """
         self.graph = graph
-        self._back = Activations(graph)
+        self._back = Reachability(graph)
         self._alike = alike
         self._callers = callers
         #: nodes that leave a trace in the odd ranks' or the others' history: no way of theirs leads through them unseen
@@ -101,7 +101,9 @@ class Search:
             if not stays and not any(edge.target in calmly for edge in edges):
                 continue  # where only an exception leads to what the others did, that parted them
             for edge in self._parting_edges(index, edges, leads_left, leads_right):
-                point = self._choice(program, index, self._named(index, edge, odd_next, reference_next), leads_left)
+                point = self._branch_point(
+                    program, index, self._named(index, edge, odd_next, reference_next), leads_left
+                )
                 # conditions around one jump are one choice; the innermost is shown
                 found[(point.jump or point.site, point.taken is EdgeKind.RAISED)] = point
         points = [point for point in found.values() if not (_at_loop_head(point) and self._alike(point.site))]
@@ -145,7 +147,7 @@ class Search:
         ]
         return [edge for edge in chosen if edge.target in left and edge.target not in right]
 
-    def _choice(self, program: Program, index: int, edge: Edge, leads: frozenset[int]) -> BranchPoint:
+    def _branch_point(self, program: Program, index: int, edge: Edge, leads: frozenset[int]) -> BranchPoint:
         caught = self._handler(edge.target, leads) if edge.kind is EdgeKind.RAISED else index
         node = self.graph.nodes[caught]
         jump = self._jump(caught if edge.kind is EdgeKind.RAISED else edge.target)

@@ -110,7 +110,7 @@ def _fewer_names(facts: Facts, divergence: Divergence) -> bool:
 
 
 def _signal(facts: Facts, divergence: Divergence) -> bool:
-    return signal_flags.signal_choice(facts, divergence) is not None
+    return signal_flags.signal_flag(facts, divergence) is not None
 
 
 def _ran_out(facts: Facts, divergence: Divergence) -> bool:

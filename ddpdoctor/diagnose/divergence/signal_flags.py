@@ -9,7 +9,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.dependence import DependsOn
 
 
-def signal_choice(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, str, str] | None:
+def signal_flag(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, str, str] | None:
     """The condition that parted the ranks, if a signal's handler sets what it asks: it, the flag, the handler."""
     if divergence.pattern not in (Pattern.LEFT_LOOP, Pattern.EXTRA_CALL):
         return None

@@ -35,7 +35,7 @@ from ddpdoctor.diagnose.blocked.data_workers import StuckWorker, stuck_workers
 from ddpdoctor.diagnose.codes import FORK_LOCK_IN_WORKER
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import polling
+from ddpdoctor.diagnose.source_reading import lock_statements
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 
@@ -76,7 +76,7 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Di
 
 
 def _lock(facts: Facts, worker: StuckWorker) -> str:
-    taken = polling.lock_taken(facts.program, worker.site)
+    taken = lock_statements.lock_taken(facts.program, worker.site)
     return f"the lock `{taken}`" if taken else "a lock"
 
 
@@ -86,7 +86,7 @@ def _owner(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
     mutex = next((h for h in worker.blocked.holders if h.pid == seen.worker.pid and h.thread), None)
     if mutex is not None:
         return f"{holders.named(facts, mutex)} held it when the worker was forked"
-    taken = polling.lock_taken(facts.program, worker.site)
+    taken = lock_statements.lock_taken(facts.program, worker.site)
     inside = locks.holder_inside(facts, seen, taken) if taken else None
     if inside is not None:
         thread, site = inside

@@ -36,7 +36,7 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
-from ddpdoctor.diagnose.divergence.signal_flags import signal_choice
+from ddpdoctor.diagnose.divergence.signal_flags import signal_flag
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
@@ -47,7 +47,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
-    found = signal_choice(facts, divergence)
+    found = signal_flag(facts, divergence)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     flag, handler = found[1:] if found else ("", "")
     first = divergence.place(found[0]) if found else None

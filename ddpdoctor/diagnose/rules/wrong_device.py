@@ -53,10 +53,10 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _chooses(tree: ast.Module | None) -> bool:
     """A file of which the whole is not known may choose one."""
-    return tree is None or any(_is_choice(node) for node in ast.walk(tree))
+    return tree is None or any(_chooses_device(node) for node in ast.walk(tree))
 
 
-def _is_choice(node: ast.AST) -> bool:
+def _chooses_device(node: ast.AST) -> bool:
     match node:
         case ast.Call(func=func, keywords=keywords):
             name = last_name(func)

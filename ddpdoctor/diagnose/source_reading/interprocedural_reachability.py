@@ -15,7 +15,7 @@ from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 _Back = Mapping[int, list[int]]
 
 
-class Activations:
+class Reachability:
     """The ways back through one graph."""
 
     def __init__(self, graph: FlowGraph) -> None:

@@ -1,9 +1,8 @@
-"""Waits that the source shows: a loop that sleeps until a file is gone or there, and locks that a line takes."""
+"""Loops that sleep until a file is gone, or is there."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.source_reading import source
@@ -91,45 +90,3 @@ def _is_claim(node: ast.AST) -> bool:
 
 def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is False
-
-
-def lock_taken(program: Program, site: Site) -> str:
-    """The lock that the line itself takes, as `self.lock`; "" for none. Whether it is a lock, only a stack says."""
-    for node in source.around(program, site):
-        if isinstance(node, (ast.With, ast.AsyncWith)) and _in_head(node, site.line):
-            named = [item.context_expr for item in node.items if source.last_name(item.context_expr)]
-            return ast.unparse(named[0]) if len(named) == 1 else ""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "acquire":
-            return ast.unparse(node.func.value)
-    return ""
-
-
-def _in_head(node: ast.With | ast.AsyncWith, line: int) -> bool:
-    return node.lineno <= line < max(node.body[0].lineno, node.lineno + 1)
-
-
-def taken_by(program: Program, frames: Iterable[Site], lock: str) -> Site | None:
-    """Where the functions of these frames take the same lock, if they do: told by its last name."""
-    wanted = lock.rpartition(".")[2]
-    for frame in frames:
-        function = source.function_around(program, frame)
-        for node in ast.walk(function) if function else ():
-            items = node.items if isinstance(node, (ast.With, ast.AsyncWith)) else []
-            if any(source.last_name(item.context_expr) == wanted for item in items):
-                return Site(frame.file, getattr(node, "lineno", frame.line), frame.function)
-    return None
-
-
-def inside_of(program: Program, frames: Iterable[Site], lock: str) -> Site | None:
-    """The innermost of these frames that stands inside a `with` of the same lock: told by its last name.
-
-    A frame that is itself about to take the lock is not inside.
-    """
-    wanted = lock.rpartition(".")[2]
-    for frame in frames:
-        for node in source.around(program, frame):
-            if not isinstance(node, (ast.With, ast.AsyncWith)) or _in_head(node, frame.line):
-                continue
-            if any(source.last_name(item.context_expr) == wanted for item in node.items):
-                return frame
-    return None

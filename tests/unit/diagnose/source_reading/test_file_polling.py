@@ -1,10 +1,10 @@
-"""Waits visible in the source: loops that sleep until a file exists, and lines that take a lock."""
+"""Loops that sleep for a file."""
 
 from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.diagnose.source_reading.polling import Poll, inside_of, lock_taken, polled_file, taken_by
+from ddpdoctor.diagnose.source_reading.file_polling import Poll, polled_file
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.program import Program
@@ -73,44 +73,3 @@ def test_a_loop_that_sleeps_for_a_file(loop: str, expected: Poll) -> None:
 def test_other_sleeps(loop: str) -> None:
     text = "def f():\n" + "".join(f"    {line}\n" for line in loop.splitlines())
     assert polled_file(code(text), at(text, "sleep(")) is None
-
-
-LOCKS = """
-def count(self):
-    with self.lock:
-        self.n += 1
-
-def write(self):
-    with self.lock, open(path) as f:
-        f.write(x)
-
-def take():
-    table.lock.acquire()
-    work()
-
-def other():
-    with self.other:
-        work2()
-"""
-
-
-def test_locks_that_lines_take() -> None:
-    known = code(LOCKS)
-    assert lock_taken(known, at(LOCKS, "with self.lock:")) == "self.lock"
-    assert lock_taken(known, at(LOCKS, "with self.lock, open")) == "self.lock"
-    assert lock_taken(known, at(LOCKS, "acquire()")) == "table.lock"
-    assert lock_taken(known, at(LOCKS, "self.n += 1")) == ""
-    assert lock_taken(known, at(LOCKS, "    work()")) == ""
-
-
-def test_functions_that_take_a_lock() -> None:
-    known = code(LOCKS)
-    assert taken_by(known, [at(LOCKS, "self.n += 1")], "x.lock") == at(LOCKS, "with self.lock:")
-    assert taken_by(known, [at(LOCKS, "work2")], "lock") is None
-
-
-def test_frames_inside_of_a_lock() -> None:
-    known = code(LOCKS)
-    inside, taking, other = (at(LOCKS, mark) for mark in ("f.write", "with self.lock:", "work2"))
-    assert inside_of(known, [taking, inside], "tally.lock") == inside
-    assert inside_of(known, [taking, other], "lock") is None
