@@ -42,7 +42,7 @@ class Run:
 
     @property
     def report(self) -> Report:
-        """The last report; fails the test with watch's own words where there is none."""
+        """The last report; fails the test with watch's output if there is none."""
         assert self.reports, f"no report was written; status {self.status}, stderr:\n{self.stderr[-4000:]}"
         return self.reports[-1]
 
@@ -65,7 +65,7 @@ class Run:
 
 
 def torchrun(program: Path, ranks: int, *arguments: str) -> list[str]:
-    """The command line that starts a program on `ranks` processes with a free port of its own."""
+    """The command line that starts a program on `ranks` processes with its own free port."""
     launcher = Path(sys.executable).with_name("torchrun")
     return [str(launcher), "--standalone", "--nproc-per-node", str(ranks), str(program), *arguments]
 
@@ -126,7 +126,7 @@ def _follow(
 
 
 def _read(path: Path) -> str:
-    """The file's text, "" where there is none. A half-written report would fail in json.loads: it must not occur."""
+    """The file's text, "" if it does not exist. A half-written report would fail in json.loads: it must not occur."""
     with suppress(FileNotFoundError):
         return path.read_text(encoding="utf-8")
     return ""

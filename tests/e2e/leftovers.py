@@ -94,7 +94,7 @@ def summary(capture: Capture, ranks: list[RankEvidence]) -> str:
 
 
 def faults(capture: Capture, folder: Path) -> list[str]:
-    """Where the verdict on what was left behind is not the live one, or is sure of what it cannot know.
+    """Where the verdict on the leftovers differs from the live one, or claims more than it can know.
 
     All raw parts must give the very verdict. What other tools take may be less sure, or leave it undecided and say what
     is missing; it may not name another rank than the live look, nor a cause that is not a neighbour of the true one.

@@ -58,7 +58,7 @@ def test_frames_and_all(left: tuple[str, Path]) -> None:
 
 
 def test_without_frames(left: tuple[str, Path]) -> None:
-    """JSON has no places: what was left out cannot be told, who is one behind can."""
+    """JSON has no call sites: the skipped operation is not known, the rank that is one behind is."""
     scenario, folder = left
     first = json.loads(diagnose("--json", "-", str(folder / "json")))["diagnoses"][0]
     assert (first["code"], first["culprits"]) == WANTED[scenario][:2]

@@ -112,7 +112,7 @@ def _linted(program: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
 
 
 def _lines_to_look_at(run: Run, case: Case) -> set[int]:
-    """The first location's line; all of them where nobody is to blame and several stories are told."""
+    """The first location's line; all locations' lines if no rank is blamed and several explanations are given."""
     diagnoses = run.report["diagnoses"] if not len(case.culprits) else [run.first]
     locations = [location for diagnosis in diagnoses for location in diagnosis["locations"]]
     if len(case.culprits):

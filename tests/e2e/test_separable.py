@@ -21,7 +21,7 @@ AT_ONCE = 2
 
 @dataclass(frozen=True)
 class Job:
-    """One program with a cause that can be told."""
+    """One program with a distinguishable cause."""
 
     name: str
     code: str

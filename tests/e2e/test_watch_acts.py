@@ -127,7 +127,7 @@ def test_a_job_that_moves_on_after_a_report_is_said_to_have_resumed(tmp_path: Pa
 
 
 def test_a_hang_that_ends_in_its_timeout_stays_the_verdict(tmp_path: Path) -> None:
-    """The exceptions of the timeout are no progress, and whoever raises one first is no culprit."""
+    """Exceptions of the timeout are not progress, and the rank that raises first is not the culprit."""
     run = watch(torchrun(PROGRAMS / "gives_up.py", 2), tmp_path, timeout=PATIENCE)
     assert run.status == 1
     assert [(report["outcome"], report["deadlock"]) for report in run.reports] == [("hang", "proven")], run.explain()
@@ -136,7 +136,7 @@ def test_a_hang_that_ends_in_its_timeout_stays_the_verdict(tmp_path: Path) -> No
 
 
 def test_a_rank_that_is_watchs_own_child_and_is_killed(tmp_path: Path) -> None:
-    """Nobody but the supervisor sees how it ended."""
+    """Only the supervisor sees how it ended."""
     environ = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": str(free_port())}
     command = ["env", *(f"{name}={value}" for name, value in environ.items())]
     run = watch([*command, sys.executable, str(PROGRAMS / "last_words.py"), "kill"], tmp_path, timeout=PATIENCE)

@@ -23,7 +23,7 @@ READER = '\'print(input("na" + "me? ") + " it is"); print(input("a" + "ge? ") + 
 
 
 class Shell:
-    """bash in a terminal of its own."""
+    """bash in its own terminal."""
 
     def __init__(self) -> None:
         self.pid, self._file = pty.fork()
@@ -59,7 +59,7 @@ class Shell:
             time.sleep(0.02)
 
     def wait_until_stopped(self) -> None:
-        """The job stands still, as Ctrl-Z or a read in the background stops a program."""
+        """Wait until the job is stopped, as Ctrl-Z or a read in the background stops a program."""
         deadline = time.monotonic() + PATIENCE
         while self.job().status() != psutil.STATUS_STOPPED:
             assert time.monotonic() < deadline, self.text
@@ -71,7 +71,7 @@ class Shell:
         return job
 
     def wait_for_stopped(self) -> None:
-        """bash tells that a job of the background has stopped before its next prompt, so it is asked until it does."""
+        """bash reports a stopped background job before its next prompt, so it is asked until it does."""
         deadline = time.monotonic() + PATIENCE
         while "Stopped" not in self.text:
             assert time.monotonic() < deadline, self.text

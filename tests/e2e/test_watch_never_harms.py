@@ -89,7 +89,7 @@ def test_signals_are_forwarded_once(number: signal.Signals) -> None:
 
 
 def test_a_signal_that_is_ignored_stays_so() -> None:
-    """Under nohup(1) a hang-up is for nobody."""
+    """Under nohup(1) no process receives the hang-up."""
     with started(["nohup", *WATCH, "--", sys.executable, str(PROGRAMS / "signal_counter.py")]) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -221,7 +221,7 @@ def test_a_full_disk_under_the_bundle(full_disk: Path) -> None:
 
 
 class Terminal:
-    """A command in a session and terminal of its own."""
+    """A command in its own session and terminal."""
 
     def __init__(self, command: list[str]) -> None:
         self.pid, self._file = pty.fork()
@@ -306,7 +306,7 @@ def test_bad_input_gets_one_line(arguments: list[str], status: int, said: str) -
 
 
 class started:  # noqa: N801 - reads as a verb: `with started(command) as process`
-    """A command with pipes in a session of its own, killed with all that it started."""
+    """A command with pipes in its own session, killed with everything that it started."""
 
     def __init__(self, command: list[str]) -> None:
         self._command = command

@@ -78,7 +78,7 @@ def sound() -> Capture:
 
 @functools.cache
 def files() -> tuple[tuple[str, bytes], ...]:
-    """The sound bundle's files, report.json left out: nobody reads it back."""
+    """The files of an intact bundle, except report.json, which is not read back."""
     with tempfile.TemporaryDirectory() as folder:
         bundle.write(Path(folder) / "b", sound())
         found = (path for path in sorted((Path(folder) / "b").rglob("*")) if path.is_file())

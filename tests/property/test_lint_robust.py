@@ -66,7 +66,7 @@ def test_mutants_of_the_cases() -> None:
 
 
 def _files(name: str) -> list[Path]:
-    """Python files of the standard library ("stdlib") or of what is installed beside it ("purelib")."""
+    """Python files of the standard library ("stdlib") or of the installed packages ("purelib")."""
     found = sorted(Path(sysconfig.get_path(name)).rglob("*.py"))
     return [p for p in found if name != "stdlib" or not {"site-packages", "dist-packages"} & set(p.parts)]
 

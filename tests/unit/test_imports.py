@@ -93,7 +93,7 @@ MODULES = dict(_modules())
 
 
 def _imports(name: str, *, types: bool = False) -> Iterator[str]:
-    """Absolute names of all modules that a module imports, wherever that stands; `types`: for types alone, too."""
+    """Absolute names of all modules that a module imports, at any place; `types`: also those imported for types only."""
     here = MODULES[name]
     package = ["ddpdoctor", *here.relative_to(PACKAGE).parent.parts]
     tree = ast.parse(here.read_text(encoding="utf-8"))
@@ -107,7 +107,7 @@ def _imports(name: str, *, types: bool = False) -> Iterator[str]:
 
 
 def _run_time(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything below a node but what stands under `if TYPE_CHECKING`."""
+    """Everything below a node except the body of `if TYPE_CHECKING`."""
     yield node
     for child in ast.iter_child_nodes(node):
         if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):

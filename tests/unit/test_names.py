@@ -37,7 +37,7 @@ def test_a_diagnosis_names_lint_rules_that_exist() -> None:
 
 
 def test_the_pre_commit_hook_is_a_command_that_exists() -> None:
-    """One hook, flat keys: read without a YAML parser, which is no dependency of ours."""
+    """One hook, flat keys: read without a YAML parser, which is not a dependency."""
     text = (ROOT / ".pre-commit-hooks.yaml").read_text()
     hook = dict(line.removeprefix("- ").strip().split(": ", 1) for line in text.splitlines())
     assert set(hook) >= {"id", "name", "description", "entry", "language", "types_or"}

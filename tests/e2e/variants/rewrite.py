@@ -78,13 +78,13 @@ class Program:
         self.statement = [statement for statement in found if statement.lineno == nearest][-1]
 
     def text(self) -> tuple[str, int]:
-        """The program as it stands, and the line of the statement."""
+        """The current program, and the line of the statement."""
         number = next(n for n, statement in enumerate(_statements(self.tree)) if statement is self.statement)
         text = ast.unparse(ast.fix_missing_locations(self.tree)) + "\n"
         return text, list(_statements(ast.parse(text)))[number].lineno
 
     def add(self, code: str) -> None:
-        """Put definitions behind the imports."""
+        """Put definitions after the imports."""
         last = max(n for n, node in enumerate(self.tree.body) if isinstance(node, (ast.Import, ast.ImportFrom)))
         self.tree.body[last + 1 : last + 1] = ast.parse(code).body
 
@@ -128,7 +128,7 @@ def deepen(program: Program) -> bool:
 
 
 def hide_collectives(program: Program, library: str) -> str:
-    """Call collectives through a module of that name, whose source is returned; "" where there are none."""
+    """Call collectives through a module of that name, whose source is returned; "" if there are none."""
     names = set()
     for call in _calls(program.tree):
         match call.func:

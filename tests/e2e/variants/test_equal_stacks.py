@@ -67,7 +67,7 @@ def test_other_loaders(cause: str, loader: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("cause", ["uneven", "stop", "skip-forward", "skip-backward", "caught"])
 def test_sharded_model(cause: str, tmp_path: Path) -> None:
-    """FSDP2 on the CPU: what parts the ranks meets the all-gather of a forward, and no DDP is there."""
+    """FSDP2 on the CPU: the divergence meets the all-gather of a forward, and there is no DDP."""
     run = _judged(torchrun(PROGRAM, 3, cause, "--wrap", "fsdp2"), cause, 1, tmp_path)
     assert run.first["code"] in (CAUSES[cause], "DD299" if cause == "skip-backward" else ""), run.explain()
     assert run.first["culprits"] == [1], run.explain()

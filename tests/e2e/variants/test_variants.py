@@ -17,7 +17,7 @@ FIXTURES = root()
 
 @dataclass(frozen=True)
 class Expected:
-    """What must be said of one run. With several codes any is right; `culprits` None leaves guilt open."""
+    """What must be said of one run. With several codes any is right; `culprits` None leaves the culprit open."""
 
     codes: tuple[str, ...]
     culprits: tuple[int, ...] | None

@@ -79,7 +79,7 @@ def test_a_rank_that_never_issued_anything_in_a_group_is_no_frontier() -> None:
 
 @pytest.mark.parametrize("lines", [1, 3])
 def test_the_stack_of_a_failed_collective_is_its_place(lines: int) -> None:
-    """The stack follows the first telling; torch tells the same timeout again when the watchdog ends."""
+    """The stack follows the first message; torch reports the same timeout again when the watchdog ends."""
     log = "".join((timeout(rank, 461, "ALLREDUCE") + stack(rank, REDUCE)) * 1 for rank in (0, 1, 3))
     log += timeout(2, 461, "BROADCAST") + stack(2, SEND_OUT)
     log += "".join(timeout(rank, 461, "ALLREDUCE") for rank in (0, 1, 3)) * (lines - 1)

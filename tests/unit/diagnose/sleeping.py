@@ -22,7 +22,7 @@ DATA = Descriptor(9, "file", "/data/part-3")
 def asleep(
     *inside: Site, call: str = "", on: Descriptor | None = None, wchan: str = "", moves: bool = False
 ) -> Evidence:
-    """Rank 1 is inside `call` at line 9, the others are in the backward that it does not come to."""
+    """Rank 1 is inside `call` at line 9, the others are in the backward that it does not reach."""
     usual = Doing([AT.next(3), AT.forward(4), AT.backward(5)])
     evidence = job([usual, Doing([AT.next(3)], blocked=False, stands=AT.line(9)), usual])
     seen = evidence.ranks[1]

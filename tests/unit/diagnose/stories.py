@@ -100,6 +100,6 @@ def saves_alone() -> Doing:
 
 
 def among(size: int, odd: int, strange: Callable[[], Doing], others: Doing | None = None) -> Evidence:
-    """A job of `size` ranks in which only rank `odd` did the strange thing."""
+    """A job of `size` ranks in which only rank `odd` diverged."""
     usual = others or in_backward(4)
     return job([strange() if rank == odd else usual for rank in range(size)], code=CODE)

@@ -32,7 +32,7 @@ SLEEP = "import os, time; os.write(1, b'up\\n'); time.sleep(60)\n"
 
 
 def launcher(*environs: dict[str, str], program: str = SLEEP) -> str:
-    """A program that starts one worker per environment, each in a session of its own, as torchrun does."""
+    """A program that starts one worker per environment, each in its own session, as torchrun does."""
     return (
         "import os, subprocess, sys, time\n"
         f"for environ in {environs!r}:\n"

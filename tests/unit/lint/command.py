@@ -39,7 +39,7 @@ _DECIDES = ("NO_COLOR", "FORCE_COLOR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment without what decides how findings are told, and with `more`."""
+    """The environment without variables that change the output of findings, and with `more`."""
     return {**{name: value for name, value in os.environ.items() if name not in _DECIDES}, **more}
 
 

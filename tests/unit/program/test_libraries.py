@@ -134,7 +134,7 @@ def test_this_interpreters_standard_library_is_known_whole() -> None:
 
 
 def test_every_installed_dependency_of_torch_is_in_the_table() -> None:
-    """A miss is harmless until it stands between a user's line and torch; the table is to be tended all the same."""
+    """A missing package is harmless until it is between a user's line and torch; the table is maintained anyway."""
     from importlib.metadata import packages_distributions, requires
 
     wanted = {line.partition(";")[0].strip().rstrip("0123456789.=<>!,~ ").lower() for line in requires("torch") or ()}

@@ -37,7 +37,7 @@ def ways(evidence: Evidence) -> list[tuple[BranchKind, str, str]]:
 
 
 def skipped(code: str, *, forward: bool = False) -> Evidence:
-    """The actor leaves out the second batch's backward, or its forward too, and stands in the final barrier."""
+    """The odd rank skips the second batch's backward, or its forward too, and is in the final barrier."""
     loop, model, backward, after = lines(code, "next", "forward", "backward", "after")
     batch = [AT.next(loop), AT.forward(model), AT.backward(backward)]
     part = batch[:1] if forward else batch[:2]

@@ -27,7 +27,7 @@ RUNNING = (Site("/tmp/torchinductor_me/ab/cab.py", 70, "call"), Site(f"{TORCH}/_
 
 
 def among(*frames: Site, children: tuple[Child, ...] = (), motion: Motion = BUSY) -> Evidence:
-    """Rank 1 stands in these frames, called from the user's line; the others wait in a barrier."""
+    """Rank 1 is in these frames, called from the user's line; the others wait in a barrier."""
     evidence = job([WAITING, Doing([AT.next(3)], blocked=False, stands=CALL, state="R"), WAITING])
     seen = evidence.ranks[1]
     stacks = Stacks(StackSource.PYSPY, (Thread(seen.worker.pid, "MainThread", (*frames, CALL)),))

@@ -107,7 +107,7 @@ def test_a_program_that_runs_inside_a_handler() -> None:
 
 
 def failing(size: int, *ranks: int) -> Evidence:
-    """These ranks raised, a second apart, and are in a barrier behind the loop; the others are in backward."""
+    """These ranks raised, a second apart, and are in a barrier after the loop; the others are in backward."""
     doing = [stories.left_early() if rank in ranks else stories.in_backward(4) for rank in range(size)]
     evidence = job(doing, code=stories.CODE)
     for number, rank in enumerate(ranks):
@@ -136,7 +136,7 @@ def test_a_failure_behind_the_failure_of_a_finally() -> None:
 
 
 def leaving(*frames: Site, time: float = 60.0) -> Evidence:
-    """Rank 1 has called sys.exit("bad config") at line 11 and stands in these frames; the others are in backward."""
+    """Rank 1 has called sys.exit("bad config") at line 11 and is in these frames; the others are in backward."""
     gone = Doing(stories.epoch(3), blocked=False, stands=AT.line(40))
     evidence = job([stories.in_backward(4), gone, stories.in_backward(4)], code=stories.CODE)
     seen = evidence.ranks[1]

@@ -87,7 +87,7 @@ def test_an_exception_of_a_data_worker_is_told_in_its_own_words_and_at_its_own_l
 
 
 def lost_in_a_handler(**others: Any) -> Evidence:
-    """Rank 1 lost a peer while it handled an exception of its own; the rest ends as told."""
+    """Rank 1 lost a peer while it handled its own exception; the others end as given."""
     first = raised("KeyError", "x", 60.0, AT.line(11))
     second = replace(raised("RuntimeError", "Connection closed by peer", 70.0, AT.line(12)), before=(first,))
     lost = Doing(stories.in_backward(4).acts, exit_status=1, raised=second)

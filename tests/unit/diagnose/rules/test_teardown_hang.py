@@ -13,7 +13,7 @@ AT = At()
 
 
 def ended(*frames: Site) -> Evidence:
-    """Ranks 1 and 2 have ended; rank 0's main thread stands in these frames, beside a thread of the user's."""
+    """Ranks 1 and 2 have ended; rank 0's main thread is in these frames, with one other thread of the user's."""
     done = Doing([AT.all("barrier", 9)], blocked=False, exit_status=0)
     evidence = job([Doing([AT.all("barrier", 9)], blocked=False, stands=AT.line(9)), done, done])
     first = evidence.ranks[0]

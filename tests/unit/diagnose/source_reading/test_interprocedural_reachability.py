@@ -42,7 +42,7 @@ def run():
 
 
 def in_helper(*, standing: bool) -> Evidence:
-    """Rank 1 came to the helper by `evaluate`; its stack shows that only while it stands there."""
+    """Rank 1 reached the helper through `evaluate`; its stack shows that only while it is there."""
     loop, model, backward, helper, evaluate, due = lines(
         SHARED_HELPER, "next", "forward", "backward", "helper", "evaluate", "due"
     )
@@ -117,7 +117,7 @@ dist.broadcast(x, 0)  # after
 
 
 def test_what_a_with_runs_is_not_taken_for_a_way_past_it() -> None:
-    """The first rank's build failed and was caught: the condition in the helper parted nobody."""
+    """The first rank's build failed and was caught: the condition in the helper separated no ranks."""
     others, before, entered, after = lines(FIRST, "others", "before", "with", "after")
     start = AT.all("barrier", before)
     waiting = Doing([start, AT.all("barrier", others)], callers=(AT.line(entered, "prepare"),))

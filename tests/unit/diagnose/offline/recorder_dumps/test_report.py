@@ -135,7 +135,7 @@ def test_sizes_that_may_differ_are_no_mismatch(op: str) -> None:
 
 
 def test_places_that_differ_are_no_shift() -> None:
-    """Rank 0 logs from its own line: the same operations, and nobody is moved."""
+    """Rank 0 logs from its own line: the same operations, and no rank is shifted."""
     rings = {rank: [entry(n, 11 if rank == 0 else 10) for n in range(1, 9)] + [waits(9)] for rank in range(3)}
     rings[3] = [entry(n) for n in range(1, 9)]
     first = verdict(rings, 4).diagnoses[0]
