@@ -93,7 +93,7 @@ MODULES = dict(_modules())
 
 
 def _imports(name: str, *, types: bool = False) -> Iterator[str]:
-    """Absolute names of all modules that a module imports, at any place; `types`: also those imported for types only."""
+    """Absolute names of all modules that a module imports, at any place; `types`: also imports for types only."""
     here = MODULES[name]
     package = ["ddpdoctor", *here.relative_to(PACKAGE).parent.parts]
     tree = ast.parse(here.read_text(encoding="utf-8"))

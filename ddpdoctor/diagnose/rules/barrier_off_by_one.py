@@ -81,7 +81,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
 
 
 def _counts(facts: Facts, site: Site, ranks: tuple[Rank, ...]) -> Iterator[str]:
-    """How often each rank came to the barrier."""
+    """How often each rank reached the barrier."""
     for rank in sorted(ranks):
         history = facts.histories.get(rank)
         calls = [s for s in history.steps if s.kind is EventKind.CALL and s.site == site] if history else []

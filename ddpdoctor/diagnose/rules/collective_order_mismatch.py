@@ -83,7 +83,7 @@ def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
 
 
 def _step(step: HistoryStep | None, other: HistoryStep | None) -> str:
-    """The operation and its place, with its root where only that differs."""
+    """The operation and its call site, with its root if only the root differs."""
     same_op = step is not None and other is not None and step.op == other.op
     if step is None or not same_op or step.root is None:
         return wording.step(step)

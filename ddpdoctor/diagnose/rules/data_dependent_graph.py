@@ -54,7 +54,7 @@ def _in_backward(facts: Facts, rank: Rank) -> bool:
 
 
 def _returned(facts: Facts, rank: Rank, inside: dict[Rank, Wait]) -> bool:
-    """This rank's same backward is over, yet its next operation stands where the others' reduction does."""
+    """This rank's same backward is over, but its next operation has the sequence number of the others' reduction."""
     wait, mine = facts.wait(rank), facts.counters(rank)
     if wait is None or mine is None or mine.backward_left != mine.backward_entered:
         return False

@@ -44,14 +44,14 @@ from ddpdoctor.model.torch_internals import Meaning
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     idle = facts.doing(Activity.STILL, Activity.UNKNOWN)
     ending = RankSet.of(rank for rank in idle if _ends_workers(facts.rank(rank)))
-    # workers of a busy machine take their time to end: those that stand still are what it waits for
+    # workers on a busy machine may take long to exit: the rank waits for those that make no progress
     held = RankSet.of(rank for rank in ending if _may_be_held(facts, rank))
     if ending:
         yield _diagnosis(facts, held or ending)
 
 
 def _may_be_held(facts: Facts, rank: Rank) -> bool:
-    """A worker stands still, or it could not be seen what it does."""
+    """A worker makes no progress, or its state is not known."""
     children = facts.rank(rank).children
     return bool(stuck_workers(facts, rank)) or any(child.stacks is None for child in children)
 

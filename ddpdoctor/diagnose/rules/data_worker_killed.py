@@ -74,7 +74,7 @@ def _raised(facts: Facts, first: Failure, *, alone: bool) -> Diagnosis:
 
 
 def _loop(facts: Facts, rank: Rank) -> Site | None:
-    """Where the rank asks for batches. The error itself is raised by a signal, wherever the rank happens to be."""
+    """Where the rank requests batches. A signal raises the error itself, wherever the rank happens to be."""
     history = facts.histories.get(rank)
     steps = history.steps if history else ()
     return next((step.site for step in reversed(steps) if step.kind is EventKind.NEXT), None)
@@ -87,7 +87,7 @@ _FIX = (
 
 
 def _dead_workers(facts: Facts, rank: Rank) -> tuple[int, ...]:
-    """Children that have ended and that the rank, waiting for its loader, has not noticed."""
+    """Children that have exited unnoticed by the rank, which waits for its loader."""
     seen = facts.rank(rank) if facts.evidence.rank(rank) else None
     main = frames.main_thread(seen) if seen else None
     if seen is None or main is None or not frames.are_in(main.frames, Meaning.LOADS):

@@ -75,6 +75,6 @@ def _evidence(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
 
 
 def _reads(facts: Facts, worker: StuckWorker) -> str:
-    """What the worker waits on, as a clause; "" where the kernel does not say."""
+    """What the worker waits on, as a clause; "" if the kernel does not show it."""
     what = waits_on(facts, worker.blocked)
     return f" It is inside {what}." if what else ""

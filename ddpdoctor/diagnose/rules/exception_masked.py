@@ -54,7 +54,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _tries_again(facts: Facts, one: Failure) -> bool:
-    """The exception is how a loop learns to wait and try again: `except FileExistsError: time.sleep(1)`."""
+    """The exception makes a loop wait and try again: `except FileExistsError: time.sleep(1)`."""
     if one.raised is None or facts.wait(one.rank) is not None:
         return False
     return any(
@@ -66,7 +66,7 @@ def _tries_again(facts: Facts, one: Failure) -> bool:
 
 
 def _plain(frame: Site) -> str:
-    """The function's own name: not every source of frames knows its class."""
+    """The function's name without its class, which not every source of frames gives."""
     return frame.function.rpartition(".")[2]
 
 
@@ -110,7 +110,7 @@ def _fix(raised: Raised | None) -> str:
 
 
 def _in_time(facts: Facts, first: Failure) -> Iterator[str]:
-    """Every exception that has not ended its rank, in the order in which they were seen."""
+    """Every exception that has not ended its rank, in the order of observation."""
     started = facts.evidence.timing.started
     for one in sorted(facts.masked, key=lambda one: (one.rank != first.rank, one.time)):
         name = one.raised.type if one.raised else "an exception"
@@ -120,7 +120,7 @@ def _in_time(facts: Facts, first: Failure) -> Iterator[str]:
 
 
 def _confidence(facts: Facts, first: Failure) -> Confidence:
-    """An exception may be handled well, on a rank that waits for a third: who parted from the others decides."""
+    """An exception may be handled correctly on a rank that waits for a third one: the diverging rank decides."""
     if first.victim:
         return Confidence.POSSIBLE
     own = RankSet.of([first.rank])
@@ -138,7 +138,7 @@ def _confidence(facts: Facts, first: Failure) -> Confidence:
 
 
 def _failed_together(facts: Facts, told: tuple[Divergence, ...]) -> bool:
-    """Several ranks failed and did nothing more, and they are those that parted from the rest, be that smaller."""
+    """Several ranks failed and did nothing more, and they are those that diverged, even if they are the majority."""
     own = [one for one in facts.masked if not one.victim]
     together = RankSet.of(one.rank for one in own)
     side = any(together in (divergence.odd, divergence.reference) for divergence in told)

@@ -81,7 +81,7 @@ def _lock(facts: Facts, worker: StuckWorker) -> str:
 
 
 def _owner(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
-    """The thread of the rank that had the lock when the worker was forked, as far as stacks and kernel tell."""
+    """The thread of the rank that held the lock when the worker was forked, as far as stacks and kernel show."""
     seen = facts.rank(rank)
     mutex = next((h for h in worker.blocked.holders if h.pid == seen.worker.pid and h.thread), None)
     if mutex is not None:

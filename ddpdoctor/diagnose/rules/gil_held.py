@@ -72,7 +72,7 @@ def _diagnosis(facts: Facts, rank: Rank) -> Diagnosis:
 
 
 def _holder(facts: Facts, rank: Rank) -> Site | None:
-    """Where the thread that owns the lock stands, as far as py-spy can tell."""
+    """The position of the thread that holds the lock, as far as py-spy shows it."""
     stacks = facts.rank(rank).stacks
     owner = next((thread for thread in stacks.threads if thread.owns_gil is Observed.YES), None) if stacks else None
     return frames.innermost_user_frame(owner.frames) if owner else None

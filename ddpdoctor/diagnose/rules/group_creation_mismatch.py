@@ -52,7 +52,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
-    """Every rank stands in the creation of a group, and not all at one place."""
+    """Every rank is in the creation of a group, and not all at one place."""
     waits = [facts.wait(Rank(number)) for number in range(facts.evidence.world_size)]
     places = {facts.state(wait.rank).site for wait in waits if wait is not None}
     if not all(wait is not None and wait.op in CREATING for wait in waits) or None in places or len(places) < 2:

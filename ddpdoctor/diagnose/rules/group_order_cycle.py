@@ -59,7 +59,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _in_queues(cycle: tuple[Wait, ...]) -> bool:
-    """The processes have launched the operations of both groups, and only the queues of their GPUs stand.
+    """The processes have launched the operations of both groups, and only the queues of their GPUs are blocked.
 
     Then the histories hold both, in either order, as if one side had made a call more.
     """
@@ -85,7 +85,7 @@ def _cycle(facts: Facts) -> tuple[Wait, ...]:
 
 
 def _long_cycle(facts: Facts, cycle: tuple[Wait, ...]) -> Diagnosis:
-    """Rank after rank waits in another group; who left the common order cannot be told from the cycle."""
+    """Each rank waits in another group; the cycle does not show which rank left the common order."""
     world = facts.evidence.world_size
     members = RankSet.of(wait.rank for wait in cycle)
     links = [
@@ -127,7 +127,7 @@ def _threads_in_disorder(facts: Facts) -> Mapping[Rank, tuple[Wait, ...]]:
 
 
 def _threads(facts: Facts, order: Mapping[Rank, tuple[Wait, ...]]) -> Diagnosis:
-    """Threads of a rank share a group: which of them comes first is chance, and differs between ranks."""
+    """Threads of a rank share a group: their order is not determined, and differs between ranks."""
     sides: dict[str, list[Rank]] = {}
     for rank, waits in order.items():
         sides.setdefault(waits[0].op, []).append(rank)
@@ -223,7 +223,7 @@ def _culprits(facts: Facts, mine: Wait, theirs: Wait, odd: RankSet, rest: RankSe
 
 
 def _habit(history: History, wait: Wait) -> int:
-    """How often the group of this wait came first of the two, right after the event that also precedes it now."""
+    """How often the group of this wait was first of the two, right after the event that also precedes it now."""
     steps = history.steps
     last = next((n for n in range(len(steps) - 1, 0, -1) if _is_call(steps[n])), 0)
     if last == 0 or wait.group is None:

@@ -36,7 +36,7 @@ from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 
-#: function names of modules that read a person's commands
+#: function names of modules that read a user's commands
 _PROMPTS = {
     "pdb.py": frozenset({"interaction", "_cmdloop", "cmdloop"}),
     "cmd.py": frozenset({"cmdloop"}),
@@ -56,7 +56,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _prompt(facts: Facts, rank: Rank) -> str:
-    """What asks a person, "" if nothing does."""
+    """What asks the user for input, "" if nothing does."""
     seen = facts.evidence.rank(rank)
     main = frames.main_thread(seen) if seen else None
     if seen is None or main is None or not main.frames:

@@ -55,7 +55,7 @@ def _in_join(facts: Facts, rank: Rank) -> bool:
 
 
 def _own_collective(facts: Facts, rank: Rank) -> bool:
-    """The rank waits in a collective that the program called: not one of the model's forward or backward."""
+    """The rank waits in a collective that the program itself called, not one of the model's forward or backward."""
     main = frames.main_thread(facts.rank(rank))
     wait = facts.wait(rank)
     if main is None or wait is None or wait.site is None or frames.waits_implicitly(main):
@@ -89,7 +89,7 @@ def _diagnosis(facts: Facts, joined: RankSet, outside: RankSet) -> Diagnosis:
 
 
 def _under_join(facts: Facts, rank: Rank) -> bool:
-    """Some frame of the rank stands in a `with` that names Join."""
+    """Some frame of the rank is inside a `with` that names Join."""
     return any(_with_join(facts, frame) for frame in facts.stack(rank))
 
 

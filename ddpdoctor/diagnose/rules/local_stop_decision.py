@@ -52,7 +52,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoint]) -> Diagnosis:
     left = divergence.pattern is Pattern.LEFT_LOOP
-    # `while batch is not None` asks whether the data have ended: that is DD201
+    # `while batch is not None` tests for the end of the data: that is DD201
     ended = any(asks_none(facts.program, point.site) for point in conditions)
     sure = left and len(divergence.branch_points) == 1 and divergence.unique and not ended
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)

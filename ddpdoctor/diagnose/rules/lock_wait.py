@@ -55,7 +55,7 @@ def _diagnosis(facts: Facts, waits: list[LockWait], held: RankSet) -> Diagnosis:
     waiting = facts.waiting - held
     owners = holders.ranks_among(facts, first.owners) - ranks
     site = first.blocked.site
-    # all ranks in the same wait: the fault is with the lock's owner, who is none of them
+    # all ranks in the same wait: the lock's owner, which is none of them, is at fault
     culprits = ranks if waiting else owners
     rest = wording.held_up(facts, waiting, wording.verb(ranks, "it", "them"))
     return diagnosis(
@@ -88,7 +88,7 @@ def _what(wait: LockWait) -> str:
 
 
 def _held_by(facts: Facts, wait: LockWait) -> str:
-    """Who has it, for the first line; "" where nobody is known."""
+    """The holder, for the first line; "" if it is not known."""
     if wait.thread:
         return f", which {wait.thread} of it holds"
     alive = tuple(owner for owner in wait.owners if owner.name)

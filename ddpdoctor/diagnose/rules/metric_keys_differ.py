@@ -52,7 +52,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _returned_early(facts: Facts, divergence: Divergence, condition: BranchPoint, call: HistoryStep) -> Diagnosis:
-    """Only who has collected something comes to the call that gathers it."""
+    """Only a rank that has collected something reaches the call that gathers it."""
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     ours, theirs = wording.ranks(divergence.reference), wording.ranks(divergence.odd)
     culprits = RankSet() if divergence.tie else divergence.culprits

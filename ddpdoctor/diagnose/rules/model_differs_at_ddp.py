@@ -74,7 +74,7 @@ def _diagnosis(facts: Facts, own: list[Failure]) -> Diagnosis:
 
 
 def _odd(facts: Facts, complained: RankSet) -> tuple[RankSet, Confidence]:
-    """torch compares with rank 0, and survivors may have been ended before they could complain."""
+    """torch compares with rank 0, and survivors may have been ended before they could raise."""
     size = facts.evidence.world_size
     if len(complained) == size - 1 and size > 2:
         return RankSet.of(range(size)) - complained, Confidence.LIKELY

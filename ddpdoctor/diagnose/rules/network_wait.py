@@ -38,9 +38,9 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 
-#: a server that waits for somebody to call it is in none of these
+#: a server that waits for a client is in none of these
 _CALLS = ("recvfrom", "recvmsg", "read", "readv", "connect", "sendto", "sendmsg")
-#: modules that do nothing but talk to the network, of the standard library and of the clients that are used most
+#: modules that only access the network, of the standard library and of the most common clients
 _CLIENTS = (
     *("/socket.py", "/ssl.py", "/http/client.py", "/urllib/request.py", "/smtplib.py", "/ftplib.py"),
     *("/urllib3/", "/requests/", "/httpx/", "/httpcore/", "/aiohttp/", "/botocore/", "/grpc/", "/paramiko/"),
@@ -63,7 +63,7 @@ def _on_socket(blocked: BlockedSyscall) -> bool:
 
 
 def _peers(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> RankSet:
-    """Other ranks of this job at the other end: what they owe each other is no network that does not answer."""
+    """Other ranks of this job at the other end: a wait between ranks is not a network that does not respond."""
     found = (
         holders.peers(facts, blocked.target, blocked.holders) if blocked.target and _on_socket(blocked) else RankSet()
     )

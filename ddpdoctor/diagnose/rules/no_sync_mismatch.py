@@ -48,7 +48,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis:
-    # The others' marks may differ back and forth: an accumulation that is out of step parts more than once.
+    # The others' marks may differ in both directions: an accumulation out of step diverges more than once.
     counts = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
     differ = len({c.forwards_no_sync for c in counts if c}) > 1
     confidence = weaker(Confidence.CERTAIN if differ and divergence.unique else Confidence.LIKELY, divergence.cap)

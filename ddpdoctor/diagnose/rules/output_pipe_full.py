@@ -52,7 +52,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _silenced(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Child | None:
-    """The child whose end the rank waits for, if a thread of that is inside a write to a pipe."""
+    """The child for whose exit the rank waits, if one of its threads is inside a write to a pipe."""
     if not blocked.calls("wait4", "waitid") and not blocked.within("/subprocess.py", "/multiprocessing/"):
         return None
     own = facts.rank(rank).worker.pid
@@ -60,7 +60,7 @@ def _silenced(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Child | None
     for child in facts.rank(rank).children:
         states = child.process.threads if child.process else ()
         writing = [state for state in states if state.wchan in _IN_WRITE]
-        # a pipe that somebody else should read is none of this rank's
+        # a pipe that another process should read is not this rank's fault
         ours = any(not s.holders or own in {holder.pid for holder in s.holders} for s in writing)
         if ours and (not awaited or child.worker.pid in awaited):
             return child
@@ -136,7 +136,7 @@ def _evidence(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Iterator[str
 
 
 def _reader(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
-    """Who should read it, as a sentence; "" where that was not seen."""
+    """The process that should read it, as a sentence; "" if it is not known."""
     if not blocked.holders:
         return ""
     own = facts.rank(rank).worker.pid

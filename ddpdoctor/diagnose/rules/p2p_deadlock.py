@@ -55,10 +55,10 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 @dataclass(frozen=True, slots=True)
 class _Unmatched:
-    """A send or receive whose counterpart the peer has not issued, though it is elsewhere and cannot come."""
+    """A send or receive whose counterpart the peer has not issued, although it is elsewhere and cannot reach it."""
 
     peer: Rank
-    #: how often either side has issued its part, the one under way included
+    #: how often each side has issued its part, including the one in progress
     ours: int
     theirs: int
 
@@ -73,7 +73,7 @@ def _unmatched(facts: Facts, wait: Wait) -> _Unmatched | None:
         return None
     counterpart = Kind.SEND if wait.kind is Kind.RECV else Kind.RECV
     if not 0 < theirs[counterpart] < ours[wait.kind]:
-        return None  # who has never taken its part may be in another part of the program for any reason
+        return None  # a peer that has never taken part may be in another part of the program for any reason
     return _Unmatched(peer, ours[wait.kind], theirs[counterpart])
 
 
@@ -84,7 +84,7 @@ def _issued(facts: Facts, rank: Rank, peer: Rank) -> Counter[Kind] | None:
         return None
     calls = [event.call for event in seen.page.events if event.call]
     if any(call.kind is Kind.RECV and call.peer is None for call in calls):
-        return None  # from anybody: nobody knows from whom
+        return None  # from any source: the sender is not known
     return Counter(call.kind for call in calls if call.peer == peer)
 
 
@@ -120,7 +120,7 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
 
 
 def _others_sent_more(facts: Facts, wait: Wait, found: _Unmatched) -> bool:
-    """Another rank in the same part has answered this one more often: then the peer has left one out."""
+    """Another rank in the same role has answered this one more often: then the peer has skipped one."""
     counterpart = Kind.SEND if wait.kind is Kind.RECV else Kind.RECV
     counts = [
         issued[counterpart]
@@ -155,7 +155,7 @@ def _circle(facts: Facts) -> tuple[Wait, ...]:
 
 def _diagnosis(facts: Facts, circle: tuple[Wait, ...]) -> Diagnosis:
     members = RankSet.of(wait.rank for wait in circle)
-    # Where all stand at one line, the line itself is wrong. Else a rank may have come to its line by another mistake.
+    # If all are at one line, the line itself is wrong. Otherwise a rank may have reached its line by another mistake.
     alike = len({(wait.site, wait.kind) for wait in circle}) == 1
     proven = all(rank in facts.graph.stuck for rank in members)
     kind = "receive" if all(wait.kind is Kind.RECV for wait in circle) else "send and receive"

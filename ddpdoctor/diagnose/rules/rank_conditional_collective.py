@@ -86,7 +86,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         facts, divergence.odd_next, divergence.reference
     )
     condition = patterns.condition_on_rank(facts, divergence)
-    # A barrier that paired with a later one is a neighbour of its own (DD212), a condition on data another (DD206).
+    # A barrier paired with a later one is a separate diagnosis (DD212), and so is a condition on data (DD206).
     met = barrier_pairing.may_have_met_another(facts, divergence)
     sure = never and divergence.unique and condition is not None and not met
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)

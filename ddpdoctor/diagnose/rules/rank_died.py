@@ -38,7 +38,7 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 
-#: torchrun's summary tells the time of a failure in whole seconds
+#: torchrun's summary gives the time of a failure in whole seconds
 LOG_CLOCK_SECONDS = 1.0
 
 
@@ -50,7 +50,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _alike(facts: Facts, own: Sequence[Failure]) -> RankSet:
-    """The first rank that failed, and those that raised the same at the same line: the order of a log says nothing."""
+    """The first rank that failed, and those that raised the same at the same line: the order in a log means nothing."""
     first = own[0]
     if first.raised is None or facts.rank(first.rank).page is not None:
         return RankSet.of([first.rank])
@@ -91,7 +91,7 @@ def _has_its_own_reason(first: Failure) -> bool:
     """An exception, or a signal that nothing in the job sends.
 
     An exit status alone may be a victim's. gloo aborts where operations of unequal size meet: then the death is only
-    how a mismatch shows. SIGTERM and SIGINT come from launchers and people.
+    how a mismatch shows. SIGTERM and SIGINT come from launchers and users.
     """
     if first.raised is not None:
         return not failures.is_peer_loss(first.raised) and not first.hidden
@@ -100,7 +100,7 @@ def _has_its_own_reason(first: Failure) -> bool:
 
 
 def _gave_up(first: Failure) -> bool:
-    """It lost a peer or waited too long for one, as all who failed did: that one is not on record."""
+    """It lost a peer or timed out waiting for one, as did all that failed: the first failure is not on record."""
     return first.raised is not None and failures.is_peer_loss(first.raised)
 
 
@@ -113,7 +113,7 @@ def _together(facts: Facts, first: Failure) -> bool:
 
 
 def _raised_known(facts: Facts) -> bool:
-    """Every rank that failed has left its page, so that none can have raised earlier without our knowing."""
+    """Every rank that failed has left its page, so none can have raised earlier unnoticed."""
     return all(facts.rank(failure.rank).page is not None for failure in facts.failures)
 
 
@@ -198,7 +198,7 @@ def _fix(first: Failure, culprit: RankSet) -> str:
 def _evidence(facts: Facts, first: Failure) -> Iterator[str]:
     timing = facts.evidence.timing
     started = timing.started
-    clocked = timing.collected > started  # what was left behind does not say when the job began
+    clocked = timing.collected > started  # the evidence does not show when the job began
     for failure in facts.failures:
         what = f"raised {failure.raised.type}" if failure.raised else _ended(failure)
         role = "" if failure is first else (" (a victim)" if failure.victim else "")

@@ -50,7 +50,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _meets(rank: RankEvidence) -> bool:
-    """The rank is making its store: it has not met anybody yet."""
+    """The rank is creating its store and has no connection yet."""
     main = frames.main_thread(rank)
     return main is not None and any(
         torch_internals.shows(frame.file, frame.function, Meaning.MAKES_STORE) for frame in main.frames

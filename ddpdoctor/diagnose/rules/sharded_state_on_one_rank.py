@@ -80,6 +80,6 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
 
 
 def _in_call(facts: Facts, rank: int, called: Site) -> bool:
-    """The rank still stands in the call."""
+    """The rank is still in the call."""
     wait = next((w for r, w in ((r, facts.wait(r)) for r in facts.waiting) if r == rank), None)
     return wait is not None and wait.site == called

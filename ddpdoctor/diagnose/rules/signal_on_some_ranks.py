@@ -51,7 +51,7 @@ def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     flag, handler = found[1:] if found else ("", "")
     first = divergence.place(found[0]) if found else None
-    # with as many on either side it is still those that were signalled who went another way
+    # with equally many on each side, the signalled ranks are still the ones that diverged
     culprits = divergence.culprits
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return diagnosis(

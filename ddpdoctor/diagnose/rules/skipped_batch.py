@@ -90,7 +90,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Di
 
 
 def _counters_agree(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> bool:
-    """The counters, which lose nothing, tell the same: more batches without a forward, or that without a backward."""
+    """The counters, which lose nothing, agree: more batches without a forward, or more forwards without a backward."""
     gaps = {rank: _gap(facts, rank, divergence, skipped) for rank in (*divergence.odd, *divergence.reference)}
     ours = [gap for rank in divergence.odd if (gap := gaps[rank]) is not None]
     theirs = [gap for rank in divergence.reference if (gap := gaps[rank]) is not None]
@@ -98,7 +98,7 @@ def _counters_agree(facts: Facts, divergence: Divergence, skipped: HistoryStep) 
 
 
 def _gap(facts: Facts, rank: Rank, divergence: Divergence, skipped: HistoryStep) -> int | None:
-    """How many batches of this rank went without what was skipped, apart from the one that it is at."""
+    """How many batches of this rank lack the skipped step, except the current one."""
     counters, history = facts.counters(rank), facts.histories.get(rank)
     if counters is None or history is None:
         return None

@@ -58,7 +58,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _of_loader(facts: Facts, divergence: Divergence, loader: Site) -> Diagnosis:
-    """The data iterator was seen to raise, and the rank went on: somebody caught it."""
+    """The data iterator raised and the rank continued: the exception was caught."""
     confidence = weaker(Confidence.CERTAIN if divergence.unique else Confidence.LIKELY, divergence.cap)
     handler = except_clauses.handler_of_next(facts.program, loader)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
@@ -90,7 +90,7 @@ def _of_loader(facts: Facts, divergence: Divergence, loader: Site) -> Diagnosis:
 
 
 def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site: Site) -> Diagnosis:
-    # a call that stands in the program's own lines cannot be dropped in silence, as a generator drops a batch
+    # a call in the program's own lines cannot be dropped silently, as a generator drops a batch
     sure = skipped.kind is EventKind.CALL and divergence.unique and len(divergence.branch_points) == 1
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     handlers = [point for point in divergence.branch_points if point.taken is EdgeKind.RAISED]

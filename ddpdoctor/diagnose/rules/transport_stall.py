@@ -62,7 +62,7 @@ def _all_in_one(waits: list[Wait]) -> bool:
 
 
 def _all_seen(facts: Facts) -> bool:
-    """Two samples of every rank, in which nothing moved, and every rank's own recorder."""
+    """Two samples of every rank without progress, and every rank's own recorder."""
     return all(
         seen.recorder is not None and seen.motion is not None and seen.motion.page_moved is Observed.NO
         for seen in facts.evidence.ranks

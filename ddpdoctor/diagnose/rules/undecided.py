@@ -70,7 +70,7 @@ def _unrelated(facts: Facts, blockers: RankSet) -> bool:
 
 
 def _lost(facts: Facts) -> Iterator[Diagnosis]:
-    """Ranks failed because they lost others, and of these nothing is known."""
+    """Ranks failed because they lost others, and nothing is known about these."""
     failed = RankSet.of(failure.rank for failure in facts.failures)
     unseen = facts.evidence.unseen()
     if not failed:
@@ -103,7 +103,7 @@ def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
     culprits = divergence.culprits if skipped or not divergence.tie else RankSet()
     sides = [wording.ranks(left), wording.ranks(right)]
     one, other = _both(divergence, sides)
-    # what can have parted them is where to look first; a tie shows both sides alike
+    # show first what can have separated them; a tie shows both sides alike
     shown = skipped or (culprits and divergence.pattern is Pattern.LEFT_LOOP)
     places = [facts.location(culprits, divergence.place(point)) for point in divergence.branch_points] if shown else []
     return diagnosis(
@@ -130,7 +130,7 @@ def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
 
 
 def _both(divergence: Divergence, sides: list[str]) -> tuple[str, str]:
-    """The two stories between which the evidence does not decide."""
+    """The two explanations between which the evidence does not decide."""
     odd_next, reference_next = (wording.step(step) for step in divergence.collectives())
     kinds = {point.kind for point in divergence.branch_points}
     if patterns.perhaps_an_exception(divergence):
@@ -161,7 +161,7 @@ def _meaning(divergence: Divergence) -> str:
 
 
 def _reasons(divergence: Divergence) -> str:
-    """Why a loop can have been left first, as far as the source allows it."""
+    """Possible reasons why a loop was left first, as far as the source allows them."""
     kinds = {point.kind for point in divergence.branch_points}
     reasons = []
     if not kinds or kinds & {BranchKind.DATA, BranchKind.COUNT}:
@@ -202,7 +202,7 @@ def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
 
 
 def _by_waits(facts: Facts) -> Diagnosis:
-    """The histories say nothing; tell where everybody waits, and for whom."""
+    """The histories show nothing: list where all ranks wait, and for which ranks."""
     keyed = _bykeys(facts)
     if keyed is not None:
         return keyed
@@ -242,7 +242,7 @@ def _by_waits(facts: Facts) -> Diagnosis:
 
 
 def _bykeys(facts: Facts) -> Diagnosis | None:
-    """Ranks wait for a key of the store: which, and who should have set it, if the source tells."""
+    """Ranks wait for a key of the store: which key, and which rank should have set it, if the source shows it."""
     waits = [wait for wait in facts.graph.all_waits() if wait.key]
     if not waits:
         return None
@@ -279,7 +279,7 @@ def _classes(facts: Facts) -> list[RankSet]:
     waits = [wait for rank in facts.waiting if (wait := facts.wait(rank))]
     named = {wait.seq: wait for wait in waits if wait.op}
     for wait in waits:
-        same = wait if wait.op else named.get(wait.seq, wait)  # of some a log says the number alone
+        same = wait if wait.op else named.get(wait.seq, wait)  # for some ranks a log gives only the number
         found.setdefault((same.op, same.group, same.seq, same.peer, same.site), []).append(wait.rank)
     return sorted((RankSet.of(members) for members in found.values()), key=lambda c: (-len(c), c.members))
 

@@ -61,7 +61,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
-    """The end of a generator or a counted loop leaves no trace of its own; the source shows it."""
+    """The end of a generator or a counted loop is not recorded; the source shows it."""
     short, long = divergence.odd, divergence.reference
     loop = divergence.branch_points[0].site
     confidence = weaker(Confidence.LIKELY, divergence.cap)
@@ -110,7 +110,7 @@ def _fewer_batches(facts: Facts, divergence: Divergence, loop: Site) -> Diagnosi
 
 
 def _meeting(divergence: Divergence) -> HistoryStep | None:
-    """The call in the loop that the longer side waits in; None where it is the gradients'."""
+    """The call in the loop in which the longer side waits; None if it is the gradient reduction."""
     step = divergence.collectives()[1]
     return step if step and step.kind is EventKind.CALL else None
 

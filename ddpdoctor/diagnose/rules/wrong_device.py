@@ -37,7 +37,7 @@ from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 
-#: calls and variables by which a program chooses its device, itself or through a library
+#: calls and variables by which a program selects its device, directly or through a library
 _CHOOSING_CALLS = frozenset({"set_device", "Accelerator"})
 _DEVICES = "CUDA_VISIBLE_DEVICES"
 _MANAGING = frozenset({"init_process_group", "new_group", "split_group"})
@@ -52,7 +52,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _chooses(tree: ast.Module | None) -> bool:
-    """A file of which the whole is not known may choose one."""
+    """A file that is not known as a whole may select one."""
     return tree is None or any(_chooses_device(node) for node in ast.walk(tree))
 
 
@@ -60,7 +60,7 @@ def _chooses_device(node: ast.AST) -> bool:
     match node:
         case ast.Call(func=func, keywords=keywords):
             name = last_name(func)
-            named = name in _CHOOSING_CALLS or name.endswith("Trainer")  # transformers', Lightning's and their like
+            named = name in _CHOOSING_CALLS or name.endswith("Trainer")  # transformers', Lightning's and others
             return named or any(keyword.arg == "device_id" for keyword in keywords)
         case ast.Import(names=names):
             return any(alias.name.partition(".")[0] == "deepspeed" for alias in names)
