@@ -22,9 +22,9 @@ safety, when it is wrong, references), a `RULE = LintRule(...)` and a generator 
 - `facts.named("torch.save")`: those calls by canonical dotted name, however they were imported; `facts.methods("x")`:
   calls of methods named x on objects that are not modules.
 - `facts.iterations`: `for` loops that started, with what they iterate (`loop.over`).
-- values: `value.constant`, `value.atoms` (a rank's worth each), `value.taint`, `value.tags` ("rank", "local_rank",
-  "batch", "ddp", "time", "unique", "shard", ...), `value.object` (see values/abstract_objects.py: `Made` is what an
-  external constructor gave, with its arguments).
+- values: `value.constant`, `value.atoms` (a rank's worth each), `value.taint`, `value.tags` (the bits of
+  `values.tags.Tag`: where it comes from, how it differs between ranks), `value.object` (see
+  values/abstract_objects.py: `Made` is what an external constructor gave, with its arguments).
 - `facts.finding(RULE, node_or_site, message, ...)` makes a Finding, or None where the place is in another file.
 
 UNKNOWN stays silent. Rules never walk the tree for concepts; what is missing belongs into facts.

@@ -21,8 +21,9 @@ from ddpdoctor.lint.interpreter.signals import raised
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
 from ddpdoctor.lint.values.iteration import count_of, iterated_of
+from ddpdoctor.lint.values.tags import UNEQUAL, Tag, Tags
 from ddpdoctor.lint.values.truths import truth
-from ddpdoctor.lint.values.values import UNEQUAL, WORLD, Atom, Symbol, Taint, Value
+from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value
 from ddpdoctor.model.dependence import Condition, Dependence, DependsOn
 from ddpdoctor.program import signal_handlers
 from ddpdoctor.program.modules import FunctionInfo, Module
@@ -39,10 +40,10 @@ Place = tuple[str, int]
 
 _ORDER = tuple(DependsOn)
 _BY_TAG = (
-    ("signal", DependsOn.SIGNAL),
-    ("time", DependsOn.CLOCK),
-    ("random", DependsOn.RANDOM),
-    ("file", DependsOn.FILES),
+    (Tag.SIGNAL, DependsOn.SIGNAL),
+    (Tag.TIME, DependsOn.CLOCK),
+    (Tag.RANDOM, DependsOn.RANDOM),
+    (Tag.FILE, DependsOn.FILES),
 )
 _BY_TAINT = {
     Taint.UNIFORM: DependsOn.UNIFORM,
@@ -55,7 +56,7 @@ _BY_TAINT = {
 _PARTS_OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules",
                               "children", "named_children"})  # fmt: skip
 #: tags of data of which a rank can have more or less than another
-_SHARED_OUT = UNEQUAL | {"prepared"}
+_SHARED_OUT = UNEQUAL | Tag.PREPARED
 
 
 _Wanted = Callable[[Seen], bool]
@@ -171,7 +172,7 @@ class Conditions:
         if origin is DependsOn.SIGNAL:
             return self._of_flag(atoms)
         ranks = tuple(map(_known, atoms)) if origin is DependsOn.RANK and len(atoms) == WORLD else ()
-        return Dependence(origin, frozenset({origin}), ranks, "local_rank" in value.tags)
+        return Dependence(origin, frozenset({origin}), ranks, bool(value.tags & Tag.LOCAL_RANK))
 
     def _of_flag(self, atoms: Sequence[Atom]) -> Dependence:
         """Of what is made of a signal's flag; one that others set as well tells nothing of a signal."""
@@ -245,16 +246,16 @@ def _known(atom: Atom) -> bool | None:
     return None if isinstance(atom, Symbol) else bool(atom)
 
 
-def _origin(atoms: Sequence[Atom], tags: frozenset[str]) -> DependsOn:
+def _origin(atoms: Sequence[Atom], tags: Tags) -> DependsOn:
     """Of a condition that is this on each rank."""
     if len(atoms) > 1 and len(set(atoms)) > 1:
         return DependsOn.RANK
     taint = atoms[0].taint if isinstance(atoms[0], Symbol) else Taint.UNIFORM
     if taint is Taint.RANK_LOCAL:
-        return next((origin for tag, origin in _BY_TAG if tag in tags), DependsOn.RANK_DATA)
-    if taint is Taint.UNKNOWN and "time" in tags and "agreed" not in tags:
+        return next((origin for tag, origin in _BY_TAG if tag & tags), DependsOn.RANK_DATA)
+    if taint is Taint.UNKNOWN and tags & Tag.TIME and not tags & Tag.AGREED:
         return DependsOn.CLOCK
-    if taint is Taint.UNKNOWN and "rank?" in tags:
+    if taint is Taint.UNKNOWN and tags & Tag.RANK_BY_NAME:
         return DependsOn.RANK  # going by a name
     return _BY_TAINT[taint]
 

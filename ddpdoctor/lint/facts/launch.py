@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import walk
 
@@ -28,7 +29,7 @@ def one_node_only(facts: ModuleFacts) -> bool:
         return True
     groups = facts.named("torch.distributed.init_process_group")
     ranks = [call.argument(3, "rank") for call in groups]
-    if any(rank is not None and "local_rank" in rank.tags for rank in ranks):
+    if any(rank is not None and rank.tags & Tag.LOCAL_RANK for rank in ranks):
         return True
     return refuses_more(facts)
 

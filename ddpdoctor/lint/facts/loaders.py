@@ -13,6 +13,7 @@ from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import loader_join
 from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
 from ddpdoctor.lint.values.iteration import iterated_of
+from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags, union
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import site_of
@@ -66,7 +67,7 @@ def drops_last(made: Made, position: int) -> bool | None:
     return bool(given.constant) if given.known else None
 
 
-def shard_tags(facts: ModuleFacts, value: Value) -> frozenset[str]:
+def shard_tags(facts: ModuleFacts, value: Value) -> Tags:
     """Tags that say how data was split by rank; an object of the project has those of what it measures and yields."""
     obj = value.object
     if not isinstance(obj, Instance):
@@ -78,18 +79,18 @@ def shard_tags(facts: ModuleFacts, value: Value) -> frozenset[str]:
     frame = Frame(obj.info.module)
     measured = {n.attr for n in walk(length.node) if isinstance(n, ast.Attribute)}
     stored = (instance_value(facts.analysis, frame, value, obj, name) for name in sorted(measured))
-    return tags.union(*(v.tags for v in stored if v is not None))
+    return tags | union(v.tags for v in stored if v is not None)
 
 
-def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> frozenset[str]:
+def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> Tags:
     """How what `__iter__` gives is shared out."""
     order = find_method(facts.analysis, obj.info, "__iter__")
     if order is None:
-        return frozenset()
+        return NO_TAGS
     analysis, site = facts.analysis, site_of(obj.info.module, order.node)
     with analysis.quietly():
         outcome = analysis.call(Function(order, value), (), (), Frame(obj.info.module, calls=("",)), site)
-    return iterated_of(outcome.value)[0].tags & {"shard", "block"} if outcome is not None else frozenset()
+    return iterated_of(outcome.value)[0].tags & (Tag.SHARD | Tag.BLOCK) if outcome is not None else NO_TAGS
 
 
 def runs_once(loop: EnclosingLoop) -> bool:

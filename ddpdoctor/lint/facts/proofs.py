@@ -6,12 +6,13 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint
 from ddpdoctor.model.finding import Severity
 from ddpdoctor.program.sites import SourceSite
 
 #: what makes data surely different on every rank
-PROVEN = frozenset({"batch", "time", "shard", "own", "random"})
+PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
 
 
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
@@ -20,7 +21,7 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
         return Severity.ERROR
     if len(item.branch.truth) > 1 and _about_groups(item):
         return None
-    if asks_for_file(item.branch) and "own-file" not in item.branch.tags and written(facts, item.branch) is None:
+    if asks_for_file(item.branch) and not item.branch.tags & Tag.OWN_FILE and written(facts, item.branch) is None:
         return None
     return Severity.WARNING
 
@@ -28,7 +29,7 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
 def _about_groups(item: CollectiveDivergence) -> bool:
     """A condition on members of some group, or an operation of a group that is not known."""
     branch = item.branch
-    return " in " in branch.text or "in group" in branch.tags or item.op.op not in collectives.PLAIN
+    return " in " in branch.text or bool(branch.tags & Tag.IN_GROUP) or item.op.op not in collectives.PLAIN
 
 
 def asks_for_file(branch: Branch) -> bool:

@@ -11,6 +11,7 @@ from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, frameworks
 from ddpdoctor.lint.values.abstract_objects import Function, Made, Method, Namespace
+from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import walk
@@ -63,7 +64,7 @@ def differs_by_rank(call: CallEvent) -> bool:
     value = call.args[0] if call.args else None
     if value is None:
         return True
-    return bool(value.tags & {"rank", "local_rank"}) or len(value.atoms) > 1 or value.taint is value.taint.RANK
+    return bool(value.tags & ANY_RANK) or len(value.atoms) > 1 or value.taint is value.taint.RANK
 
 
 def constant(facts: ModuleFacts, call: CallEvent) -> bool:

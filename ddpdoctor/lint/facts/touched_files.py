@@ -8,6 +8,7 @@ from typing import Any
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.values import Symbol, Value, unknown
 from ddpdoctor.model.record import record
 
@@ -137,7 +138,7 @@ def parts_of(value: Value, depth: int = 0) -> Parts | None:
             return None
         # a name in it that differs by rank, or that cannot be told, is like no other
         return tuple(p for g in given for p in (g if g is not None else (object(),)))
-    if len(value.atoms) > 1 or value.tags & {"rank", "local_rank"}:
+    if len(value.atoms) > 1 or value.tags & ANY_RANK:
         return None
     atom = value.atoms[0]
     if isinstance(atom, str):

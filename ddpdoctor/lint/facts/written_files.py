@@ -7,6 +7,7 @@ import re
 
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
+from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import walk
@@ -91,7 +92,7 @@ def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
 
 def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
     """The same path on every rank and node: nothing in it, nor in what it is made of, names a process or a moment."""
-    if len(path.atoms) > 1 or path.tags & {"rank", "local_rank", "time", "unique"} or path.taint > path.taint.FILES:
+    if len(path.atoms) > 1 or path.tags & (ANY_RANK | MADE_UP) or path.taint > path.taint.FILES:
         return False
     if path.object is not None and getattr(path.object, "path", "").startswith(("io.", "tempfile.")):
         return False

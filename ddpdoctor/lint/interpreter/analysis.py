@@ -15,17 +15,8 @@ from ddpdoctor.lint.interpreter.statements import STATEMENTS
 from ddpdoctor.lint.interpreter.trace import prune
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Listed
 from ddpdoctor.lint.values.join import choose
-from ddpdoctor.lint.values.values import (
-    NO_TAGS,
-    NONE,
-    Keywords,
-    Taint,
-    Value,
-    asserted,
-    of_object,
-    symbol,
-    unknown,
-)
+from ddpdoctor.lint.values.tags import NO_TAGS, Tag
+from ddpdoctor.lint.values.values import NONE, Keywords, Taint, Value, asserted, of_object, symbol, unknown
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import SourceSite
 
@@ -194,8 +185,8 @@ class Analysis(Machine):
         same = first is not None and all(v is not None and v.object == first.object for v in frame.yields[1:])
         value = of_object(Listed(site, first if same else None), "generator", id(frame.function), site)
         if frame.yields_on:
-            value = value.tagged("endless")
-        return value.tagged("shard") if frame.yields_share else value
+            value = value.tagged(Tag.ENDLESS)
+        return value.tagged(Tag.SHARD) if frame.yields_share else value
 
     def _specialises(self, value: Value) -> bool:
         """Whether a callee must be looked at anew for this argument."""

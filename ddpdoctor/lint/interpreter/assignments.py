@@ -12,7 +12,8 @@ from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import Instance, Table
 from ddpdoctor.lint.values.containers import parts_of
 from ddpdoctor.lint.values.join import choose, left_alone
-from ddpdoctor.lint.values.values import EVERY_RANK, PART, WORLD, Taint, Value, asserted, binary, symbol_key, unknown
+from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Taint, Value, asserted, binary, symbol_key, unknown
 
 
 def plain(machine: Machine, frame: Frame, node: Any) -> None:
@@ -74,7 +75,7 @@ def _store_global(machine: Machine, frame: Frame, name: str, value: Value) -> No
 
 def _unpack(machine: Machine, frame: Frame, targets: list[ast.expr], value: Value) -> None:
     parts = parts_of(value)
-    tags = value.tags | PART if value.taint is Taint.RANK_LOCAL else value.tags
+    tags = value.tags | Tag.PART if value.taint is Taint.RANK_LOCAL else value.tags
     starred = [t for t in targets if isinstance(t, ast.Starred)]
     for index, target in enumerate(targets):
         element = unknown("part", value.atoms, index, taint=_element_taint(value), tags=tags)

@@ -24,11 +24,11 @@ from ddpdoctor.lint.values.abstract_objects import (
     Method,
     Namespace,
 )
+from ddpdoctor.lint.values.tags import ORIGIN, Tag
 from ddpdoctor.lint.values.values import (
     FIRST_LOCAL_RANK,
     FIRST_RANK,
     LOCAL_RANK_NUMBERS,
-    ORIGIN,
     RANK_NUMBERS,
     Taint,
     Value,
@@ -128,7 +128,7 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
     elif owner.taint is Taint.GIVEN or (isinstance(owner.object, Namespace) and name not in vocabulary.RANK_NAMES):
         taint = Taint.GIVEN
     result = unknown(
-        "attribute", owner.atoms, name, taint=taint, tags=owner.tags & (ORIGIN | {"batch", "time", "unique"})
+        "attribute", owner.atoms, name, taint=taint, tags=owner.tags & (ORIGIN | Tag.BATCH | Tag.TIME | Tag.UNIQUE)
     )
     return machine.by_name(result.with_object(Method(owner, name)), name)
 

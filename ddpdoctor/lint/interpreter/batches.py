@@ -7,10 +7,11 @@ import ast
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
+from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Taint, Value, unknown
 from ddpdoctor.program.nodes import walk
 
-_BY_RANK = frozenset({"rank", "local_rank", "rank?", "world", "shard", "block", "prepared"})
+_BY_RANK = SHARED_OUT | Tag.RANK_BY_NAME | Tag.PREPARED
 
 
 def same_everywhere(over: Value) -> bool:
@@ -55,6 +56,6 @@ def alike(element: Value) -> Value:
     """A batch that is the same on all ranks, so no rank decides something else by it."""
     if isinstance(element.object, Items):
         return element.with_object(Items(tuple(alike(i) for i in element.object.items)))
-    if "batch" not in element.tags:
+    if not element.tags & Tag.BATCH:
         return element
-    return unknown("same batch", element.atoms, taint=Taint.UNKNOWN, tags=element.tags - {"batch"})
+    return unknown("same batch", element.atoms, taint=Taint.UNKNOWN, tags=element.tags & ~Tag.BATCH)

@@ -11,6 +11,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Branch, Node, leaving_through
 from ddpdoctor.lint.values.join import merge, merge_stores
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import mask_where, truth
 from ddpdoctor.lint.values.values import Taint, Value, binary, symbol, unknown
 from ddpdoctor.program.text import text_of
@@ -129,6 +130,6 @@ def _handler(
     raised = symbol("except", id(handler))
     if out:
         site = machine.site(frame, handler)
-        frame.out.append(Branch((raised,), out, (), site, "except", frozenset({"exception"})))
+        frame.out.append(Branch((raised,), out, (), site, "except", Tag.EXCEPTION))
     merged = merge((raised,), env, mask, ended[0], ended[1], ("handler", id(handler)))
     return merged, mask | ended[1]

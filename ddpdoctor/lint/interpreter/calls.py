@@ -39,17 +39,8 @@ from ddpdoctor.lint.values.abstract_objects import (
 )
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.join import filled_up
-from ddpdoctor.lint.values.values import (
-    ORIGIN,
-    Keywords,
-    Symbol,
-    Taint,
-    Value,
-    join_tags,
-    of_object,
-    symbol_key,
-    unknown,
-)
+from ddpdoctor.lint.values.tags import ORIGIN, Tag
+from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, join_tags, of_object, symbol_key, unknown
 from ddpdoctor.model.record import replace
 from ddpdoctor.program.sites import SourceSite
 
@@ -80,7 +71,7 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
         if isinstance(above, str):
             bases.keep(machine, frame, result)
         elif path == aliases.SAMPLER:
-            result = result.with_tags(result.tags | (target.tags & {"maybe"}))
+            result = result.with_tags(result.tags | (target.tags & Tag.MAYBE))
         _record(function, result, dropped=dropped)
         return result
     name, receiver = (obj.name, obj.receiver) if isinstance(obj, Method) else ("__call__", target)
@@ -102,12 +93,12 @@ def _grow(call: MethodCall, owner: ast.expr) -> None:
     if method in container_mutation.ADDING and isinstance(receiver.object, (Items, Listed, Table)):
         apart = decided_by(frame, call.node)
         if apart is None:
-            apart = next((a.tags for a in args if method == "extend" and "uneven" in a.tags), None)
+            apart = next((a.tags for a in args if method == "extend" and a.tags & Tag.UNEVEN), None)
         if apart is not None:
             grown = containers.uneven(receiver if grown is None else grown, apart)
-        elif "uneven" in receiver.tags:
+        elif receiver.tags & Tag.UNEVEN:
             # it may be filled up to the same length
-            grown = unknown("filled up", call.site, tags=frozenset({"filled up"}))
+            grown = unknown("filled up", call.site, tags=Tag.FILLED_UP)
     if grown is not None:
         container_mutation.rebind(machine, frame, owner, grown)
 
@@ -209,7 +200,7 @@ def follow(
 def _agreed(value: Value) -> Value:
     """What a function gives that runs collectives: perhaps what all ranks have agreed on."""
     plain = value.object is None or isinstance(value.object, Made)
-    return value.tagged("agreed") if plain and value.taint is Taint.UNKNOWN and not value.known else value
+    return value.tagged(Tag.AGREED) if plain and value.taint is Taint.UNKNOWN and not value.known else value
 
 
 def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: tuple[str, ...]) -> None:
@@ -231,7 +222,7 @@ def _construct(
     if "TypedDict" in _base_names(obj):
         return containers.table(args, keywords, site)
     if any("Enum" in b for b in _base_names(obj)):
-        return unknown("constructed", site, tags=join_tags(args) & (ORIGIN | {"batch"}))
+        return unknown("constructed", site, tags=join_tags(args) & (ORIGIN | Tag.BATCH))
     instance = of_object(Instance(obj.info, site, args, keywords), id(obj.info), site)
     init = find_method(machine, obj.info, "__init__")
     if init is not None:
@@ -271,4 +262,4 @@ def _call_instance(
                 else value
             )
     taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
-    return unknown("instance call", site, taint=taint, tags=join_tags(args) & (ORIGIN | {"batch"}))
+    return unknown("instance call", site, taint=taint, tags=join_tags(args) & (ORIGIN | Tag.BATCH))

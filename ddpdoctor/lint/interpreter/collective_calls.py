@@ -10,7 +10,8 @@ from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items
-from ddpdoctor.lint.values.values import ORIGIN, WORLD, Keywords, Symbol, Taint, Value, of_object, unknown
+from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN, Tag
+from ddpdoctor.lint.values.values import WORLD, Keywords, Symbol, Taint, Value, of_object, unknown
 from ddpdoctor.program.sites import SourceSite
 
 #: methods that give the same memory, mostly
@@ -55,10 +56,10 @@ def enter_collective(
         return _new_group(path, args, keywords, site)
     if path in collectives.WRAPPERS:
         value = made_by(path, args, keywords, site, node)
-        return value.tagged("ddp", "wrapped")
+        return value.tagged(Tag.DDP | Tag.WRAPPED)
     if spec.returns_uniform and members is None:
         return Value((unknown("result", site, id(node)).atoms[0]._replace(taint=Taint.UNIFORM),), Taint.UNIFORM)
-    return made_by(path, args, keywords, site, node).with_tags(frozenset())
+    return made_by(path, args, keywords, site, node).with_tags(NO_TAGS)
 
 
 def _synchronises_locally(keywords: Keywords) -> bool:
@@ -110,7 +111,7 @@ def overwrite(frame: Frame, argument: ast.expr) -> None:
     if isinstance(argument, ast.Name):
         symbol = unknown("reduced", id(argument), taint=Taint.UNIFORM)
         before = frame.env.get(argument.id)
-        tags = before.tags & ORIGIN if before is not None else frozenset()
+        tags = before.tags & ORIGIN if before is not None else NO_TAGS
         frame.env[argument.id] = symbol.with_tags(tags)
         if frame.function is not None and any(p.arg == argument.id for p in frame.function.parameters):
             frame.resets.add(argument.id)

@@ -11,20 +11,9 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.values.abstract_objects import EnumMember, Items, Made, Method
 from ddpdoctor.lint.values.join import choose
+from ddpdoctor.lint.values.tags import NO_TAGS, STICKY, Tag
 from ddpdoctor.lint.values.truths import both, mask_where, negate, surely_true, truth
-from ddpdoctor.lint.values.values import (
-    NO_TAGS,
-    STICKY,
-    Atom,
-    Symbol,
-    Taint,
-    Value,
-    binary,
-    const,
-    per_rank,
-    symbol,
-    unknown,
-)
+from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, const, per_rank, symbol, unknown
 from ddpdoctor.program.text import text_of
 
 #: elements of a sequence beyond which it is no constant
@@ -40,7 +29,7 @@ def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
         result = part if result is None else both(result, part, conjunction=True)
         left = right
     assert result is not None
-    return result.tagged("mask") if result.taint is Taint.RANK_LOCAL else result
+    return result.tagged(Tag.MASK) if result.taint is Taint.RANK_LOCAL else result
 
 
 def _one_comparison(name: str, left: Value, right: Value) -> Value:
@@ -49,7 +38,7 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
             return const((left.object == right.object) is (name in ("Is", "Eq")))
         for one, two in ((left, right), (right, left)):
             # an object that surely exists is not None
-            if (surely_true(one) or "given" in one.tags) and two.known and two.constant is None:
+            if (surely_true(one) or one.tags & Tag.GIVEN) and two.known and two.constant is None:
                 return const(name in ("IsNot", "NotEq"))
             if one.object is not None and len(one.atoms) > 1 and two.known and two.constant is None:
                 present = per_rank([_exists(one, atom) for atom in one.atoms], one.tags)
@@ -72,7 +61,7 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
 
 def _about_kind(name: str, left: Value, right: Value) -> bool:
     """Whether data has a part of this name, or is there at all: the same for the batches of all ranks."""
-    if (left.tags | right.tags) & {"local-choice", "uneven"}:
+    if (left.tags | right.tags) & (Tag.LOCAL_CHOICE | Tag.UNEVEN):
         return False
     if name in ("In", "NotIn"):
         return isinstance(left.constant, str)
@@ -88,8 +77,8 @@ def _alike(value: Value) -> Value:
 
 def _there(data: Value) -> Value:
     """Whether there is any data of this rank: what it is differs, that there is some seldom does."""
-    chosen = "local-choice" in data.tags
-    if not chosen and data.tags & {"part", "optional"}:
+    chosen = bool(data.tags & Tag.LOCAL_CHOICE)
+    if not chosen and data.tags & (Tag.PART | Tag.OPTIONAL):
         # the dataset says which parts a batch has, and the configuration what is computed, for all ranks
         return unknown("there", data.atoms)
     there = symbol("there", data.atoms, taint=Taint.RANK_LOCAL)
@@ -151,7 +140,7 @@ def _short_circuit(left: Value, right: Value, *, conjunction: bool) -> Value:
     if left.known and len(left.atoms) == 1:
         return right if bool(left.constant) is conjunction else left
     if not conjunction and left.object is None and right.object is not None:
-        return right.tagged("maybe")
+        return right.tagged(Tag.MAYBE)
     return both(left, right, conjunction=conjunction)
 
 

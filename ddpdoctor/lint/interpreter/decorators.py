@@ -9,7 +9,8 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Node, Scope, Trace
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function
-from ddpdoctor.lint.values.values import FIRST_RANK, NO_TAGS, RANK_ZERO, Atom, Taint, Value, of_object, symbol
+from ddpdoctor.lint.values.tags import NO_TAGS
+from ddpdoctor.lint.values.values import FIRST_RANK, RANK_ZERO, Atom, Taint, Value, of_object, symbol
 from ddpdoctor.program import modules
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import site_of

@@ -17,21 +17,8 @@ from ddpdoctor.lint.interpreter.trace import Loop
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Table
 from ddpdoctor.lint.values.iteration import iterated_of
-from ddpdoctor.lint.values.values import (
-    NO_TAGS,
-    ORIGIN,
-    PART,
-    REASONS,
-    Symbol,
-    Taint,
-    Value,
-    const,
-    join_tags,
-    lift,
-    of_object,
-    symbol,
-    unknown,
-)
+from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN, REASONS, Tag, Tags, union
+from ddpdoctor.lint.values.values import Symbol, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.signal_handlers import path_of
 from ddpdoctor.program.text import text_of
 
@@ -77,7 +64,7 @@ def _constants(constant: Any) -> int:
 
 def _tagged(value: Value, items: list[Value]) -> Value:
     tags = join_tags(items)
-    return value.with_tags(value.tags | (tags - {"rank", "local_rank", "world"}))
+    return value.with_tags(value.tags | (tags & ~(Tag.RANK | Tag.LOCAL_RANK | Tag.WORLD)))
 
 
 def dictionary(machine: Machine, frame: Frame, node: Any) -> Value:
@@ -125,32 +112,32 @@ def _subscript(machine: Machine, frame: Frame, node: Any) -> Value:
     if element is not None:
         return element
     if data_partition.part_of(owner, index):
-        return unknown("part", owner.atoms, taint=Taint.RANK_LOCAL, tags=frozenset({"shard"}))
+        return unknown("part", owner.atoms, taint=Taint.RANK_LOCAL, tags=Tag.SHARD)
     if owner.known and index.known:
         return lift("Index", lambda a, i: a[i], (owner, index))
-    tags = owner.tags & (ORIGIN | {"batch", "agreed"})
-    if "mask" in index.tags and index.taint is Taint.RANK_LOCAL:
+    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.AGREED)
+    if index.tags & Tag.MASK and index.taint is Taint.RANK_LOCAL:
         # as many as the data of this rank has
-        picked = tags | {"uneven"} | (index.tags & REASONS)
+        picked = tags | Tag.UNEVEN | (index.tags & REASONS)
         return unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     if owner.taint is Taint.GIVEN and index.taint <= Taint.GIVEN:
         taint = Taint.GIVEN
-    tags |= PART if taint is Taint.RANK_LOCAL else NO_TAGS
+    tags |= Tag.PART if taint is Taint.RANK_LOCAL else NO_TAGS
     return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=tags)
 
 
 def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:
     bounds = [machine.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
-    tags = owner.tags & (ORIGIN | {"batch", "shard"})
+    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.SHARD)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     if lower is None and upper is not None and step is None:
-        tags -= {"shard"}  # cut to a size, which may be the same on all ranks
+        tags &= ~Tag.SHARD  # cut to a size, which may be the same on all ranks
     sharded = _shard_tags(lower, upper, step)
-    if not sharded and lower is not None and upper is not None and step is None and "rank" in lower.tags:
+    if not sharded and lower is not None and upper is not None and step is None and lower.tags & Tag.RANK:
         rest = data_partition.rest_for_one(cast("builtins.len", (owner,), machine.site(frame, node)), upper)
-        sharded = frozenset({"shard", "block"}) if rest else sharded
+        sharded = Tag.SHARD | Tag.BLOCK if rest else sharded
     if sharded:
         return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
     part = unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
@@ -158,16 +145,16 @@ def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Val
     return part.with_object(owner.object) if kept else part
 
 
-def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) -> frozenset[str]:
+def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) -> Tags:
     """How a slice by rank can come out unequal: strided by the world size, or in blocks of a rounded-up length."""
-    if lower is None or "rank" not in lower.tags:
-        return frozenset()
+    if lower is None or not lower.tags & Tag.RANK:
+        return NO_TAGS
     # with an upper bound the length may have been made divisible before
-    if upper is None and step is not None and "world" in step.tags:
-        return frozenset({"shard"})
-    if upper is not None and "ceil" in upper.tags and "rank" in upper.tags:
-        return frozenset({"shard", "block"})
-    return frozenset()
+    if upper is None and step is not None and step.tags & Tag.WORLD:
+        return Tag.SHARD
+    if upper is not None and upper.tags & Tag.CEIL and upper.tags & Tag.RANK:
+        return Tag.SHARD | Tag.BLOCK
+    return NO_TAGS
 
 
 def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
@@ -181,7 +168,7 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
         assign(machine, frame, generator.target, element or unknown("element", id(generator)))
         conditions = [machine.evaluate(frame, condition) for condition in generator.ifs]
         chosen = chosen or any(data_partition.by_rank(c) for c in conditions)
-        picked = picked.union(*(c.tags & REASONS | {"uneven"} for c in conditions if c.taint is Taint.RANK_LOCAL))
+        picked |= union(c.tags & REASONS | Tag.UNEVEN for c in conditions if c.taint is Taint.RANK_LOCAL)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     unrolled = _unrolled(machine, frame, node, iterated)
     each = _each(machine, frame, node, iterated)
@@ -192,14 +179,14 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
         site = machine.site(frame, node)
         frame.out.append(Loop((symbol("comprehension", id(node)),), body, site))
     taint = Taint.RANK_LOCAL if any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
-    tags = join_tags(values) & (ORIGIN | {"batch"})
+    tags = join_tags(values) & (ORIGIN | Tag.BATCH)
     result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL if picked else taint, tags=tags | picked)
     if isinstance(node, ast.DictComp):
         return result.with_object(Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
     if each:
         return _tagged(of_object(Items(tuple(each)), "items", id(node)), each)
     if chosen:
-        result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL, tags=tags | {"shard"})
+        result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL, tags=tags | Tag.SHARD)
     return result.with_object(Listed(machine.site(frame, node), values[0]))
 
 

@@ -15,6 +15,7 @@ from ddpdoctor.lint.interpreter.names import lookup
 from ddpdoctor.lint.interpreter.trace import BlockExit
 from ddpdoctor.lint.values.abstract_objects import Function, Made
 from ddpdoctor.lint.values.iteration import iterated_of
+from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag, Tags, union
 from ddpdoctor.lint.values.truths import negate
 from ddpdoctor.lint.values.values import Value, binary, const, lift, of_object, unknown
 from ddpdoctor.program import indexing
@@ -71,7 +72,7 @@ def _yield(machine: Machine, frame: Frame, node: Any) -> Value:
     if isinstance(node, ast.YieldFrom):
         over, element = iterated_of(value)
         frame.yields.append(element)
-        frame.yields_share = frame.yields_share or ("shard" in over.tags and not frame.yields_on)
+        frame.yields_share = frame.yields_share or (bool(over.tags & Tag.SHARD) and not frame.yields_on)
     else:
         frame.yields.append(value)
     frame.yields_share = frame.yields_share or loop_extent.yields_share(frame)
@@ -101,11 +102,8 @@ def _pattern(node: ast.expr) -> str:
     return "{}" if getattr(node, "format_spec", None) is None else "{!s}"
 
 
-def _text_tags(parts: list[Value]) -> frozenset[str]:
-    tags: frozenset[str] = frozenset()
-    for part in parts:
-        tags |= part.tags & frozenset({"rank", "local_rank", "rank?", "time", "unique"})
-    return tags
+def _text_tags(parts: list[Value]) -> Tags:
+    return union(part.tags for part in parts) & (ANY_RANK | Tag.RANK_BY_NAME | MADE_UP)
 
 
 #: how each kind of expression is evaluated; of the others nothing is known

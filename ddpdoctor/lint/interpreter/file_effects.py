@@ -9,6 +9,7 @@ from ddpdoctor.lint.interpreter.trace import FileEvent
 from ddpdoctor.lint.knowledge.filesystem import ANYTHING, ASKING, ASKS, FOLDERS, MOVING, WRITES, WRITING, makes
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.symbols import file_question
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value
 from ddpdoctor.program.sites import SourceSite
 
@@ -55,8 +56,8 @@ def _name(path: Value) -> object:
 def _asked(frame: Frame, path: Value, what: str, site: SourceSite) -> Value:
     key = file_question(_name(path), what)
     frame.out.append(FileEvent("asked", _name(path), what, site))
-    tags = {"file", "own-file"} if len(path.atoms) > 1 or path.tags & {"rank", "local_rank"} else {"file"}
-    return Value((Symbol(key, Taint.FILES),), Taint.FILES, None, frozenset(tags))
+    tags = Tag.FILE | Tag.OWN_FILE if len(path.atoms) > 1 or path.tags & ANY_RANK else Tag.FILE
+    return Value((Symbol(key, Taint.FILES),), Taint.FILES, None, tags)
 
 
 def _written(frame: Frame, paths: Iterable[Value], by: str, site: SourceSite) -> None:

@@ -6,6 +6,7 @@ import ast
 
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Guard
 from ddpdoctor.lint.interpreter.trace import Node
+from ddpdoctor.lint.values.tags import NO_TAGS, Tags
 from ddpdoctor.lint.values.values import EVERY_RANK, Symbol, Taint, Value
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import FunctionInfo, Module
@@ -49,16 +50,16 @@ class Frame:
     #: guards that callers brought along
     entered: int = 0
     #: tags of the data of each rank that decided which `return` it took; None where no such data did
-    apart: frozenset[str] | None = None
+    apart: Tags | None = None
 
     @property
     def alive(self) -> bool:
         return self.mask != 0
 
 
-def decided_by(frame: Frame, node: ast.AST) -> frozenset[str] | None:
+def decided_by(frame: Frame, node: ast.AST) -> Tags | None:
     """Tags of the data of each rank on which it depends, in this function, whether the node runs; None without such."""
-    tags: frozenset[str] | None = None
+    tags: Tags | None = None
     line = getattr(node, "lineno", 0)
     for guard in frame.guards[frame.entered :]:
         atom = guard.truth[0]
@@ -66,5 +67,5 @@ def decided_by(frame: Frame, node: ast.AST) -> frozenset[str] | None:
             continue
         # a guard stays behind a branch that has left: what follows is no choice of this rank's data alone
         if guard.site.file == frame.module.path and guard.site.line <= line <= guard.site.end_line:
-            tags = (tags or frozenset()) | guard.value.tags
+            tags = (tags or NO_TAGS) | guard.value.tags
     return tags

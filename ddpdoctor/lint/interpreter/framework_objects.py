@@ -22,10 +22,12 @@ from ddpdoctor.lint.knowledge.frameworks import (
     kind,
 )
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import (
     FIRST_RANK,
     LOCAL_RANK_NUMBERS,
     RANK_NUMBERS,
+    WORLD,
     WORLD_NUMBER,
     Keywords,
     Taint,
@@ -42,8 +44,8 @@ _NUMBERS = {
     "rank": RANK_NUMBERS,
     "local_rank": LOCAL_RANK_NUMBERS,
     "world": WORLD_NUMBER,
-    "first": per_rank((True, False, False, False), frozenset({"rank"})),
-    "last": per_rank((False, False, False, True), frozenset({"rank"})),
+    "first": FIRST_RANK,
+    "last": per_rank(tuple(rank == WORLD - 1 for rank in range(WORLD)), Tag.RANK),
 }
 _LOG = Collective("log(sync_dist=True)")
 
@@ -106,7 +108,7 @@ def attribute(path: str, name: str) -> Value | None:
 
 def framework_object(path: str, *key: object) -> Value:
     """An object of a framework whose making was not seen; it may be missing outside the framework's own run."""
-    return of_object(Made(path, SourceSite("", 0, 0, 0, 0)), path, *key).tagged("maybe")
+    return of_object(Made(path, SourceSite("", 0, 0, 0, 0)), path, *key).tagged(Tag.MAYBE)
 
 
 def parsed(types: Value, site: SourceSite) -> Value:

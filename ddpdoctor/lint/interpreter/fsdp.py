@@ -9,7 +9,8 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge.aliases import FSDP
-from ddpdoctor.lint.values.values import DATA, Symbol, Taint, Value, unknown
+from ddpdoctor.lint.values.tags import DATA, Tag, union
+from ddpdoctor.lint.values.values import Symbol, Taint, Value, unknown
 from ddpdoctor.program.sites import SourceSite
 
 #: a forward pass gathers the parameters, with gradients or without
@@ -28,10 +29,10 @@ def made(
 ) -> Value:  # fmt: skip
     """`value`, what the call gives, marked where it is a sharded model; `fully_shard` marks its argument as well."""
     if path == FSDP:
-        return value.tagged("sharded")
+        return value.tagged(Tag.SHARDED)
     if path not in _SHARD or not args or not node.args:
         return value
-    model = args[0].tagged("sharded")
+    model = args[0].tagged(Tag.SHARDED)
     atom = model.atoms[0]
     if isinstance(atom, Symbol):
         machine.heap[(atom.key, _MARK)] = model
@@ -42,14 +43,14 @@ def made(
 def is_sharded(machine: Machine, model: Value) -> bool:
     """A model that was wrapped, or sharded in place."""
     atom = model.atoms[0]
-    return "sharded" in model.tags or (isinstance(atom, Symbol) and (atom.key, _MARK) in machine.heap)
+    return bool(model.tags & Tag.SHARDED) or (isinstance(atom, Symbol) and (atom.key, _MARK) in machine.heap)
 
 
 def forward(frame: Frame, args: tuple[Value, ...], site: SourceSite) -> Value:
     """What a forward pass gives."""
     frame.out.append(Op(FORWARD, None, site))
     local = any(v.taint is Taint.RANK_LOCAL for v in args)
-    tags = frozenset({"ddp", "sharded"}).union(*(v.tags & DATA for v in args))
+    tags = Tag.DDP | Tag.SHARDED | union(v.tags for v in args) & DATA
     if not local and batches.trained_on(frame, args):
-        local, tags = True, tags | {"batch"}
+        local, tags = True, tags | Tag.BATCH
     return unknown("forward", site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)

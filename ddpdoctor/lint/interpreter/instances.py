@@ -8,8 +8,8 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.values.abstract_objects import Function, Instance
 from ddpdoctor.lint.values.join import filled_up, left_alone
+from ddpdoctor.lint.values.tags import Tag, union
 from ddpdoctor.lint.values.values import (
-    NO_TAGS,
     WORLD,
     Atom,
     Symbol,
@@ -60,7 +60,7 @@ def _whole(value: Value, key: int, name: str) -> Value:
     """An object that only some ranks have stored, where it is not known what the others have."""
     if value.object is None or left_alone(key, name) not in value.atoms:
         return value
-    return of_object(value.object, key, name).with_tags(value.tags | {"maybe"})
+    return of_object(value.object, key, name).with_tags(value.tags | Tag.MAYBE)
 
 
 def _stored(
@@ -98,7 +98,7 @@ def _stored(
     informative = [v for v in values if v.object is not None or len(v.atoms) > 1]
     stand_ins = [v for v in values if v.known and len(v.atoms) == 1 and v.constant in (None, 0, -1)]
     if len(informative) == 1 and len(stand_ins) == len(values) - 1:
-        return informative[0].tagged("maybe")
+        return informative[0].tagged(Tag.MAYBE)
     return unknown("attribute", id(obj.info), name)
 
 
@@ -117,8 +117,8 @@ def _by_rank(owner: Value, obj: Instance, name: str, values: list[Value]) -> Val
         atoms.append(stored.pop() if len(stored) == 1 else symbol("attribute", id(obj.info), name))
     if all(isinstance(a, Symbol) for a in atoms):
         return None
-    tags = NO_TAGS.union(*(v.tags for v in values))
-    return Value(tuple(atoms), Taint.RANK, objects[0].object, tags | {"maybe"}) if objects else per_rank(atoms, tags)
+    tags = union(v.tags for v in values)
+    return Value(tuple(atoms), Taint.RANK, objects[0].object, tags | Tag.MAYBE) if objects else per_rank(atoms, tags)
 
 
 def _stores_of(machine: Machine, owner: Value, obj: Instance, method: FunctionInfo) -> dict[str, Value]:

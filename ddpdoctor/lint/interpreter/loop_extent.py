@@ -8,6 +8,7 @@ from ddpdoctor.lint.interpreter.events import EnclosingLoop
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.data_partition import ENDLESS, by_rank
+from ddpdoctor.lint.values.tags import Tag
 
 
 def endless(frame: Frame) -> bool:
@@ -20,7 +21,7 @@ def yields_share(frame: Frame) -> bool:
     """A `yield` of a share, or under a condition that shares out by rank, in a generator that comes to an end."""
     own = [loop for loop in frame.loops if frame.function is not None and _inside(loop.node, frame.function.node)]
     chosen = any(by_rank(guard.value) for guard in frame.guards[frame.entered :])
-    shared = any(loop.over is not None and "shard" in loop.over.tags for loop in own)
+    shared = any(loop.over is not None and loop.over.tags & Tag.SHARD for loop in own)
     return (chosen or shared) and not any(_endless(loop) for loop in own)
 
 
@@ -39,7 +40,7 @@ def _endless(loop: EnclosingLoop) -> bool:
 
 def limited(loop: EnclosingLoop) -> bool:
     """The loop ends after a number of turns: `islice`, `zip(..., range(n))`, or a `break` of its own."""
-    if loop.over is not None and "cut" in loop.over.tags:
+    if loop.over is not None and loop.over.tags & Tag.CUT:
         return True
     return isinstance(loop.node, (ast.For, ast.While)) and any(_breaks(s) for s in loop.node.body)
 

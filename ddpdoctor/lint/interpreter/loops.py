@@ -19,21 +19,9 @@ from ddpdoctor.lint.values.abstract_objects import External, Function, Instance,
 from ddpdoctor.lint.values.iteration import count_of, iterated_of, zipped_with
 from ddpdoctor.lint.values.join import merge
 from ddpdoctor.lint.values.symbols import NO_SYMBOL
+from ddpdoctor.lint.values.tags import MODEL, ORIGIN, REASONS, Tag, Tags
 from ddpdoctor.lint.values.truths import rank_decided, rank_local, truth
-from ddpdoctor.lint.values.values import (
-    MODEL,
-    ORIGIN,
-    REASONS,
-    WORLD,
-    Atom,
-    Symbol,
-    Taint,
-    Value,
-    const,
-    per_rank,
-    symbol,
-    unknown,
-)
+from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, const, per_rank, symbol, unknown
 from ddpdoctor.model.record import replace
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.text import text_of
@@ -99,7 +87,7 @@ def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
         taint = Taint.RANK_LOCAL
     elif after is not None and max(before.taint, after.taint) <= Taint.GIVEN:
         taint = Taint.GIVEN
-    value = unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | REASONS | {"maybe", "uneven"}))
+    value = unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | REASONS | Tag.MAYBE | Tag.UNEVEN))
     if after is None or len(after.atoms) == 1 or before.object is not None:
         return value
     # `if rank == 0: stop = ...` leaves it alone on the other ranks
@@ -131,7 +119,7 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     known = _known_objects(node, iterated) if element is None else ()
 
     def start() -> None:
-        if "uneven" in over.tags and over.taint is Taint.RANK_LOCAL:
+        if over.tags & Tag.UNEVEN and over.taint is Taint.RANK_LOCAL:
             _leave_early(machine, frame, node.iter, truth(over), over.tags)
         # all turns but the last, one after the other, as one
         for item in known[:-1]:
@@ -190,9 +178,7 @@ def _own_elements(machine: Machine, frame: Frame, node: Any, iterated: Value) ->
     return iterated_of(made)[1]
 
 
-def _leave_early(
-    machine: Machine, frame: Frame, node: ast.expr, truths: tuple[Atom, ...], tags: frozenset[str]
-) -> None:
+def _leave_early(machine: Machine, frame: Frame, node: ast.expr, truths: tuple[Atom, ...], tags: Tags) -> None:
     """The head of a loop that some ranks leave before others."""
     site = machine.site(frame, node)
     leave: tuple[Node, ...] = (BlockExit("break", site),)

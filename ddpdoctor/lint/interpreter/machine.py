@@ -19,6 +19,7 @@ from ddpdoctor.lint.interpreter.trace import Trace
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.lint.values.symbols import Held, hold
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Keywords, Taint, Value
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
@@ -131,7 +132,7 @@ class Machine(ABC):
             return value
         if name in vocabulary.SETTINGS_NAMES:
             return value._replace(taint=Taint.GIVEN)
-        return value.tagged("rank?") if name in vocabulary.RANK_NAMES else value
+        return value.tagged(Tag.RANK_BY_NAME) if name in vocabulary.RANK_NAMES else value
 
     def observe(self, frame: Frame, node: ast.AST, value: Value | None = None) -> None:
         """Keep what a condition is here, or under which conditions a statement or call runs, if somebody asks."""

@@ -15,20 +15,8 @@ from ddpdoctor.lint.interpreter.spawning import SPAWNED, start
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import collectives, frameworks, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Arguments, Function, Instance, Items, Made, Method, Namespace
-from ddpdoctor.lint.values.values import (
-    DATA,
-    FIRST_RANK,
-    NO_TAGS,
-    NONE,
-    ORIGIN,
-    PART,
-    UNEQUAL,
-    Keywords,
-    Taint,
-    Value,
-    of_object,
-    unknown,
-)
+from ddpdoctor.lint.values.tags import DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, union
+from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Keywords, Taint, Value, of_object, unknown
 from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
 
@@ -36,8 +24,6 @@ from ddpdoctor.program.sites import SourceSite
 _DETACHING = frozenset({"detach", "item", "tolist", "numpy", "argmax"})
 #: calls of unknown objects through which gradients flow: a criterion, a module, a gradient scaler
 _DIFFERENTIABLE = frozenset({"__call__", "forward", "module", "scale"})
-#: a name that each process makes up for itself
-_OWN = frozenset({"time", "unique"})
 
 
 #: methods of a module that give back itself
@@ -71,9 +57,9 @@ def called(call: MethodCall) -> Value:
             return value
     origin = call.receiver.tags if call.name != "module" else NO_TAGS
     if call.name in _DIFFERENTIABLE:
-        origin = origin.union(*(v.tags for v in call.given))
+        origin |= union(v.tags for v in call.given)
     made = Made(f"?.{call.name}", call.site, (call.receiver, *call.args), call.keywords, call.node)
-    return unknown("method", call.site, tags=(origin & ORIGIN) | (call.receiver.tags & _OWN)).with_object(made)
+    return unknown("method", call.site, tags=(origin & ORIGIN) | (call.receiver.tags & MADE_UP)).with_object(made)
 
 
 def _sharded_forward(call: MethodCall) -> Value | None:
@@ -120,9 +106,9 @@ def _first_rank(call: MethodCall) -> Value | None:
 def _backward(call: MethodCall) -> Value | None:
     """`backward` of what a wrapped model computed averages the gradients."""
     tags = call.receiver.tags
-    if call.name != "backward" or "ddp" not in tags or "no_sync" in call.frame.withs:
+    if call.name != "backward" or not tags & Tag.DDP or "no_sync" in call.frame.withs:
         return None
-    call.frame.out.append(Op(fsdp.BACKWARD if "sharded" in tags else "backward (DDP)", None, call.site))
+    call.frame.out.append(Op(fsdp.BACKWARD if tags & Tag.SHARDED else "backward (DDP)", None, call.site))
     return NONE
 
 
@@ -139,32 +125,30 @@ def _collected(call: MethodCall) -> None:
     if call.name != "append" or not call.args:
         return
     owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
-    if call.args[0].taint is Taint.RANK_LOCAL and "batch" in call.args[0].tags and isinstance(owner, ast.Name):
+    if call.args[0].taint is Taint.RANK_LOCAL and call.args[0].tags & Tag.BATCH and isinstance(owner, ast.Name):
         known = call.frame.env.get(owner.id)
         if known is not None:
-            call.frame.env[owner.id] = known.tagged("collected")
+            call.frame.env[owner.id] = known.tagged(Tag.COLLECTED)
 
 
 def _computed(call: MethodCall) -> Value | None:
     """What a method gives that computes from its object and arguments alone."""
     method, receiver = call.name, call.receiver
     whole = method == "__call__"
-    of_data = whole and (isinstance(receiver.object, Made) or "prepared" in receiver.tags)
+    of_data = whole and (isinstance(receiver.object, Made) or receiver.tags & Tag.PREPARED)
     if not of_data and method not in vocabulary.PURE_METHODS:
         return None
     values = (receiver, *(call.given if whole else call.args))
     local = any(v.taint is Taint.RANK_LOCAL for v in values)
     if method in vocabulary.EXTENTS and not receiver.tags & UNEQUAL:
         local = False
-    tags = NO_TAGS
-    for value in values:
-        tags |= value.tags & DATA
+    tags = union(v.tags for v in values) & DATA
     if local and method == "get":
-        tags |= PART
+        tags |= Tag.PART
     if method in _DETACHING:
-        tags -= {"bypass"}
+        tags &= ~Tag.BYPASS
     if method in vocabulary.PICKING:
-        tags |= {"uneven"}
+        tags |= Tag.UNEVEN
     taint = Taint.RANK_LOCAL if local else Taint.UNKNOWN
     alike = receiver.taint is Taint.GIVEN and all(v.taint <= Taint.GIVEN for v in values)
     if not local and (alike or receiver.taint is Taint.UNIFORM):
@@ -204,10 +188,10 @@ def _wrapped_forward(call: MethodCall, made: Made) -> Value | None:
     if call.name != "__call__" or not wraps:
         return None
     _forward_of_network(call, made)
-    tags = frozenset({"ddp"}).union(*(v.tags & DATA for v in call.given))
+    tags = Tag.DDP | union(v.tags for v in call.given) & DATA
     local = any(v.taint is Taint.RANK_LOCAL for v in call.given)
     if not local and batches.trained_on(call.frame, call.given):
-        local, tags = True, tags | {"batch"}
+        local, tags = True, tags | Tag.BATCH
     return unknown("forward", call.site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)
 
 
@@ -225,7 +209,7 @@ def _prepared(call: MethodCall, made: Made) -> Value | None:
     """What a framework gives back made ready."""
     if (frameworks.kind(made.path), call.name) not in frameworks.PREPARING:
         return None
-    prepared = tuple(a.tagged("prepared") for a in call.args)
+    prepared = tuple(a.tagged(Tag.PREPARED) for a in call.args)
     return prepared[0] if len(prepared) == 1 else of_object(Items(prepared), "prepared", call.site)
 
 

@@ -7,10 +7,8 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge.randomness import DRAWS, MAKERS, METHODS, SEEDING, SEEDS
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.symbols import number
+from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, unknown
-
-#: a generator whose numbers are another rank's only by chance
-OWN = "dice"
 
 
 def called(
@@ -21,13 +19,13 @@ def called(
         _seed(machine, frame, SEEDS[path], args)
     elif path in MAKERS:
         given = args[0] if args else next((v for k, v in keywords if k in ("seed", "x")), None)
-        return value.tagged(OWN) if given is None or _differs(given) else value
+        return value.tagged(Tag.OWN_GENERATOR) if given is None or _differs(given) else value
     elif path in DRAWS:
         generator = next((v for k, v in keywords if k == "generator"), None)
         if generator is None or (generator.known and generator.constant is None):
             own = _family_differs(machine, frame, DRAWS[path])
         else:
-            own = OWN in generator.tags
+            own = bool(generator.tags & Tag.OWN_GENERATOR)
         return _drawn(value) if own else value
     elif "seed" in path.rpartition(".")[2].lower():
         for family in ("random", "numpy", "torch"):
@@ -41,8 +39,8 @@ def method(receiver: Value, name: str, args: tuple[Value, ...]) -> Value | None:
     path = obj.path if isinstance(obj, Made) else ""
     if path == "torch.Generator" and name in ("manual_seed", "seed"):
         differs = name == "seed" or bool(args and _differs(args[0]))
-        return receiver.tagged(OWN) if differs else receiver.with_tags(receiver.tags - {OWN})
-    if path in MAKERS and name in METHODS and OWN in receiver.tags:
+        return receiver.tagged(Tag.OWN_GENERATOR) if differs else receiver.with_tags(receiver.tags & ~Tag.OWN_GENERATOR)
+    if path in MAKERS and name in METHODS and receiver.tags & Tag.OWN_GENERATOR:
         return _drawn(unknown(path, name, receiver.atoms, taint=Taint.RANK_LOCAL))
     return None
 
@@ -50,12 +48,12 @@ def method(receiver: Value, name: str, args: tuple[Value, ...]) -> Value | None:
 def _drawn(value: Value) -> Value:
     atom = value.atoms[0]
     key = atom.key if isinstance(atom, Symbol) else number(("draw", value.atoms))
-    return value._replace(atoms=(Symbol(key, Taint.RANK_LOCAL),), taint=Taint.RANK_LOCAL, tags=value.tags | {"random"})
+    return value._replace(atoms=(Symbol(key, Taint.RANK_LOCAL),), taint=Taint.RANK_LOCAL, tags=value.tags | Tag.RANDOM)
 
 
 def _differs(seed: Value) -> bool:
     """The seed is a function of the rank, or made up by each process."""
-    return bool(seed.tags & {"rank", "local_rank", "time", "unique"}) or len(seed.atoms) > 1
+    return bool(seed.tags & (ANY_RANK | MADE_UP)) or len(seed.atoms) > 1
 
 
 def _seed(machine: Machine, frame: Frame, family: str, args: tuple[Value, ...]) -> None:

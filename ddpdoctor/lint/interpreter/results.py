@@ -9,20 +9,8 @@ from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
-from ddpdoctor.lint.values.values import (
-    DATA,
-    ORIGIN,
-    UNEQUAL,
-    Keywords,
-    Taint,
-    Value,
-    const,
-    join_tags,
-    lift,
-    of_object,
-    symbol,
-    unknown,
-)
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, ORIGIN, UNEQUAL, Tag, union
+from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.sites import SourceSite
 
 #: what kind of thing data is
@@ -53,7 +41,7 @@ def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
     if path == "builtins.len" and not args[0].known:
         if isinstance(args[0].object, Items):
             return const(len(args[0].object.items))
-        tags = (args[0].tags & DATA) | {"length"}
+        tags = (args[0].tags & DATA) | Tag.LENGTH
         # batches of equal samplers are equally long on all ranks, whatever is in them
         taint = Taint.RANK_LOCAL if args[0].tags & UNEQUAL and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
         taint = Taint.GIVEN if args[0].taint is Taint.GIVEN else taint
@@ -69,31 +57,29 @@ def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
 
 def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite, node: ast.Call) -> Value:
     values = _given(path, args, keywords)
-    tags: frozenset[str] = frozenset()
-    for value in values:
-        tags |= value.tags
+    tags = union(v.tags for v in values)
     pure = path.startswith(vocabulary.PURE_PREFIXES)
     # what kind of thing data is, is the same on all ranks
     pure = pure and path not in _KINDS
     local = pure and any(v.taint is Taint.RANK_LOCAL for v in values)
     taint = Taint.RANK_LOCAL if local else Taint.GIVEN if _given_alike(path, values) else Taint.UNKNOWN
     kept = tags & DATA if pure else tags & ORIGIN
-    if path in _SUMMARIES and "collected" in tags:
-        taint, kept = Taint.RANK_LOCAL, kept | {"batch"}
+    if path in _SUMMARIES and tags & Tag.COLLECTED:
+        taint, kept = Taint.RANK_LOCAL, kept | Tag.BATCH
     if _asks_for_sharding(path, args):
-        kept |= {"sharded?"}
+        kept |= Tag.ASKS_SHARDED
     if path in ("torch.initial_seed", "torch.seed"):
-        kept |= {"seeded"}
+        kept |= Tag.SEEDED
     if path in ("math.ceil", "numpy.ceil"):
-        kept |= {"ceil"}
+        kept |= Tag.CEIL
     if path in vocabulary.UNIQUE_CALLS:
-        kept |= {"unique"}
+        kept |= Tag.UNIQUE
     if path in ("os.path.join", "pathlib.Path", "builtins.str"):
-        kept |= tags & frozenset({"time", "unique", "rank", "local_rank"})
+        kept |= tags & (ANY_RANK | MADE_UP)
     if path in ("builtins.range", "numpy.arange", "torch.arange") and _strided(args, node):
-        taint, kept = Taint.RANK_LOCAL, kept | {"shard"}
+        taint, kept = Taint.RANK_LOCAL, kept | Tag.SHARD
     if path in _OF_VALUES and any(v.taint is Taint.RANK and v.object is None for v in args):
-        taint, kept = Taint.RANK_LOCAL, kept | {"own"}
+        taint, kept = Taint.RANK_LOCAL, kept | Tag.OWN
     if path == "argparse.ArgumentParser.parse_args":
         return of_object(Namespace(site), site)
     if path == "torch.tensor" and values:
@@ -116,10 +102,10 @@ def _given(path: str, args: tuple[Value, ...], keywords: Keywords) -> tuple[Valu
 
 def _strided(args: tuple[Value, ...], node: ast.Call) -> bool:
     """`range(rank, len(data), world)`, or up to less of it on some ranks: they get more or fewer elements."""
-    if len(args) != 3 or "rank" not in args[0].tags or "world" not in args[2].tags:
+    if len(args) != 3 or not args[0].tags & Tag.RANK or not args[2].tags & Tag.WORLD:
         return False
     less = len(node.args) == 3 and isinstance(node.args[1], ast.BinOp) and isinstance(node.args[1].op, ast.Sub)
-    return "length" in args[1].tags or (less and "rank" in args[1].tags)
+    return bool(args[1].tags & (Tag.LENGTH | Tag.RANK if less else Tag.LENGTH))
 
 
 def _asks_for_sharding(path: str, args: tuple[Value, ...]) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Taint, Value, unknown
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.signal_handlers import Flag, FlagPath, of_module
 
-_TAG = frozenset({"signal"})
 #: methods that tell what a handler did to the object: an Event, a queue
 _ASKING = frozenset({"is_set", "wait", "empty", "full", "qsize", "get"})
 
@@ -36,9 +36,9 @@ def elsewhere(module: Module, name: str) -> Value | None:
 
 def asked(receiver: Value, method: str) -> Value | None:
     """`stop.is_set()` of what a handler sets; None for other calls."""
-    return receiver if "signal" in receiver.tags and method in _ASKING else None
+    return receiver if receiver.tags & Tag.SIGNAL and method in _ASKING else None
 
 
 def raised(flag: Flag) -> Value:
     """A flag that a handler sets."""
-    return unknown("signal", flag.file, flag.text, taint=Taint.RANK_LOCAL, tags=_TAG)
+    return unknown("signal", flag.file, flag.text, taint=Taint.RANK_LOCAL, tags=Tag.SIGNAL)

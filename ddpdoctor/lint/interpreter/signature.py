@@ -9,18 +9,8 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.abstract_objects import Items, Made, Namespace, Table
-from ddpdoctor.lint.values.values import (
-    ORIGIN,
-    RANK_NUMBERS,
-    REASONS,
-    Keywords,
-    Symbol,
-    Taint,
-    Value,
-    asserted,
-    of_object,
-    unknown,
-)
+from ddpdoctor.lint.values.tags import ORIGIN, REASONS, Tag
+from ddpdoctor.lint.values.values import RANK_NUMBERS, Keywords, Symbol, Taint, Value, asserted, of_object, unknown
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import walk
 
@@ -110,7 +100,7 @@ def _defaults(machine: Machine, info: FunctionInfo, env: dict[str, Value], *, sp
     for parameter, default in pairs:
         given = env.get(parameter.arg)
         if given is not None and _is_element(machine, given) and isinstance(default, ast.Constant):
-            env[parameter.arg] = given if default.value is not None else given.tagged("given")
+            env[parameter.arg] = given if default.value is not None else given.tagged(Tag.GIVEN)
         elif parameter.arg not in env and not spread:
             with machine.quietly():
                 env[parameter.arg] = _general(machine.evaluate(Frame(info.module), default))
@@ -134,7 +124,7 @@ def rank_parameters(machine: Machine, info: FunctionInfo) -> dict[str, Value]:
     for name in _ranks_of(machine, info, 0):
         if name in mine:
             # it may be a local rank as well: a worker of one node, spawned in another file
-            found[name] = RANK_NUMBERS.tagged("spawned")
+            found[name] = RANK_NUMBERS.tagged(Tag.SPAWNED)
     return found
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.knowledge.launchers import LOCAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 from ddpdoctor.lint.values.iteration import iterated_of
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import (
     FIRST_RANK,
-    IN_GROUP,
     LOCAL_RANK_NUMBERS,
     RANK_NUMBERS,
     TRUE,
@@ -27,7 +27,7 @@ def source_of(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value |
     whole = not args and not keywords
     if path in vocabulary.RANK_CALLS:
         none = len(args) == 1 and args[0].known and args[0].constant is None
-        return RANK_NUMBERS if whole or none else unknown("group rank", path, args, taint=Taint.RANK, tags=IN_GROUP)
+        return RANK_NUMBERS if whole or none else unknown("group rank", path, args, taint=Taint.RANK, tags=Tag.IN_GROUP)
     if path in vocabulary.LOCAL_RANK_CALLS:
         return LOCAL_RANK_NUMBERS
     if path in vocabulary.WORLD_CALLS:
@@ -37,7 +37,7 @@ def source_of(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value |
     if path in vocabulary.INITIALISED_CALLS:
         return TRUE
     if path in vocabulary.CLOCK_CALLS:
-        return unknown("clock", path, taint=Taint.RANK_LOCAL, tags=frozenset({"time"}))
+        return unknown("clock", path, taint=Taint.RANK_LOCAL, tags=Tag.TIME)
     if path in ("os.environ.get", "os.getenv"):
         return variable(args)
     return _next(args) if path == "builtins.next" else None
@@ -64,5 +64,5 @@ def environment(name: object) -> Value | None:
     if name in LOCAL_RANK_VARIABLES:
         return lift("text", str, (LOCAL_RANK_NUMBERS,))
     if name in WORLD_VARIABLES:
-        return const(str(WORLD)).tagged("world")
+        return const(str(WORLD)).tagged(Tag.WORLD)
     return None

@@ -6,10 +6,11 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values.abstract_objects import Function, Items
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import RANK_NUMBERS, Keywords, Value, const
 from ddpdoctor.program.sites import SourceSite
 
-SPAWNED = RANK_NUMBERS.tagged("spawned")
+SPAWNED = RANK_NUMBERS.tagged(Tag.SPAWNED)
 
 
 def started(
@@ -57,4 +58,4 @@ def _process(machine: Machine, frame: Frame, keywords: Keywords, site: SourceSit
     target = next((v for k, v in keywords if k == "target"), None)
     args = _items(next((v for k, v in keywords if k == "args"), None))
     if target is not None:
-        start(machine, frame, target, [RANK_NUMBERS if "index" in a.tags else a for a in args], site)
+        start(machine, frame, target, [RANK_NUMBERS if a.tags & Tag.INDEX else a for a in args], site)

@@ -15,7 +15,8 @@ from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Op, leaving_through
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Listed
-from ddpdoctor.lint.values.values import NO_TAGS, Taint, Value, of_object, unknown
+from ddpdoctor.lint.values.tags import NO_TAGS
+from ddpdoctor.lint.values.values import Taint, Value, of_object, unknown
 from ddpdoctor.program import indexing
 
 

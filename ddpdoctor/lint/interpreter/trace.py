@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ddpdoctor.lint.values.tags import Tags
 from ddpdoctor.lint.values.values import Atom
 from ddpdoctor.program.sites import SourceSite
 
@@ -28,8 +29,8 @@ class Branch(NamedTuple):
     site: SourceSite
     #: the condition as it is written
     text: str
-    #: tags of the condition: "time", "batch", "file", ...
-    tags: frozenset[str]
+    #: tags of the condition
+    tags: Tags
 
 
 class Loop(NamedTuple):

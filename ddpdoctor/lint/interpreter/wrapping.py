@@ -9,6 +9,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.values.abstract_objects import External, Instance, Items, Made, Method
+from ddpdoctor.lint.values.tags import MODEL, Tag
 from ddpdoctor.lint.values.values import FALSE, TRUE, Value, symbol_key, unknown
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
@@ -19,18 +20,18 @@ def wrapper_of(value: Value | None) -> Made | None:
     obj = value.object if value is not None else None
     if value is None or not isinstance(obj, Made) or obj.path not in collectives.WRAPPERS:
         return None
-    return obj if "maybe" not in value.tags else None
+    return obj if not value.tags & Tag.MAYBE else None
 
 
 def is_wrapped(value: Value | None) -> bool:
     """In a DDP wrapper, at least where the script runs distributed, and surely not the network behind one."""
-    return value is not None and "wrapped" in value.tags and "inner" not in value.tags
+    return value is not None and value.tags & MODEL == Tag.WRAPPED
 
 
 def remember(machine: Machine, frame: Frame, args: tuple[Value, ...], node: ast.Call, site: SourceSite) -> None:
     """Take note that this network is in a wrapper now."""
     key = symbol_key(args[0]) if args else None
-    if key is None or "wrapped" in args[0].tags:
+    if key is None or args[0].tags & Tag.WRAPPED:
         return
     text = ast.unparse(node.args[0]) if node.args and isinstance(node.args[0], (ast.Name, ast.Attribute)) else ""
     machine.wrapped.setdefault(key, Wrap(frame.guards, text, _unique(frame, args[0]), site))
@@ -57,9 +58,9 @@ def _function_at(tree: ast.AST, line: int) -> ast.AST | None:
 
 def inner(machine: Machine, frame: Frame, value: Value, node: ast.expr | None) -> bool:
     """The network behind a wrapper: `ddp.module`, or the object that `DDP(...)` was called with, still in use."""
-    if "wrapped" in value.tags:
+    if value.tags & Tag.WRAPPED:
         return False
-    if "inner" in value.tags:
+    if value.tags & Tag.INNER:
         return True
     key = symbol_key(value)
     wrap = machine.wrapped.get(key) if key is not None else None
@@ -80,8 +81,8 @@ def forwarded(machine: Machine, frame: Frame, target: Value, node: ast.expr, res
         owner = node.value if isinstance(node, ast.Attribute) else None
         by_name = obj.name == "module" and is_wrapped(obj.receiver)
         if by_name or (obj.name == "forward" and inner(machine, frame, obj.receiver, owner)):
-            return result.tagged("bypass")
-    return result.tagged("bypass") if inner(machine, frame, target, node) else result
+            return result.tagged(Tag.BYPASS)
+    return result.tagged(Tag.BYPASS) if inner(machine, frame, target, node) else result
 
 
 def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value | None:
@@ -93,7 +94,7 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
         machine.accesses.append(Access(owner, name, node, site, machine.context(frame)))
     if name != "module":
         return None
-    value = unknown("module", owner.atoms, tags=frozenset({"inner"}))
+    value = unknown("module", owner.atoms, tags=Tag.INNER)
     return value.with_object(Method(owner, name))
 
 

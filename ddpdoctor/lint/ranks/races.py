@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, FileEvent, Loop, Op, Scope, Trace
 from ddpdoctor.lint.values.symbols import file_question
-from ddpdoctor.lint.values.values import REASONS, Symbol, Taint
+from ddpdoctor.lint.values.tags import REASONS, Tag
+from ddpdoctor.lint.values.values import Symbol, Taint
 from ddpdoctor.program.sites import SourceSite
 
 
@@ -14,7 +15,7 @@ def decides(branch: Branch) -> bool:
     """Whether a branch is on nothing but a file that all ranks ask for."""
     atom = branch.truth[0]
     asks = len(branch.truth) == 1 and isinstance(atom, Symbol) and atom.taint is Taint.FILES
-    return asks and not branch.tags & (REASONS - {"file"}) and "own-file" not in branch.tags
+    return asks and not branch.tags & (REASONS & ~Tag.FILE) and not branch.tags & Tag.OWN_FILE
 
 
 def races(trace: Trace) -> dict[SourceSite, SourceSite]:

@@ -20,6 +20,7 @@ from ddpdoctor.lint.interpreter.trace import (
     exits,
     operations,
 )
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import rank_decided
 from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.record import field, record
@@ -208,14 +209,14 @@ class Builder:
         """
         if guard is None:
             return None
-        if "exception" in node.tags:
+        if node.tags & Tag.EXCEPTION:
             # what a rank that meets an exception then does is not what is compared
             return node.other
-        if "sharded?" in node.tags and guard is self.entered[-1]:
+        if node.tags & Tag.ASKS_SHARDED and guard is self.entered[-1]:
             # a helper for any kind of data, called on this rank alone: perhaps because there it has all of it
             return node.then if symbol.negated else node.other
         leaves = exits(node.then)
-        if "in group" in node.tags and leaves != exits(node.other):
+        if node.tags & Tag.IN_GROUP and leaves != exits(node.other):
             # which number this rank has in a group: rank 0 is the first of every group that it is in
             return node.other if leaves else node.then
         return None

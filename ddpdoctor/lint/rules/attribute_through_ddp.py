@@ -40,6 +40,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import Access, Context
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import SourceSite, site_of
 
@@ -109,7 +110,7 @@ def _asked(context: Context) -> bool:
 
 def _whenever_wrapped(facts: ModuleFacts, access: Access) -> bool:
     """Wrapped on some paths, and read under no condition that did not hold there already."""
-    if "maybe" not in access.owner.tags or not facts.analysis.wrapped:
+    if not access.owner.tags & Tag.MAYBE or not facts.analysis.wrapped:
         return False
     return all(
         any(g.truth == w.truth and g.side == w.side for w in wrap.guards)

@@ -39,6 +39,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import RANK_NUMBERS, Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -66,7 +67,7 @@ def _wrong(facts: ModuleFacts, call: CallEvent, given: Value) -> str:
     if len(items) != 1:
         return ""
     device = items[0]
-    if device.atoms == RANK_NUMBERS.atoms and "rank" in device.tags and not device.tags & {"local_rank", "spawned"}:
+    if device.atoms == RANK_NUMBERS.atoms and device.tags & (ANY_RANK | Tag.SPAWNED) == Tag.RANK:
         return "this is the global rank, and a second node has no such device: use LOCAL_RANK"
     if isinstance(device.constant, int) and not call.context.some_ranks_only and not devices.one_visible(facts):
         return f"every rank runs this barrier on GPU {device.constant}: select the GPU by LOCAL_RANK"

@@ -47,6 +47,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import Iteration
 from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 
@@ -66,7 +67,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         sampler = loaders.sampler_of(iteration.loop.over)
         over = iteration.loop.over
-        if sampler is None or over is None or "prepared" in over.tags or not iteration.context.no_grad:
+        if sampler is None or over is None or over.tags & Tag.PREPARED or not iteration.context.no_grad:
             continue
         if sampler.opaque or loaders.drops_last(sampler, 5) is not False or _cut(iteration):
             continue

@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -53,9 +54,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     passes = facts.methods("backward")
     if facts.mentions("grad"):
         return
-    through = {call.context.function for call in passes if any("ddp" in v.tags for v in _losses(call))}
+    through = {call.context.function for call in passes if any(v.tags & Tag.DDP for v in _losses(call))}
     for call in passes:
-        if call.context.function in through or not any("bypass" in v.tags for v in _losses(call)):
+        if call.context.function in through or not any(v.tags & Tag.BYPASS for v in _losses(call)):
             continue
         wraps = sorted(w.site for w in facts.analysis.wrapped.values())
         message = (

@@ -39,6 +39,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import RANK_NUMBERS, WORLD, Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -89,6 +90,6 @@ def _moved(facts: ModuleFacts) -> list[CallEvent]:
 
 def _global_rank(value: Value | None) -> bool:
     """The rank itself, or the device that is called by it."""
-    if value is None or "rank" not in value.tags or value.tags & {"local_rank", "spawned"}:
+    if value is None or value.tags & (ANY_RANK | Tag.SPAWNED) != Tag.RANK:
         return False
     return value.atoms in (RANK_NUMBERS.atoms, tuple(f"cuda:{rank}" for rank in range(WORLD)))

@@ -47,6 +47,7 @@ from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 
@@ -121,7 +122,7 @@ def _training_loop(facts: ModuleFacts, call: CallEvent) -> EnclosingLoop | None:
 
 def _is_over_batches(loop: EnclosingLoop) -> bool:
     """Not a loop over epochs: a barrier in each of them is harmless."""
-    if loaders.loader_of(loop.over) is not None or (loop.over is not None and "prepared" in loop.over.tags):
+    if loaders.loader_of(loop.over) is not None or (loop.over is not None and loop.over.tags & Tag.PREPARED):
         return True
     inner = [n for n in walk(loop.node) if isinstance(n, (ast.For, ast.While)) and n is not loop.node]
     own = any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(loop.node))

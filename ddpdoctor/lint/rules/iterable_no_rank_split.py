@@ -47,6 +47,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance
+from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.modules import FunctionInfo, Module
@@ -66,7 +67,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         loader = loaders.loader_of(iteration.loop.over)
         over = iteration.loop.over
-        if loader is None or over is None or loader.opaque or "prepared" in over.tags or iteration.context.no_grad:
+        if loader is None or over is None or loader.opaque or over.tags & Tag.PREPARED or iteration.context.no_grad:
             continue
         dataset = loader.argument(0, "dataset")
         obj = dataset.object if dataset is not None else None
@@ -97,9 +98,7 @@ def _given_ranks(obj: Instance) -> bool:
     """Its constructor is given a rank, a world size, or something that already depends on them."""
     given: list[Value] = [*obj.args, *(v for _, v in obj.keywords)]
     names = [name for name, _ in obj.keywords]
-    return any(_RANKED.search(n) for n in names) or any(
-        len(v.atoms) > 1 or v.tags & {"rank", "local_rank", "world", "shard", "block"} for v in given
-    )
+    return any(_RANKED.search(n) for n in names) or any(len(v.atoms) > 1 or v.tags & SHARED_OUT for v in given)
 
 
 def _words_of(facts: ModuleFacts, obj: Instance, method: FunctionInfo) -> set[str]:

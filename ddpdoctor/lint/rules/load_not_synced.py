@@ -41,6 +41,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import symbol_key
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -64,7 +65,7 @@ def _after_wrap(facts: ModuleFacts, call: CallEvent) -> bool:
     receiver = call.receiver
     if receiver is None:
         return False
-    if wrapping.is_wrapped(receiver) or "inner" in receiver.tags:
+    if wrapping.is_wrapped(receiver) or receiver.tags & Tag.INNER:
         return True
     key = symbol_key(receiver)
     before = (c for path in collectives.WRAPPERS for c in facts.named(path) if c.index < call.index)

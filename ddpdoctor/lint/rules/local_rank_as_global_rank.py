@@ -39,6 +39,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import LOCAL_RANK_NUMBERS, Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -55,7 +56,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message, context=call.context)
     for call in facts.named(aliases.SAMPLER):
         replicas = call.argument(1, "num_replicas")
-        whole = replicas is not None and "world" in replicas.tags
+        whole = replicas is not None and replicas.tags & Tag.WORLD
         if whole and _local(call.argument(2, "rank")) and not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so all nodes get the same data: pass the global rank"
             yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
@@ -63,8 +64,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _local(value: Value | None) -> bool:
     """Exactly the launcher's local rank, and nothing that could also be the global one."""
-    return value is not None and value.atoms == LOCAL_RANK_NUMBERS.atoms and "local_rank" in value.tags and (
-        not value.tags & {"rank", "spawned", "maybe"})  # fmt: skip
+    if value is None or value.atoms != LOCAL_RANK_NUMBERS.atoms:
+        return False
+    return value.tags & (ANY_RANK | Tag.SPAWNED | Tag.MAYBE) == Tag.LOCAL_RANK
 
 
 def _on_one_node(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -38,6 +38,7 @@ from ddpdoctor.lint.facts import launch, written_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -72,9 +73,9 @@ def _guard(call: CallEvent) -> Guard | None:
             if any(word in guard.text.lower() for word in ("rank", "node", "main", "master", "host", "local")):
                 return None
             continue
-        if "rank" in guard.value.tags or "world" in guard.value.tags or "node" in guard.text.lower():
+        if guard.value.tags & Tag.RANK or guard.value.tags & Tag.WORLD or "node" in guard.text.lower():
             return None
-        if "local_rank" in guard.value.tags and _only_first(guard):
+        if guard.value.tags & Tag.LOCAL_RANK and _only_first(guard):
             chosen = guard
     return chosen
 

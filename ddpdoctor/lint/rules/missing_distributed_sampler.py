@@ -41,13 +41,14 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD103", "missing-distributed-sampler", Severity.WARNING)
 
 
-_SPLITS = frozenset({"shard", "rank", "local_rank", "block"})
+_SPLITS = ANY_RANK | Tag.SHARD | Tag.BLOCK
 _SPLITTING_WORDS = (
     "split_dataset_by_node", "DistributedBatchSampler", "split_by_node", "IterableDataset",
     "num_replicas", "num_shards", "shard_id", "prepare_data_loader", "setup_dataloaders", "skip_first_batches",
@@ -61,7 +62,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         over = iteration.loop.over
         loader = loaders.loader_of(over)
-        if over is None or loader is None or loader.opaque or over.tags & {"prepared", "maybe"}:
+        if over is None or loader is None or loader.opaque or over.tags & (Tag.PREPARED | Tag.MAYBE):
             continue
         if iteration.context.no_grad:
             continue

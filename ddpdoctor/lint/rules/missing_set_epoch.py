@@ -50,6 +50,7 @@ from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
@@ -108,7 +109,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _sampler(iteration: Iteration) -> Made | None:
     over = iteration.loop.over
-    if over is None or iteration.context.no_grad or "prepared" in over.tags:
+    if over is None or iteration.context.no_grad or over.tags & Tag.PREPARED:
         return None
     sampler, given = loaders.sampler_of(over), loaders.given_sampler(over)
     if sampler is None or given is None or loaders.turns_by_itself(given):
@@ -166,7 +167,7 @@ def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: Enclos
     pad = written[: len(written) - len(written.lstrip())]
     text = f"{name}.set_epoch({loop.target.id})\n{pad}"
     given = loaders.given_sampler(iteration.loop.over)
-    if given is not None and "maybe" in given.tags and sampler.node is not None:
+    if given is not None and given.tags & Tag.MAYBE and sampler.node is not None:
         # without other ranks it is None, or a sampler that has no epochs
         text = f"if isinstance({name}, {ast.unparse(sampler.node.func)}):\n{pad}    {text}"
     at = len(pad) + 1

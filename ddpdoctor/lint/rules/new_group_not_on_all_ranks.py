@@ -36,6 +36,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, place, proof
 from ddpdoctor.lint.ranks.reach import Reached, reached
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.truths import rank_decided
 from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.finding import Finding, Severity
@@ -54,7 +55,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _by_rank(item: CollectiveDivergence) -> bool:
     """The branch is on the rank: a known one, or `if rank in members` with members that are not known."""
-    return not item.local or bool(item.branch.tags & {"rank", "local_rank"} and " in " in item.branch.text)
+    return not item.local or bool(item.branch.tags & ANY_RANK and " in " in item.branch.text)
 
 
 def _there_already(facts: ModuleFacts, item: CollectiveDivergence) -> bool:

@@ -40,6 +40,7 @@ from ddpdoctor.lint.interpreter import contexts, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD167", "no-sync-around-backward-only", Severity.HINT)
@@ -50,7 +51,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     forwards = [c for c in facts.methods("__call__") if wrapping.is_wrapped(c.receiver)]
     for call in facts.methods("backward"):
         context = call.context
-        if not _unshared(call) or call.receiver is None or "ddp" not in call.receiver.tags:
+        if not _unshared(call) or call.receiver is None or not call.receiver.tags & Tag.DDP:
             continue
         depth = len(context.calls)
         here = [c for c in forwards if c.context.calls[:depth] == context.calls and c.index < call.index]

@@ -42,6 +42,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
@@ -87,13 +88,13 @@ def _grows_with_batch(value: Value, depth: int = 0) -> bool:
     if isinstance(obj, Items):
         return any(_grows_with_batch(item, depth + 1) for item in obj.items)
     if depth > 8 or not isinstance(obj, (Made, Method)):
-        return "batch" in value.tags and "length" not in value.tags
+        return value.tags & (Tag.BATCH | Tag.LENGTH) == Tag.BATCH
     name = obj.name if isinstance(obj, Method) else obj.path.rpartition(".")[2]
     if name in _REDUCING or "loss" in name.lower():
         return False
     if isinstance(obj, Method) and name == "__call__":
         called = obj.receiver.object  # a network, or a criterion
-        return "batch" in value.tags and not (isinstance(called, Made) and "loss" in called.path.lower())
+        return bool(value.tags & Tag.BATCH) and not (isinstance(called, Made) and "loss" in called.path.lower())
     if isinstance(obj, Method):
         return _grows_with_batch(obj.receiver, depth + 1)
     criterion = name == "__call__" and len(obj.args) > 2

@@ -40,6 +40,7 @@ from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import SHARED_OUT
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 
@@ -111,7 +112,7 @@ def _by_hand(facts: ModuleFacts) -> Iterator[Finding | None]:
             ):
                 continue
             last = max(before, key=lambda c: c.index)
-            own = bool(call.args) and call.args[0].tags & {"rank", "local_rank", "shard", "block", "world"}
+            own = bool(call.args) and call.args[0].tags & SHARED_OUT
             if not own and last.args and seeds.differs_by_rank(last) and _cut_in_two(call, name):
                 message = f"the generator was seeded with the rank, so {_OTHERS}: shuffle with random.Random(seed)"
                 yield facts.finding(RULE, call.site, message, related=((last.site, "seeded by rank here"),),

@@ -42,12 +42,12 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import MADE_UP, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD125", "rank-divergent-shared-value", Severity.WARNING, ("DD262",))
 
-_OWN = frozenset({"time", "unique"})
 _CHECKPOINT = "torch.distributed.checkpoint."
 #: collective saves: (position, name) of the path
 _SAVES: dict[str, tuple[int, str]] = {
@@ -74,7 +74,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if call.context.mask.bit_count() < 2:
             continue
         path = _shared(facts, call)
-        if path is not None and path.tags & _OWN:
+        if path is not None and path.tags & MADE_UP:
             yield facts.finding(
                 RULE, call.site, f"{_who(path)}, so the ranks save to different places: broadcast the name from rank 0"
             )
@@ -88,7 +88,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _who(value: Value) -> str:
-    return "each rank reads its own clock for this name" if "time" in value.tags else "each rank gets a different name"
+    return "each rank reads its own clock for this name" if value.tags & Tag.TIME else "each rank gets a different name"
 
 
 def _shared(facts: ModuleFacts, call: CallEvent) -> Value | None:
@@ -98,7 +98,7 @@ def _shared(facts: ModuleFacts, call: CallEvent) -> Value | None:
         if isinstance(made, Made):
             place = _METHODS.get((made.path, call.method))
         if place is None and call.method == "save_checkpoint" and "deepspeed" in facts.module.words:
-            return next((v for v in (*call.args, *(v for _, v in call.keywords)) if v.tags & _OWN), None)
+            return next((v for v in (*call.args, *(v for _, v in call.keywords)) if v.tags & MADE_UP), None)
     return call.argument(*place) if place is not None else None
 
 
@@ -110,8 +110,8 @@ def _folder_of_parts(call: CallEvent) -> bool:
     if not isinstance(obj, Made) or obj.path != "os.path.join" or len(obj.args) < 2:
         return False
     folder, *names = obj.args
-    ranked = any("rank" in n.tags for n in names) and "rank" not in folder.tags
-    return ranked and bool(folder.tags & _OWN)
+    ranked = any(n.tags & Tag.RANK for n in names) and not folder.tags & Tag.RANK
+    return ranked and bool(folder.tags & MADE_UP)
 
 
 def _meeting_points(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -121,7 +121,7 @@ def _meeting_points(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.named("torch.distributed.init_process_group", "torch.distributed.FileStore"):
         name = "init_method" if call.path.endswith("group") else "file_name"
         where = call.argument(1, name) if name == "init_method" else call.argument(0, name)
-        if where is None or not where.tags & _OWN or call.context.mask.bit_count() < 2 or _alone(call):
+        if where is None or not where.tags & MADE_UP or call.context.mask.bit_count() < 2 or _alone(call):
             continue
         message = "every rank generates its own rendezvous file, so no rank finds the others: all must use one path"
         yield facts.finding(RULE, call.site, message)

@@ -46,6 +46,7 @@ from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import External
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 
@@ -118,4 +119,6 @@ def _is_layer(call: CallEvent) -> bool:
 def _by_rank(call: CallEvent) -> bool:
     """Surely another seed on every rank."""
     value = call.args[0] if call.args else None
-    return value is not None and "rank" in value.tags and (len(value.atoms) > 1 or value.taint is value.taint.RANK)
+    return (
+        value is not None and bool(value.tags & Tag.RANK) and (len(value.atoms) > 1 or value.taint is value.taint.RANK)
+    )

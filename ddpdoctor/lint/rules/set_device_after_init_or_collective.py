@@ -44,6 +44,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
 
@@ -86,7 +87,7 @@ def _on_current(facts: ModuleFacts, call: CallEvent, before: list[CallEvent]) ->
 
 def _fix(facts: ModuleFacts, early: CallEvent, setter: CallEvent) -> Fix | None:
     """Swap two neighbouring one-line statements, unless the device is computed from the group."""
-    if "rank" in setter.args[0].tags if setter.args else True:
+    if setter.args[0].tags & Tag.RANK if setter.args else True:
         return None
     for node in facts.module.nodes:
         body = getattr(node, "body", None)

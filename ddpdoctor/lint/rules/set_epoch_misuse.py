@@ -38,6 +38,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD102", "set-epoch-misuse", Severity.ERROR)
@@ -55,7 +56,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not isinstance(obj, Made) or any("hasattr" in g.text or "isinstance" in g.text for g in call.context.guards):
             continue
         assert call.receiver is not None
-        if obj.path in _WITHOUT and not call.receiver.tags & {"maybe", "prepared"}:
+        if obj.path in _WITHOUT and not call.receiver.tags & (Tag.MAYBE | Tag.PREPARED):
             kind = obj.path.rpartition(".")[2]
             message = f"a {kind} has no set_epoch: call it on its DistributedSampler"
             yield facts.finding(RULE, call.site, message, context=call.context)

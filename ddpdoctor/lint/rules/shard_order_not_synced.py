@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Taint
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -45,11 +46,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.named(aliases.SAMPLER):
         seed = call.argument(4, "seed")
         # `torch.initial_seed() - rank` takes out a rank that was put in before
-        if seed is None or "seeded" in seed.tags:
+        if seed is None or seed.tags & Tag.SEEDED:
             continue
-        if seed.tags & {"rank", "local_rank"} or len(seed.atoms) > 1:
+        if seed.tags & ANY_RANK or len(seed.atoms) > 1:
             reason = "depends on the rank"
-        elif seed.tags & {"time", "unique"} or (seed.taint is Taint.RANK_LOCAL and "random" in seed.tags):
+        elif seed.tags & MADE_UP or (seed.taint is Taint.RANK_LOCAL and seed.tags & Tag.RANDOM):
             reason = "is different in every process"
         else:
             continue

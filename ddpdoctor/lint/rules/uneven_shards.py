@@ -44,6 +44,7 @@ from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import loop_extent
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import Tag, union
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -72,10 +73,10 @@ def _sharded(facts: ModuleFacts, over: Value) -> bool:
     """A shard itself, or a loader over one that keeps the ragged end (dropping it does not make blocks equal)."""
     loader = loaders.loader_of(over)
     if loader is None:
-        return "shard" in loaders.shard_tags(facts, over)
+        return bool(loaders.shard_tags(facts, over) & Tag.SHARD)
     if loaders.sampler_of(over) is not None:
         return False
     given = [loader.argument(0, "dataset"), loader.argument(3, "sampler")]
-    tags = frozenset(tag for v in given if v is not None for tag in loaders.shard_tags(facts, v))
+    tags = union(loaders.shard_tags(facts, v) for v in given if v is not None)
     drops = loaders.drops_last(loader, 8)
-    return ("shard" in tags and drops is False) or ("block" in tags and drops is not None)
+    return bool((tags & Tag.SHARD and drops is False) or (tags & Tag.BLOCK and drops is not None))

@@ -41,6 +41,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -70,7 +71,7 @@ def _scheduler(call: CallEvent) -> str:
 
 
 def _own(value: Value) -> bool:
-    return value.taint is Taint.RANK_LOCAL and "batch" in value.tags
+    return value.taint is Taint.RANK_LOCAL and bool(value.tags & Tag.BATCH)
 
 
 def _all_split(facts: ModuleFacts) -> bool:

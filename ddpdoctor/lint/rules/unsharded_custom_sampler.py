@@ -41,6 +41,7 @@ from ddpdoctor.lint.facts import loaders, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
+from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.sites import SourceSite
@@ -50,7 +51,7 @@ RULE = LintRule("DD108", "unsharded-custom-sampler", Severity.WARNING)
 _SAMPLERS = frozenset(
     f"torch.utils.data.{name}" for name in ("RandomSampler", "WeightedRandomSampler", "SubsetRandomSampler")
 )
-_RANKS = frozenset({"rank", "local_rank", "world", "shard", "block"})
+_RANKS = SHARED_OUT
 #: words of code that splits data by rank itself
 _SPLITS = ("split_dataset_by_node", "prepare_data_loader", "setup_dataloaders", "num_shards", "shard_id")
 
@@ -62,7 +63,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         over = iteration.loop.over
         loader = loaders.loader_of(over)
-        if over is None or loader is None or "prepared" in over.tags or iteration.context.no_grad:
+        if over is None or loader is None or over.tags & Tag.PREPARED or iteration.context.no_grad:
             continue
         sampler = _sampler(loader)
         if sampler is None or _knows_ranks(facts, sampler, loader):
@@ -87,7 +88,7 @@ def _sampler(loader: Made) -> Made | None:
         made = batches.object
         given = made.argument(0, "sampler") if isinstance(made, Made) and made.path.endswith(".BatchSampler") else None
     obj = given.object if given is not None else None
-    sure = given is not None and isinstance(obj, Made) and "maybe" not in given.tags
+    sure = given is not None and isinstance(obj, Made) and not given.tags & Tag.MAYBE
     return obj if sure and isinstance(obj, Made) and obj.path in _SAMPLERS and not obj.opaque else None
 
 

@@ -41,6 +41,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import Iteration
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
 
@@ -53,7 +54,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         over = iteration.loop.over
         sampler = loaders.sampler_of(over)
-        if sampler is None or over is None or "prepared" in over.tags:
+        if sampler is None or over is None or over.tags & Tag.PREPARED:
             continue
         here = sampler.site if sampler.site.file == facts.module.path else iteration.loop.site
         related = ((iteration.loop.site, "iterated here"),)

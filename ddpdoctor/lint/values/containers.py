@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
-from ddpdoctor.lint.values.values import NO_TAGS, Keywords, Taint, Value, const, of_object, symbol, unknown
+from ddpdoctor.lint.values.tags import Tag, Tags, union
+from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, of_object, symbol, unknown
 from ddpdoctor.program import classes
 from ddpdoctor.program.sites import SourceSite
 
@@ -37,10 +38,10 @@ def put(owner: Value, index: Value, value: Value) -> Value | None:
     return None
 
 
-def uneven(value: Value, tags: frozenset[str]) -> Value:
+def uneven(value: Value, tags: Tags) -> Value:
     """A container of which other ranks have more elements or fewer."""
     atom = symbol("uneven", value.atoms, taint=Taint.RANK_LOCAL)
-    return value._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=value.tags | tags | {"uneven"})
+    return value._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=value.tags | tags | Tag.UNEVEN)
 
 
 def table(args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Value:
@@ -104,7 +105,7 @@ def element_of(owner: Value, *key: object) -> Value | None:
     if isinstance(obj, Items):
         own = [v for v in obj.items if v.taint is Taint.RANK_LOCAL]
         if own and len(own) == len(obj.items):
-            tags = NO_TAGS.union(*(v.tags for v in own))
+            tags = union(v.tags for v in own)
             return unknown("element", owner.atoms, taint=Taint.RANK_LOCAL, tags=tags)
     if element is None:
         return None
@@ -166,7 +167,7 @@ def _joined_tables(a: Table, b: Table) -> Table:
             continue
         present = x if x is not None else y
         assert present is not None
-        there = present.tagged("maybe") if present.object is not None else unknown("maybe", name, present.atoms)
+        there = present.tagged(Tag.MAYBE) if present.object is not None else unknown("maybe", name, present.atoms)
         entries.append((name, there))
     rest = a.rest if b.rest is None else b.rest if a.rest is None else either(a.rest, b.rest)
     return Table(tuple(entries), a.complete and b.complete, rest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import WORLD, Value
 
 #: cut data into parts whose sizes differ where they must
@@ -14,23 +15,23 @@ ENDLESS = frozenset({"itertools.count", "itertools.cycle"})
 
 def by_rank(condition: Value) -> bool:
     """`index % world_size == rank`: what it lets through is a share of the rank's own, of one more or one less."""
-    return condition.tags >= {"rank", "world"} and not condition.known
+    return bool(condition.tags & Tag.RANK and condition.tags & Tag.WORLD) and not condition.known
 
 
 def part_of(parts: Value, index: Value) -> bool:
     """`numpy.array_split(rows, world_size)[rank]`."""
     obj = parts.object
-    if not isinstance(obj, Made) or obj.path not in _CUTTING or "rank" not in index.tags:
+    if not isinstance(obj, Made) or obj.path not in _CUTTING or not index.tags & Tag.RANK:
         return False
-    return any("world" in v.tags for v in (*obj.args, *(v for _, v in obj.keywords)))
+    return any(v.tags & Tag.WORLD for v in (*obj.args, *(v for _, v in obj.keywords)))
 
 
 def strided(over: Value, bounds: tuple[Value, ...]) -> bool:
     """`islice(lines, rank, None, world_size)` of something that comes to an end."""
     if len(bounds) != 3 or not bounds[1].known or bounds[1].constant is not None:
         return False
-    endless = "endless" in over.tags or (isinstance(over.object, Made) and over.object.path in ENDLESS)
-    return "rank" in bounds[0].tags and "world" in bounds[2].tags and not endless
+    endless = bool(over.tags & Tag.ENDLESS) or (isinstance(over.object, Made) and over.object.path in ENDLESS)
+    return bool(bounds[0].tags & Tag.RANK and bounds[2].tags & Tag.WORLD) and not endless
 
 
 def rest_for_one(length: Value, upper: Value) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made, Method, Table
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, of_object, symbol, unknown
 
 #: calls that give the elements of their first argument
@@ -31,7 +32,7 @@ def zipped_with(over: Value) -> tuple[Value, ...]:
     if isinstance(obj, Made) and obj.args:
         if obj.path == "builtins.zip":
             counted = any(_is_range(a) for a in obj.args)
-            return tuple(a.tagged("cut") if counted else a for a in obj.args[1:])
+            return tuple(a.tagged(Tag.CUT) if counted else a for a in obj.args[1:])
         if obj.path in _GOING_THROUGH:
             return zipped_with(obj.args[0])
     return ()
@@ -47,24 +48,24 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
                 index = unknown("index", obj.site, taint=Taint.GIVEN)
                 element = of_object(Items((index, element or unknown("item", obj.site))))
             if obj.path == "itertools.islice" and len(obj.args) > 1:
-                inner = inner.tagged("shard" if data_partition.strided(inner, obj.args[1:]) else "cut")
+                inner = inner.tagged(Tag.SHARD if data_partition.strided(inner, obj.args[1:]) else Tag.CUT)
             return inner, element
         if obj.path == "builtins.zip" and obj.args:
             inner, element = iterated_of(obj.args[0])
             if any(_is_range(a) for a in obj.args[1:]):
-                inner = inner.tagged("cut")
-            return inner, element if element is None or "batch" in element.tags else None
+                inner = inner.tagged(Tag.CUT)
+            return inner, element if element is None or element.tags & Tag.BATCH else None
         if obj.path == "builtins.zip":
             any_of = _starred(obj)
             return iterated_of(any_of) if any_of is not None else (over, None)
         if obj.path == aliases.LOADER:
-            return over, unknown("batch", obj.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+            return over, unknown("batch", obj.site, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
         if obj.path == "builtins.range":
             alike = all(bound.taint <= Taint.GIVEN for bound in obj.args)
             taint = Taint.GIVEN if alike else Taint.UNKNOWN
-            return over, unknown("index", obj.site, taint=taint, tags=frozenset({"index"}))
+            return over, unknown("index", obj.site, taint=taint, tags=Tag.INDEX)
     if isinstance(obj, Instance) and obj.base is not None and obj.base.path == aliases.LOADER:
-        return over, unknown("batch", obj.base.site, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+        return over, unknown("batch", obj.base.site, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
     if isinstance(obj, Method) and isinstance(obj.receiver.object, Table):
         return containers.gone_through(over, obj.receiver.object, obj.name)
     return over, containers.element_of(over, "any") or _share_of(over)
@@ -72,9 +73,9 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
 
 def _share_of(over: Value) -> Value | None:
     """A batch of what a framework has made ready: it gives each rank a share."""
-    if over.object is not None or over.known or "prepared" not in over.tags:
+    if over.object is not None or over.known or not over.tags & Tag.PREPARED:
         return None
-    return unknown("batch", over.atoms, taint=Taint.RANK_LOCAL, tags=frozenset({"batch"}))
+    return unknown("batch", over.atoms, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
 
 
 def count_of(over: Value) -> tuple[Atom, ...]:

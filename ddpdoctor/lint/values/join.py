@@ -5,23 +5,10 @@ from __future__ import annotations
 from ddpdoctor.lint.values import containers, loader_join
 from ddpdoctor.lint.values.abstract_objects import Items, Made
 from ddpdoctor.lint.values.symbols import operation
-from ddpdoctor.lint.values.values import (
-    EVERY_RANK,
-    MODEL,
-    NO_TAGS,
-    ORIGIN,
-    REASONS,
-    WORLD,
-    Atom,
-    Symbol,
-    Taint,
-    Value,
-    per_rank,
-    symbol,
-    unknown,
-)
+from ddpdoctor.lint.values.tags import MODEL, NO_TAGS, ORIGIN, REASONS, Tag, Tags
+from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Atom, Symbol, Taint, Value, per_rank, symbol, unknown
 
-_FILES = frozenset({"file", "own-file"})
+_FILES = Tag.FILE | Tag.OWN_FILE
 #: what a program that is not distributed uses instead of a rank, a sampler, a group
 _STAND_INS = (0, -1, None, 1, False, True)
 
@@ -33,7 +20,7 @@ def merge(
     other: dict[str, Value],
     other_mask: int,
     key: object,
-    reasons: frozenset[str] = NO_TAGS,
+    reasons: Tags = NO_TAGS,
 ) -> dict[str, Value]:
     """Variables after a branch: rank by rank, from the side that the rank took; `reasons`: tags of its condition."""
     if not then_mask:
@@ -48,7 +35,7 @@ def merge(
         if a is None or b is None:
             present = a if a is not None else b
             assert present is not None
-            merged[name] = present.tagged("maybe")
+            merged[name] = present.tagged(Tag.MAYBE)
             continue
         merged[name] = choose(truths, a, then_mask, b, other_mask, (name, key), reasons)
     return merged
@@ -56,7 +43,7 @@ def merge(
 
 def merge_stores(
     truths: tuple[Atom, ...], then: dict[tuple[int, str], Value], then_mask: int,
-    other: dict[tuple[int, str], Value], other_mask: int, reasons: frozenset[str],
+    other: dict[tuple[int, str], Value], other_mask: int, reasons: Tags,
 ) -> dict[tuple[int, str], Value]:  # fmt: skip
     """Attributes after a branch. What one side alone stores is kept where it is an object, or differs anyway."""
     merged = {**then, **other} if not then_mask else {**other, **then}
@@ -80,7 +67,7 @@ def merge_stores(
 
 def choose(
     truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object,
-    reasons: frozenset[str] = NO_TAGS,
+    reasons: Tags = NO_TAGS,
 ) -> Value:  # fmt: skip
     """One value out of two, by which ranks can hold which."""
     local = _asks(truths, Taint.RANK_LOCAL)
@@ -88,7 +75,7 @@ def choose(
     if local or value.taint is not Taint.RANK_LOCAL:
         return value
     none = any(v.known and v.constant is None for v in (a, b))
-    return value.tagged("optional") if none else value
+    return value.tagged(Tag.OPTIONAL) if none else value
 
 
 def _asks(truths: tuple[Atom, ...], taint: Taint) -> bool:
@@ -98,7 +85,7 @@ def _asks(truths: tuple[Atom, ...], taint: Taint) -> bool:
 
 def _chosen(
     truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object,
-    reasons: frozenset[str], *, local: bool,
+    reasons: Tags, *, local: bool,
 ) -> Value:  # fmt: skip
     if a.object is not None or b.object is not None:
         pairs = containers.pairs(a, b)
@@ -107,7 +94,7 @@ def _chosen(
             return unknown(key, "items", tags=a.tags | b.tags).with_object(Items(tuple(items)))
         chosen = _on_some_ranks(a, a_mask, b, b_mask) or _choose_object(a, b, key)
         tags = a.tags | b.tags
-        uneven = "uneven" in tags and "filled up" not in tags
+        uneven = bool(tags & Tag.UNEVEN) and not tags & Tag.FILLED_UP
         return containers.uneven(chosen, tags & REASONS) if uneven else chosen
     plain = len(a.atoms) == len(b.atoms) == 1
     if not plain:
@@ -132,7 +119,7 @@ def _chosen(
             atoms.append(joined if a_mask & bit else y)
     value = per_rank(atoms, a.tags | b.tags)
     # what decided says how the ranks differ
-    why = reasons & REASONS | {"local-choice"} if local else reasons & _FILES
+    why = reasons & REASONS | Tag.LOCAL_CHOICE if local else reasons & _FILES
     return value.with_tags(value.tags | why) if why else value
 
 
@@ -157,13 +144,13 @@ def filled_up(value: Value, key: int, name: str, before: Value | None) -> Value:
     atoms = [before.at(r) if value.at(r) == untouched else value.at(r) for r in range(WORLD)]
     if value.object is None:
         return per_rank(atoms, value.tags)
-    return Value(tuple(atoms), Taint.RANK, value.object, value.tags | {"maybe"})
+    return Value(tuple(atoms), Taint.RANK, value.object, value.tags | Tag.MAYBE)
 
 
 def _agreed(one: Value, two: Value) -> bool:
     """One came out of collectives, the other is this rank's own: whoever branches on it knows where that is done."""
     uniform = one.taint is Taint.UNIFORM and not one.known
-    return two.taint is Taint.RANK_LOCAL and (uniform or ("agreed" in one.tags and one.taint is Taint.UNKNOWN))
+    return two.taint is Taint.RANK_LOCAL and (uniform or (one.taint is Taint.UNKNOWN and bool(one.tags & Tag.AGREED)))
 
 
 def _in_place_of(value: Value, given: Value, truths: tuple[Atom, ...]) -> bool:
@@ -175,10 +162,10 @@ def _in_place_of(value: Value, given: Value, truths: tuple[Atom, ...]) -> bool:
 
 def _not_stand_in(value: Value, stand_in: Value) -> Value | None:
     """`value` where `stand_in` is what a run without process group uses in its place."""
-    if len(value.atoms) == 1 and "world" not in value.tags:
+    if len(value.atoms) == 1 and not value.tags & Tag.WORLD:
         return None
     if stand_in.known and len(stand_in.atoms) == 1 and any(stand_in.atoms[0] is s for s in _STAND_INS):
-        return value if value.known or "world" in value.tags else None
+        return value if value.known or value.tags & Tag.WORLD else None
     return None
 
 
@@ -190,22 +177,22 @@ def _on_some_ranks(a: Value, a_mask: int, b: Value, b_mask: int) -> Value | None
         is_truthy = bool(getattr(one.object, "is_truthy", False))
         if one.object is not None and two.object is None and (two.known or not is_truthy):
             atoms = tuple((one if mask & 1 << rank else two).at(rank) for rank in range(WORLD))
-            return Value(atoms, Taint.RANK, one.object if two.known else None, one.tags | {"maybe"})
+            return Value(atoms, Taint.RANK, one.object if two.known else None, one.tags | Tag.MAYBE)
     return None
 
 
 def _choose_object(a: Value, b: Value, key: object) -> Value:
     if a.object == b.object:
-        return a if a.tags >= b.tags else a.with_tags(a.tags | b.tags)
+        return a if not b.tags & ~a.tags else a.with_tags(a.tags | b.tags)
     for one, two in ((a, b), (b, a)):
         if one.object is not None and two.object is None and two.known:
-            return one.tagged("maybe")
+            return one.tagged(Tag.MAYBE)
     one_of = containers.joined(a, b) or loader_join.shared(a, b)
     if one_of is not None:
         return one_of
-    tags = (a.tags | b.tags) & (ORIGIN | MODEL | {"batch", "maybe"})
+    tags = (a.tags | b.tags) & (ORIGIN | MODEL | Tag.BATCH | Tag.MAYBE)
     one_sided = (a.tags & MODEL) != (b.tags & MODEL)
-    value = unknown(key, "thing", tags=tags | {"maybe"} if one_sided else tags)
+    value = unknown(key, "thing", tags=tags | Tag.MAYBE if one_sided else tags)
     return _own_data(value, a, b) if Taint.RANK_LOCAL in (a.taint, b.taint) else value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import External, Instance, Made
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 
 _PLAIN = frozenset(f"torch.utils.data.{name}" for name in ("RandomSampler", "SequentialSampler"))
@@ -29,14 +30,14 @@ def shared(one: Value, two: Value) -> Value | None:
     a, b = made_of(one), made_of(two)
     classes = {v.object.path: v for v in (one, two) if isinstance(v.object, External)}
     if aliases.SAMPLER in classes and classes.keys() & _PLAIN:
-        return classes[aliases.SAMPLER].tagged("maybe")
+        return classes[aliases.SAMPLER].tagged(Tag.MAYBE)
     if a is None or b is None:
         return None
     for made, other, value in ((a, b, one), (b, a, two)):
         if made.path == aliases.SAMPLER and other.path in _PLAIN:
-            return value.tagged("maybe")
+            return value.tagged(Tag.MAYBE)
         if made.path == other.path == aliases.LOADER and _shares(made) and not _shares(other):
-            return value.tagged("maybe")
+            return value.tagged(Tag.MAYBE)
     return None
 
 

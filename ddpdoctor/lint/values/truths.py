@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.values.symbols import number
-from ddpdoctor.lint.values.values import STICKY, WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank
+from ddpdoctor.lint.values.tags import STICKY, Tag
+from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank
 
 
 def surely_true(value: Value) -> bool:
     """Surely an object, so neither None nor false."""
-    return value.object is not None and "maybe" not in value.tags and bool(getattr(value.object, "is_truthy", False))
+    return value.object is not None and not value.tags & Tag.MAYBE and bool(getattr(value.object, "is_truthy", False))
 
 
 def truth(value: Value) -> tuple[Atom, ...]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ddpdoctor.lint.values.operators import OPERATORS
 from ddpdoctor.lint.values.symbols import NO_SYMBOL, number, operation
+from ddpdoctor.lint.values.tags import BY_RANK, NO_TAGS, STICKY, Tag, Tags
 
 #: ranks in the simulated job: enough to tell `rank == 0`, `rank % 2`, `rank < 2` and `rank == world_size - 1` apart
 WORLD = 4
@@ -59,8 +60,8 @@ class Value(NamedTuple):
     taint: Taint
     #: what object it is: see `abstract_objects`; None where not known
     object: Any = None
-    #: facts that travel with data: "ddp" (computed by a wrapped model), "maybe" (on some paths only), ...
-    tags: frozenset[str] = frozenset()
+    #: facts that travel with data: see `tags`
+    tags: Tags = NO_TAGS
 
     def at(self, rank: int) -> Atom:
         return self.atoms[rank] if len(self.atoms) > 1 else self.atoms[0]
@@ -86,10 +87,10 @@ class Value(NamedTuple):
         constant = self.constant
         return constant if isinstance(constant, tuple) and not isinstance(constant, Symbol) else None
 
-    def tagged(self, *tags: str) -> Value:
-        return Value(self.atoms, self.taint, self.object, self.tags.union(tags))
+    def tagged(self, tags: Tags) -> Value:
+        return Value(self.atoms, self.taint, self.object, self.tags | tags)
 
-    def with_tags(self, tags: frozenset[str]) -> Value:
+    def with_tags(self, tags: Tags) -> Value:
         return Value(self.atoms, self.taint, self.object, tags)
 
     def with_object(self, obj: Any) -> Value:
@@ -98,9 +99,6 @@ class Value(NamedTuple):
 
 #: arguments that are given by name
 Keywords = tuple[tuple[str, Value], ...]
-
-
-NO_TAGS: frozenset[str] = frozenset()
 
 
 def symbol_key(value: Value) -> int | None:
@@ -122,7 +120,7 @@ def const(value: Atom) -> Value:
     return Value((value,), _UNIFORM)
 
 
-def per_rank(atoms: Sequence[Atom], tags: frozenset[str] = NO_TAGS) -> Value:
+def per_rank(atoms: Sequence[Atom], tags: Tags = NO_TAGS) -> Value:
     """A value with one atom a rank, folded when all are equal."""
     first = atoms[0]
     for atom in atoms:
@@ -134,7 +132,7 @@ def per_rank(atoms: Sequence[Atom], tags: frozenset[str] = NO_TAGS) -> Value:
     return Value(tuple(atoms), max(worst, Taint.RANK), None, tags)
 
 
-def unknown(*key: object, taint: Taint = _UNKNOWN, tags: frozenset[str] = NO_TAGS) -> Value:
+def unknown(*key: object, taint: Taint = _UNKNOWN, tags: Tags = NO_TAGS) -> Value:
     return Value((Symbol(number(key), taint),), taint, None, tags)
 
 
@@ -143,43 +141,23 @@ def of_object(obj: Any, *key: object) -> Value:
     return Value((Symbol(number(key or (obj,)), _UNKNOWN),), _UNKNOWN, obj)
 
 
-RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"rank"}))
-LOCAL_RANK_NUMBERS = per_rank(tuple(range(WORLD)), frozenset({"local_rank"}))
+RANK_NUMBERS = per_rank(tuple(range(WORLD)), Tag.RANK)
+LOCAL_RANK_NUMBERS = per_rank(tuple(range(WORLD)), Tag.LOCAL_RANK)
 #: true on rank 0 alone, and on the first rank of each node alone
-FIRST_RANK = per_rank(tuple(rank == 0 for rank in range(WORLD)), frozenset({"rank"}))
-FIRST_LOCAL_RANK = FIRST_RANK.with_tags(frozenset({"local_rank"}))
-WORLD_NUMBER = Value((WORLD,), Taint.UNIFORM, None, frozenset({"world"}))
+FIRST_RANK = per_rank(tuple(rank == 0 for rank in range(WORLD)), Tag.RANK)
+FIRST_LOCAL_RANK = FIRST_RANK.with_tags(Tag.LOCAL_RANK)
+WORLD_NUMBER = Value((WORLD,), Taint.UNIFORM, None, Tag.WORLD)
 TRUE = const(True)
 FALSE = const(False)
 NONE = const(None)
 
-#: a rank in some group: another number on each rank, but not known which
-IN_GROUP = frozenset({"in group"})
-#: what a tensor was computed by: "ddp", a wrapped model ("sharded", by FSDP); "bypass", the network behind it
-ORIGIN = frozenset({"ddp", "bypass", "sharded"})
-#: what a model is: "wrapped", in a wrapper; "inner", the network behind one; with "maybe", on some paths only
-MODEL = frozenset({"wrapped", "inner"})
-#: why data differs between ranks
-REASONS = frozenset({"batch", "time", "shard", "own", "random", "file", "signal"})
-#: data of which one rank can have more than another
-UNEQUAL = frozenset({"shard", "uneven"})
-#: what is taken out of data: whether there is such a part, is the same for all ranks
-PART = frozenset({"part"})
-#: tags of data that what is computed from it has as well
-DATA = ORIGIN | REASONS | {"unique", "local-choice", "block", "own-file", "uneven"}
-#: tags that outlive arithmetic
-STICKY = ORIGIN | REASONS | {
-    "rank", "local_rank", "block", "world", "ceil", "seeded", "unique", "own-file", "in group", "sharded?",
-    "mask", "rank?",
-}  # fmt: skip
 
-
-def join_tags(values: Iterable[Value]) -> frozenset[str]:
-    tags: frozenset[str] = NO_TAGS
+def join_tags(values: Iterable[Value]) -> Tags:
+    """The tags of what is computed from all of the values."""
+    tags = NO_TAGS
     for value in values:
-        if value.tags:
-            tags = tags | value.tags
-    return tags & STICKY if tags else tags
+        tags |= value.tags
+    return tags & STICKY
 
 
 def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
@@ -233,15 +211,11 @@ def _both_numbers(left: Value, right: Value) -> bool:
     return all(isinstance(a, (int, float)) for a in (*left.atoms, *right.atoms))
 
 
-#: tags that say how a value differs between ranks
-_BY_RANK = REASONS | {"rank", "local_rank", "unique", "block", "local-choice"}
-
-
 def asserted(value: Value, taint: Taint) -> Value:
     """The value as a comment says it is: equal on all ranks, or not; equal values stay equal."""
     said = symbol("asserted", value.atoms, taint=taint)
     if taint is Taint.UNIFORM:
         same = len(value.atoms) == 1 and not isinstance(value.atoms[0], Symbol)
         atoms = value.atoms if same else (said,)
-        return Value(atoms, taint, value.object, value.tags - _BY_RANK)
+        return Value(atoms, taint, value.object, value.tags & ~BY_RANK)
     return Value((said,), taint, value.object, value.tags)
