@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ddpdoctor.program.indexing import member, relative
+
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)", re.MULTILINE)
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]+)", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
@@ -20,7 +22,7 @@ def imported(text: str, module: str, *, package: bool = False) -> Iterator[str]:
         base = _absolute(match[1], module, package=package)
         yield from filter(None, (base,))
         for name in _named(match[2]):
-            yield f"{base}.{name}" if base else name
+            yield member(base, name)
     for match in _IMPORT.finditer(text):
         yield from _named(match[1])
 
@@ -37,7 +39,4 @@ def _absolute(target: str, module: str, *, package: bool) -> str:
     dots = len(target) - len(target.lstrip("."))
     if not dots:
         return target
-    parts = module.split(".")
-    drop = dots - (1 if package else 0)
-    kept = parts[: len(parts) - drop] if drop else parts
-    return ".".join([*kept, *filter(None, [target[dots:]])])
+    return relative(dots, target[dots:], module, package=package)

@@ -80,16 +80,28 @@ def _index_import(module: Module, node: ast.Import | ast.ImportFrom) -> None:
         if alias.name == "*":
             module.stars.append(base)
         else:
-            module.imports.setdefault(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
+            module.imports.setdefault(alias.asname or alias.name, member(base, alias.name))
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:
     if not node.level:
         return node.module or ""
-    parts = module.name.split(".")
-    drop = node.level - (1 if module.is_package else 0)
+    return relative(node.level, node.module or "", module.name, package=module.is_package)
+
+
+def member(base: str, name: str) -> str:
+    """The name of what a module has; `base` may be empty, or nothing but dots."""
+    return f"{base}.{name}" if base.rstrip(".") else f"{base}{name}"
+
+
+def relative(dots: int, target: str, name: str, *, package: bool) -> str:
+    """The absolute name of a relative import in the module `name`; with its dots where that is in no such package."""
+    parts = name.split(".")
+    drop = dots - (1 if package else 0)
+    if drop > len(parts):
+        return "." * dots + target
     parts = parts[: len(parts) - drop] if drop else parts
-    return ".".join([*parts, node.module] if node.module else parts)
+    return ".".join([*parts, target] if target else parts)
 
 
 def top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -21,7 +21,7 @@ class Program:
         self._lines: dict[str, list[str]] = {}
         self._whole = {path for path, file in code.items() if not file.changed and file.first == 1}
         size = sum(len(code[path].text) for path in self._whole)
-        self.project = Project(self._read, self._whole.__contains__, followed=size)
+        self.project = Project(self._read, self._whole.__contains__, followed=size, rootless=True)
 
     def __contains__(self, file: object) -> bool:
         return file in self._code

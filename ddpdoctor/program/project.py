@@ -14,6 +14,10 @@ KEPT = 2_000_000
 #: Characters of other files' source that are followed for one linted file. What it imports beyond that is as unknown
 #: as an installed package: a file of a library with thousands of modules can reach all of them, which takes minutes.
 FOLLOWED = 1_000_000
+#: files of which each project has one in its outermost folder
+_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git/HEAD", ".git")
+#: folders that are climbed in search of it
+CLIMBED = 8
 
 
 class Project:
@@ -25,11 +29,15 @@ class Project:
         is_file: Callable[[str], bool] | None = None,
         *,
         followed: int | None = None,
+        rootless: bool = False,
     ) -> None:
         """`is_file` tells what `read` could read, where that can be known for less.
 
         `followed`: characters of source that are looked into for one file, FOLLOWED if nothing is said.
+        `rootless`: `read` knows the program's files alone, and none that marks the root of a project.
         """
+        self._rootless = rootless
+        self._roots_above: dict[str, list[str]] = {}
         self._read = read
         self._is_file = is_file or (lambda path: read(path) is not None)
         self._parsed: OrderedDict[str, Module | None] = OrderedDict()
@@ -115,7 +123,7 @@ class Project:
     def find(self, name: str, origin: Module) -> Module | None:
         """The local module `name` as the file `origin` would import it; None for what is not the project's own."""
         path = self.where(name, origin.path)
-        return self.file(path, name) if path else None
+        return self.file(path, self.package(path)[1] if name.startswith(".") else name) if path else None
 
     def has(self, target: str, origin: Module) -> bool:
         """Whether what `origin` imports is a module of the project, or in one; none is read for it."""
@@ -127,8 +135,16 @@ class Project:
             return ""
         head = name.partition(".")[0]
         root, own = self.package(origin)
-        roots = [root] if own.partition(".")[0] == head and "." in own else self._roots(origin, root)
-        relative = name.replace(".", "/")
+        if not head:
+            # a relative import out of a package without __init__.py: each dot but the first is a folder up
+            relative = name.lstrip(".")
+            above = posixpath.join(posixpath.dirname(origin), *[".."] * (len(name) - len(relative) - 1))
+            roots = [posixpath.normpath(above)]
+        elif own.partition(".")[0] == head and "." in own:
+            relative, roots = name, [root]
+        else:
+            relative, roots = name, self._roots(origin, root, head)
+        relative = relative.replace(".", "/")
         for folder in roots:
             for path in (f"{folder}/{relative}.py", f"{folder}/{relative}/__init__.py"):
                 candidate = posixpath.normpath(path)
@@ -136,11 +152,34 @@ class Project:
                     return candidate
         return ""
 
-    def _roots(self, path: str, root: str) -> list[str]:
-        """Where a script looks: beside itself and its package, one folder up; never among installed packages."""
-        folders = [posixpath.dirname(path), root, posixpath.dirname(root), posixpath.join(root, "src")]
+    def _roots(self, path: str, root: str, head: str) -> list[str]:
+        """Where a script looks: beside itself and its package, in the folders up to the project's root and their `src`.
+
+        Never among installed packages. What has the name of a library is that library, and no folder far above.
+        """
+        beside = posixpath.dirname(path)
+        folders = [beside, root, posixpath.dirname(root), posixpath.join(root, "src")]
+        if head not in libraries.KNOWN and head not in libraries.STANDARD_LIBRARY:
+            above = self._above(root)
+            folders += [*above, *(posixpath.join(folder, "src") for folder in above)]
         unique = list(dict.fromkeys(folders))
         return [f for f in unique if posixpath.basename(f) not in libraries.FOLDERS]
+
+    def _above(self, folder: str) -> list[str]:
+        """The folder and those above it, up to the project's root; nothing where no root is known."""
+        known = self._roots_above.get(folder)
+        if known is None:
+            known = self._roots_above[folder] = self._climb(folder)
+        return known
+
+    def _climb(self, folder: str) -> list[str]:
+        found: list[str] = []
+        while len(found) < CLIMBED and folder and posixpath.basename(folder) not in (*libraries.FOLDERS, ""):
+            found.append(folder)
+            if any(self.exists(posixpath.join(folder, mark)) for mark in _MARKS):
+                return found
+            folder = posixpath.dirname(folder)
+        return found if self._rootless else []
 
 
 def _decoded(raw: bytes | str) -> source.DecodedSource | source.Unreadable:
