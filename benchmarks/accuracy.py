@@ -133,14 +133,8 @@ def _broken(case: Case, form: str, number: int) -> Callable[[Path], Trial]:
         folder.mkdir(parents=True)
         wanted = case if form == AS_IT_IS else forms.build(case, form, folder / "program")
         wanted = dataclasses.replace(wanted, seconds=wanted.seconds + SHARING)
-        result = runner.run(
-            wanted,
-            ranks=wanted.ranks,
-            fixed=False,
-            folder=folder / "run",
-            stop=threading.Event(),
-            tick=lambda _: None,
-        )
+        program = runner.Program(wanted, wanted.ranks, fixed=False)
+        result = runner.run(program, folder / "run", stop=threading.Event(), tick=lambda _: None)
         return _trial(wanted, form, number, result)
 
     return make
@@ -150,9 +144,8 @@ def _cured(case: Case) -> Callable[[Path], Trial]:
     def make(folder: Path) -> Trial:
         folder.mkdir(parents=True)
         patient = dataclasses.replace(case, seconds=case.seconds + SHARING)
-        result = runner.run(
-            patient, ranks=case.ranks, fixed=True, folder=folder / "run", stop=threading.Event(), tick=lambda _: None
-        )
+        program = runner.Program(patient, case.ranks, fixed=True)
+        result = runner.run(program, folder / "run", stop=threading.Event(), tick=lambda _: None)
         return _trial(case, CURED, 0, result)
 
     return make

@@ -39,45 +39,64 @@ class PySpyDump:
 
 def find(lines: tuple[str, ...]) -> tuple[PySpyDump, ...]:
     """All dumps in a text, in order; threads before the first process header belong to an unnamed process."""
-    found: list[PySpyDump] = []
-    pid: int | None = None
-    command = ""
-    threads: list[Thread] = []
-    frames: list[Site] | None = None
-
-    def close() -> None:
-        if threads:
-            found.append(
-                PySpyDump(pid, command, Stacks(StackSource.PYSPY, tuple(_in_script(t, command) for t in threads)))
-            )
-            threads.clear()
-
+    parser = _Parser()
     for line in lines:
         if process := _PROCESS.match(line):
-            close()
-            pid, command, frames = int(process[1]), process[2], None
+            parser.begin_process(int(process[1]), process[2])
         elif thread := _THREAD.match(line):
-            frames = []
-            if len(threads) < MOST_THREADS:
-                threads.append(_thread(thread, frames_of=()))
-        elif frames is not None and threads:
-            if frame := _FRAME.match(line):
-                if is_python(frame[2]) and len(frames) < MOST_FRAMES:
-                    frames.append(Site(whole_path(frame[2]), int(frame[3]), frame[1].strip()))
-                    threads[-1] = _with_frames(threads[-1], tuple(frames))
-            elif line.strip() and not line[:1].isspace():
-                frames = None
-    close()
-    return tuple(found)
+            parser.begin_thread(_thread(thread))
+        elif frame := _FRAME.match(line):
+            parser.add_frame(frame)
+        elif line.strip() and not line[:1].isspace():
+            parser.end_thread()
+    parser.end_process()
+    return tuple(parser.dumps)
 
 
-def _thread(found: re.Match[str], frames_of: tuple[Site, ...]) -> Thread:
+class _Parser:
+    """Collects the threads and frames of one process after the other."""
+
+    def __init__(self) -> None:
+        self.dumps: list[PySpyDump] = []
+        self._pid: int | None = None
+        self._command = ""
+        self._threads: list[Thread] = []
+        #: of the last thread; None where lines that look like frames belong to none
+        self._frames: list[Site] | None = None
+
+    def begin_process(self, pid: int, command: str) -> None:
+        self.end_process()
+        self._pid, self._command, self._frames = pid, command, None
+
+    def end_process(self) -> None:
+        if self._threads:
+            threads = tuple(_in_script(thread, self._command) for thread in self._threads)
+            self.dumps.append(PySpyDump(self._pid, self._command, Stacks(StackSource.PYSPY, threads)))
+            self._threads.clear()
+
+    def begin_thread(self, thread: Thread) -> None:
+        self._frames = []
+        if len(self._threads) < MOST_THREADS:
+            self._threads.append(thread)
+
+    def add_frame(self, found: re.Match[str]) -> None:
+        if self._frames is None or not self._threads:
+            return
+        if is_python(found[2]) and len(self._frames) < MOST_FRAMES:
+            self._frames.append(Site(whole_path(found[2]), int(found[3]), found[1].strip()))
+            self._threads[-1] = _with_frames(self._threads[-1], tuple(self._frames))
+
+    def end_thread(self) -> None:
+        self._frames = None
+
+
+def _thread(found: re.Match[str]) -> Thread:
     os_id = int(found[1], 16) if found[1].startswith("0x") else int(found[1])
     state = found[2]
     return Thread(
         os_id,
         found[3] or "",
-        frames_of,
+        (),
         active=Observed.of(state.startswith("active")),
         owns_gil=Observed.of("gil" in state),
     )

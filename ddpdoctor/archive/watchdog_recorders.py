@@ -9,7 +9,6 @@ from dataclasses import replace
 from ddpdoctor.archive.fragment import CollectiveTimeout
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.ranks import Rank, RankSet
-from ddpdoctor.model.stacks import Site
 
 VERSION = "watchdog"
 DEFAULT = "0"
@@ -78,27 +77,25 @@ def _recorder(lines: Sequence[CollectiveTimeout], known: Mapping[str, str]) -> R
         if line.op and line.seq is not None:
             before = entries.get(line.seq)
             site = line.site or (before.site if before else None)  # one timeout may be logged more than once
-            entries[line.seq] = _entry(group, line.seq, line.op, line.numel_in, finished=False, site=site)
+            sizes = () if line.numel_in is None else ((line.numel_in,),)
+            entry = _entry(group, line.seq, finished=False)
+            entries[line.seq] = replace(entry, op=line.op, input_sizes=sizes, site=site)
         if line.enqueued is not None and 0 <= line.enqueued < 1 << 62:
-            entries.setdefault(
-                line.enqueued, _entry(group, line.enqueued, "", None, finished=line.enqueued == line.completed)
-            )
+            finished = line.enqueued == line.completed
+            entries.setdefault(line.enqueued, _entry(group, line.enqueued, finished=finished))
     return Recorder(VERSION, tuple(entries[seq] for seq in sorted(entries)))
 
 
-def _entry(
-    group: str, seq: int, op: str, numel: int | None, *, finished: bool, site: Site | None = None
-) -> RecorderEntry:
-    """`op` is "" if only the sequence number is known."""
+def _entry(group: str, seq: int, *, finished: bool) -> RecorderEntry:
+    """An operation of which only the sequence number is known: its name is empty."""
     return RecorderEntry(
         seq=seq,
-        op=op,
+        op="",
         backend="nccl",
         group=group,
-        input_sizes=() if numel is None else ((numel,),),
+        input_sizes=(),
         input_dtypes=(),
         created_ns=0,
         state="completed" if finished else "scheduled",
         retired=finished,
-        site=site,
     )

@@ -70,9 +70,7 @@ class Console:
         self._write(
             terminal.render(
                 report,
-                width=screen.width,
-                color=screen.color,
-                unicode=screen.unicode,
+                screen,
                 job=job,
                 bundle=str(bundle) if bundle else "",
                 directory=_here(),

@@ -94,9 +94,7 @@ def _rendered(report: Report, form: str, paths: list[str]) -> str:
     screen = options.screen(sys.stdout, os.environ)
     return terminal.render(
         report,
-        width=screen.width,
-        color=screen.color,
-        unicode=screen.unicode,
+        screen,
         bundle=paths[0] if len(paths) == 1 and paths[0] != "-" else "",
         directory=directory,
     )

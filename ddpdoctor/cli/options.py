@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from ddpdoctor.errors import UsageError
 
+if TYPE_CHECKING:
+    from ddpdoctor.report.terminal_text import Screen
+
 #: columns if the stream is not a terminal: a log, a pipe, a CI page
 _UNKNOWN_WIDTH = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """How text is rendered on a stream."""
-
-    width: int
-    color: bool
-    unicode: bool
 
 
 class Parser(argparse.ArgumentParser):
@@ -68,6 +61,8 @@ def screen(stream: TextIO, environ: Mapping[str, str]) -> Screen:
     NO_COLOR and FORCE_COLOR (no-color.org, force-color.org) decide if they are set and not empty; otherwise colour is
     used on terminals that are not "dumb". Width is the terminal's, or COLUMNS.
     """
+    from ddpdoctor.report.terminal_text import Screen  # only where something is drawn: lint starts without it
+
     terminal = stream.isatty()
     if environ.get("NO_COLOR"):
         color = False

@@ -128,14 +128,14 @@ def _interrupt(_number: int, _frame: object) -> None:
 def _run_one(case: Case, ranks: int, fixed: bool, stop: threading.Event, nccl: Nccl | None) -> RunResult:
     from ddpdoctor.repro import runner
 
-    program = case.fixed if fixed else case.broken
+    program = runner.Program(case, ranks, fixed, nccl)
     folder = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-")) / case.name
-    command = [*runner.launch_command(case.launcher, program, ranks), *runner.backend_arguments(case, nccl)]
+    command = [*runner.launch_command(case.launcher, program.path, ranks), *runner.backend_arguments(case, nccl)]
     _say(f"{case.name}: {case.summary}")
     watched = "" if case.harm else "ddpdoctor watch --on-hang stop -- "
     _say(f"starting {ranks} ranks: {watched}{' '.join(_short(word) for word in command)}")
     live = _Live(folder)
-    result = runner.run(case, ranks=ranks, fixed=fixed, folder=folder, stop=stop, tick=live, nccl=nccl)
+    result = runner.run(program, folder, stop=stop, tick=live)
     if result.report is not None and not live.shown:
         live.show(result.report)
     _show_harm(result)
@@ -186,9 +186,7 @@ def _draw(report: Report, bundle: Path) -> None:
     screen = options.screen(sys.stderr, os.environ)
     text = terminal.render(
         report,
-        width=screen.width,
-        color=screen.color,
-        unicode=screen.unicode,
+        screen,
         job="stopping the job (--on-hang=stop)" if report.outcome is Outcome.HANG else "",
         bundle=str(bundle) if bundle.exists() else "",
         directory=str(Path.cwd()),
@@ -203,9 +201,10 @@ def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[RunRes
     def run(case: Case, fixed: bool) -> RunResult:
         folder = root / f"{case.name}-{'fixed' if fixed else 'broken'}"
         ranks, left_out = repro_backend.plan_for(case, nccl)
+        program = runner.Program(case, ranks, fixed, nccl)
         if left_out:
-            return runner.skipped(case, ranks=ranks, fixed=fixed, why=left_out)
-        return runner.run(case, ranks=ranks, fixed=fixed, folder=folder, stop=stop, tick=lambda _: None, nccl=nccl)
+            return runner.skipped(program, left_out)
+        return runner.run(program, folder, stop=stop, tick=lambda _: None)
 
     cases = catalogue.load_all(catalogue.root())
     root = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-"))

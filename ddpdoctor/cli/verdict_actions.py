@@ -22,7 +22,7 @@ from ddpdoctor.launch.supervisor import Job
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.observe.inspector import Inspector, Verdict
-from ddpdoctor.observe.watcher import Watcher
+from ddpdoctor.observe.watcher import Callbacks, Watcher
 from ddpdoctor.report import json
 
 #: evidence folders that are kept in the state directory
@@ -39,7 +39,11 @@ class VerdictActions:
         self._console = console
         self._started = inspector.started
         self._watcher: Watcher | None = Watcher(
-            inspector, job.pid, config.stall_after, self._act_on, self._resumed, probe=probe
+            inspector,
+            job.pid,
+            Callbacks(verdict=self._act_on, resumed=self._resumed),
+            stall_after=config.stall_after,
+            probe=probe,
         )
         self._stopped = False
         #: the last verdict that was shown

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     """Watch one job; returns the exit status of `watch`. Raises UsageError, and the errors of starting the command."""
     config = _config(args)
     console = Console(sys.stderr, os.environ, quiet=config.quiet)
-    from ddpdoctor.launch.environment import installed_torch, likely_torch, plan
+    from ddpdoctor.launch.environment import TorchVersion, installed_torch, likely_torch, plan
     from ddpdoctor.launch.run_directory import run_directory
     from ddpdoctor.launch.supervisor import Job
 
@@ -87,8 +87,7 @@ def run(args: argparse.Namespace) -> int:
             console.say("no private folder can be made in the temporary directory: watching from outside only")
         planned = plan(
             environ,
-            torch_version=torch,
-            likely_torch=likely_torch(environ) if torch is None else None,
+            TorchVersion(torch, likely_torch(environ) if torch is None else None),
             run=directory if config.probe else None,
             watch_pid=os.getpid(),
             group_timeout=config.group_timeout,

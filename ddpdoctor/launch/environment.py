@@ -34,20 +34,26 @@ class EnvironmentPlan:
         return {name: f"{value}: {self.why[name]}" for name, value in self.set.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class TorchVersion:
+    """The torch that a job will use, as far as it is known before the start."""
+
+    #: as installed in the interpreter of the command, None if that is not known
+    known: str | None
+    #: what a shell script most likely starts; used only where `known` is None
+    likely: str | None = None
+
+
 def plan(
     environ: Mapping[str, str],
+    torch: TorchVersion,
     *,
-    torch_version: str | None,
     run: Path | None,
     watch_pid: int,
     group_timeout: float | None = None,
-    likely_torch: str | None = None,
 ) -> EnvironmentPlan:
-    """Decide what to set. `run` None: no probe. `group_timeout` in seconds, for groups that the script gave none.
-
-    `likely_torch` is a guess where the version is not known.
-    """
-    wanted = dict(_recorder(torch_version, likely_torch))
+    """Decide what to set. `run` None: no probe. `group_timeout` in seconds, for groups without one of their own."""
+    wanted = dict(_recorder(torch))
     if run is not None:
         wanted |= _probe(environ, run, watch_pid, group_timeout)
     own = ("PYTHONPATH", "DDPDOCTOR_RUN", "DDPDOCTOR_WATCH_PID", "DDPDOCTOR_GROUP_TIMEOUT")
@@ -78,12 +84,12 @@ def _probe(
     return wanted
 
 
-def _recorder(torch_version: str | None, likely: str | None) -> dict[str, tuple[str, str]]:
+def _recorder(torch: TorchVersion) -> dict[str, tuple[str, str]]:
     """The recorder's ring is off by default before torch 2.11; an unknown version may be one of those.
 
     From 2.8 on the older name makes every rank print a warning, so it is not set if the likely version is newer.
     """
-    release, guess = _release(torch_version), _release(likely)
+    release, guess = _release(torch.known), _release(torch.likely)
     if release is not None and release >= (2, 11):
         return {}
     why = "the Flight Recorder's ring, which is off by default before torch 2.11"

@@ -37,28 +37,34 @@ class _LastSight:
     started_before: float
 
 
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """Called with every verdict worth reporting, and with the CLOCK_MONOTONIC time when a reported job resumed."""
+
+    verdict: Callable[[Verdict], None]
+    resumed: Callable[[float], None]
+
+
 class Watcher:
-    """The watcher of one job. `tick` is called several times a second; `on_verdict` receives what is worth
-    reporting."""
+    """The watcher of one job. `tick` is called several times a second."""
 
     def __init__(
         self,
-        looker: Inspector,
+        inspector: Inspector,
         pid: int,
-        stall_after: float | None,
-        on_verdict: Callable[[Verdict], None],
-        on_resume: Callable[[float], None],
+        callbacks: Callbacks,
         *,
+        stall_after: float | None,
         probe: bool = True,
     ) -> None:
-        self._looker = looker
+        """`pid` is the job's first process; `stall_after` is in seconds, None to learn it from the run."""
+        self._inspector = inspector
         self._pid = pid
         self._stall_after = stall_after
-        self._on_verdict = on_verdict
-        self._on_resume = on_resume
-        self._discovery = discovery.Discovery(looker.run)
-        self._pages = PagePoller(looker.run)
-        self._progress = Progress(started=looker.started, moved=looker.started, blind=not probe)
+        self._callbacks = callbacks
+        self._discovery = discovery.Discovery(inspector.run)
+        self._pages = PagePoller(inspector.run)
+        self._progress = Progress(started=inspector.started, moved=inspector.started, blind=not probe)
         self._known: dict[tuple[int, float], Worker] = {}
         self._searched = self._read = 0.0
         self._last_passed_on: tuple[object, ...] = ()
@@ -67,7 +73,7 @@ class Watcher:
 
     @property
     def run(self) -> Path:
-        return self._looker.run
+        return self._inspector.run
 
     def tick(self, now: float) -> None:
         """Do what is due at `now` (CLOCK_MONOTONIC)."""
@@ -82,11 +88,11 @@ class Watcher:
         self._take_pulse()
         match stall.decide(self._progress, now, self._stall_after):
             case Decision.RESUMED:
-                self._on_resume(self._progress.moved)
+                self._callbacks.resumed(self._progress.moved)
                 self._progress, self._last_passed_on = stall.resumed(self._progress), ()
             case Decision.PROVE:
                 self._search()
-                found = self._looker.prove(self._workers(), self._progress.moved)
+                found = self._inspector.prove(self._workers(), self._progress.moved)
                 self._progress = stall.looked(self._progress, time.monotonic())
                 if found is not None:
                     self._pass_on(found)
@@ -98,7 +104,7 @@ class Watcher:
     def look(self) -> Verdict:
         """Examine the job now, whatever the clocks say."""
         self._search()
-        return self._looker.examine(self._workers(), self._progress.moved)
+        return self._inspector.examine(self._workers(), self._progress.moved)
 
     def close(self, own: Exit) -> Verdict | None:
         """The verdict on a job that has ended: from its last failure as it was seen, or else from its last pages.
@@ -111,8 +117,8 @@ class Watcher:
             return None
         exits = (own,) if any(w.pid == own.pid and w.role is Role.RANK for w in self._workers()) else ()
         if self._last_sight is not None:
-            return self._looker.examine_samples((self._last_sight.sample,), self._last_sight.moved, exits)
-        return self._looker.examine_samples((self._looker.sample(self._workers()),), self._progress.moved, exits)
+            return self._inspector.examine_samples((self._last_sight.sample,), self._last_sight.moved, exits)
+        return self._inspector.examine_samples((self._inspector.sample(self._workers()),), self._progress.moved, exits)
 
     def _workers(self) -> tuple[Worker, ...]:
         return tuple(self._known.values())
@@ -144,7 +150,7 @@ class Watcher:
             if ended.status != 0 and self._is_first_failure(ended):
                 self._search()
                 self._take_pulse()
-                sample = self._looker.sample(self._workers(), deadline=LAST_LOOK)
+                sample = self._inspector.sample(self._workers(), deadline=LAST_LOOK)
                 self._last_sight = _LastSight(sample, self._progress.moved, discovery.now())
             (self.run / f"looked.{ended.pid}").touch()
 
@@ -165,4 +171,4 @@ class Watcher:
         essence = (report.outcome, report.deadlock, tuple((d.code, d.culprits) for d in report.diagnoses[:1]))
         if essence != self._last_passed_on:
             self._last_passed_on = essence
-            self._on_verdict(verdict)
+            self._callbacks.verdict(verdict)

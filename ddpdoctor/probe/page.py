@@ -221,7 +221,8 @@ def _note(data: bytes, offset: int, size: int) -> Any:
         return None
 
 
-def _record(fields: tuple[Any, ...], detail: str, texts: StringTable, event: str, kind: int, depth: int) -> RawCall:
+def _record(fields: tuple[Any, ...], texts: StringTable, event: str, kind: int) -> RawCall:
+    """A record without its detail, at depth 0; `kind` is a position in KINDS."""
     number, time, numel, thread, site, group, op, dtype, peer, root, tag, _, flags = fields
     return RawCall(
         number=number,
@@ -238,8 +239,8 @@ def _record(fields: tuple[Any, ...], detail: str, texts: StringTable, event: str
         root=root if root >= 0 else None,
         tag=tag if flags & TAGGED else None,
         asynchronous=bool(flags & ASYNCHRONOUS),
-        detail=detail,
-        depth=depth,
+        detail="",
+        depth=0,
     )
 
 
@@ -251,7 +252,7 @@ def _events(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], int]:
         number, code, flags = fields[0], fields[11], fields[12]
         if number == 0 or number != fields[13] or number % EVENT_ROWS != row or not 0 < code < len(EVENT_KINDS):
             continue
-        found.append(_record(fields[:13], "", texts, EVENT_KINDS[code], flags >> KIND_SHIFT, 0))
+        found.append(_record(fields[:13], texts, EVENT_KINDS[code], flags >> KIND_SHIFT))
     found.sort(key=lambda event: event.number)
     # A number that no ring of this size can hold beside the newest one is damage, not history.
     newest = found[-1].number if found else 0
@@ -274,7 +275,8 @@ def _threads(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], tupl
             fields = CALL.unpack_from(data, start + THREAD_HEAD + level * CALL.size)
             if fields[0] == fields[14] and 0 < fields[11] < len(KINDS):
                 detail = fields[13].rstrip(b"\0").decode("utf-8", "replace")
-                calls.append(_record(fields[:13], detail, texts, "call", fields[11], level))
+                record = _record(fields[:13], texts, "call", fields[11])
+                calls.append(record._replace(detail=detail, depth=level))
     return tuple(calls), tuple(communicating)
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from ddpdoctor.model.diagnosis import Location
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.ranks import RankSet
-from ddpdoctor.report.terminal_text import Style, Tint, columns
+from ddpdoctor.report.terminal_text import Screen, Style, Tint, columns
 
 CHANGED = "[source changed after the job started]"
 
 
 def code_frame(
-    location: Location, source: SourceFile | None, *, shown_path: str, before: int, width: int, style: Style
+    location: Location, source: SourceFile | None, screen: Screen, *, shown_path: str, before: int
 ) -> list[str]:
     """The path, `before` lines, the line, and a caret with its ranks.
 
     Source that was modified after the job started is not shown: its lines may not be the ones that ran.
     """
+    style, width = screen.style, screen.width
     place = f"  --> {style.line(shown_path)}:{location.line}"
     named = f"{place}  in {style.line(location.function)}" if location.function else place
     header = style.paint(named if columns(named) <= width else place, Tint.FAINT)

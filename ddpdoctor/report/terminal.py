@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome
 from ddpdoctor.model.evidence import Gap
@@ -11,12 +11,12 @@ from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
 from ddpdoctor.report import rank_rows
 from ddpdoctor.report.code_frame import code_frame, ranks_in_words
-from ddpdoctor.report.terminal_text import Style, Tint, columns, pad
+from ddpdoctor.report.terminal_text import Screen, Style, Tint, columns, pad
 
 #: lines of a screen: a verdict should be readable without scrolling
-SCREEN = 25
+MOST_LINES = 25
 #: lines of a narrow screen, where the same text wraps
-_NARROW_SCREEN = 34
+_MOST_NARROW_LINES = 34
 _WIDE = 90
 _NARROWEST = 40
 _LABEL = 8
@@ -56,26 +56,17 @@ _DETAILS = (
 )
 
 
-def render(
-    report: Report,
-    *,
-    width: int,
-    color: bool,
-    unicode: bool = True,
-    job: str = "",
-    bundle: str = "",
-    directory: str = "",
-) -> str:
-    """The report as text of at most `width` columns, and of at most 25 lines at a width of 100.
+def render(report: Report, screen: Screen, *, job: str = "", bundle: str = "", directory: str = "") -> str:
+    """The report as text of at most the screen's width, and of at most 25 lines at a width of 100.
 
     `job` says what became of the job, `bundle` where the evidence is; paths under `directory`, the reader's working
     directory, are shown relative to it. Ends with a newline.
     """
-    screen = SCREEN if width >= _WIDE else _NARROW_SCREEN
-    page = _TextPage(report, max(width, _NARROWEST), Style(color, unicode), job, bundle, directory)
+    most = MOST_LINES if screen.width >= _WIDE else _MOST_NARROW_LINES
+    page = _TextPage(report, replace(screen, width=max(screen.width, _NARROWEST)), job, bundle, directory)
     for detail in _DETAILS:
         lines = page.lines(detail)
-        if len(lines) <= screen:
+        if len(lines) <= most:
             break
     return "\n".join(lines) + "\n"
 
@@ -83,11 +74,18 @@ def render(
 @dataclass(frozen=True, slots=True)
 class _TextPage:
     report: Report
-    width: int
-    style: Style
+    screen: Screen
     job: str
     bundle: str
     directory: str
+
+    @property
+    def width(self) -> int:
+        return self.screen.width
+
+    @property
+    def style(self) -> Style:
+        return self.screen.style
 
     def lines(self, detail: _Detail) -> list[str]:
         first = self.report.diagnoses[0] if self.report.diagnoses else None
@@ -139,7 +137,7 @@ class _TextPage:
     def _frame(self, location: Location, before: int) -> list[str]:
         source = self.report.code.get(location.file)
         path = self._short(location.file)
-        return code_frame(location, source, shown_path=path, before=before, width=self.width, style=self.style)
+        return code_frame(location, source, self.screen, shown_path=path, before=before)
 
     def _short(self, path: str) -> str:
         root = f"{self.directory}/"

@@ -85,6 +85,19 @@ class Style:
         return [*lines, current] if current else lines
 
 
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """How text is rendered on a stream: `width` in columns, `color` and `unicode` as in Style."""
+
+    width: int
+    color: bool = False
+    unicode: bool = True
+
+    @property
+    def style(self) -> Style:
+        return Style(self.color, self.unicode)
+
+
 def columns(text: str) -> int:
     """Terminal columns: two for wide East Asian characters, none for combining ones."""
     if text.isascii():

@@ -66,24 +66,34 @@ def of_fixed(report: Report | None, status: int | None) -> tuple[Check, ...]:
     )
 
 
-def of_harm(
-    case: Case, harm: Harm, ranks: int, output: str, status: int | None, codes: set[str], *, fixed: bool
-) -> tuple[Check, ...]:
-    """Checks of a program that ran without `watch`: its own number, how it ended, and what lint reported.
+@dataclass(frozen=True, slots=True)
+class PlainRun:
+    """A run of a harmful case's program without `watch`."""
 
-    `status` is the launcher's, None if we ended the run; `codes` are those of lint's findings.
-    """
-    low, high = harm.cured if fixed else harm.harmed
-    fails = harm.fails and not fixed
-    found = number_in(output, harm.measure)
+    ranks: int
+    fixed: bool
+    output: str
+    #: the launcher's exit status, None if we ended the run
+    status: int | None
+    #: codes of lint's findings in the program
+    codes: frozenset[str]
+
+
+def of_harm(case: Case, harm: Harm, run: PlainRun) -> tuple[Check, ...]:
+    """Checks of a program that ran without `watch`: its own number, how it ended, and what lint reported."""
+    low, high = harm.cured if run.fixed else harm.harmed
+    fails = harm.fails and not run.fixed
+    found = number_in(run.output, harm.measure)
     # the size of the harm depends on how the fixture's data is distributed over its own number of ranks
-    fits = found is not None and (low <= found <= high or ranks != case.ranks)
+    fits = found is not None and (low <= found <= high or run.ranks != case.ranks)
     expected = f"{low}" if low == high else f"{low} to {high}"
-    ended = "did not end" if status is None else str(status)
+    ended = "did not end" if run.status is None else str(run.status)
     return (
-        Check("number", expected if ranks == case.ranks else "any", "none" if found is None else f"{found:g}", fits),
-        Check("status", "an error" if fails else "0", ended, status is not None and bool(status) == fails),
-        _equal("lint", "nothing" if fixed else case.lint or "nothing", ", ".join(sorted(codes)) or "nothing"),
+        Check(
+            "number", expected if run.ranks == case.ranks else "any", "none" if found is None else f"{found:g}", fits
+        ),
+        Check("status", "an error" if fails else "0", ended, run.status is not None and bool(run.status) == fails),
+        _equal("lint", "nothing" if run.fixed else case.lint or "nothing", ", ".join(sorted(run.codes)) or "nothing"),
     )
 
 

@@ -75,59 +75,75 @@ def missing(case: Case) -> str:
     return "needs several nodes" if case.needs == "multi-node" else ""
 
 
-def skipped(case: Case, *, ranks: int, fixed: bool, why: str) -> RunResult:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Program:
+    """One of the two programs of a case, and how to run it."""
+
+    case: Case
+    ranks: int
+    fixed: bool
+    #: what the machine has if it is to run on NCCL; None for the CPU
+    nccl: Nccl | None = None
+
+    @property
+    def path(self) -> Path:
+        return self.case.fixed if self.fixed else self.case.broken
+
+
+def skipped(program: Program, why: str) -> RunResult:
     """The result for a program that was not run."""
-    program = case.fixed if fixed else case.broken
-    return RunResult(case.name, case.code, program.name, ranks, (), 0.0, skipped=why)
+    return _result(program, skipped=why)
 
 
-def run(
-    case: Case,
-    *,
-    ranks: int,
-    fixed: bool,
-    folder: Path,
-    stop: threading.Event,
-    tick: Callable[[float], None],
-    nccl: Nccl | None = None,
-) -> RunResult:
+def _result(program: Program, *, report: Report | None = None, folder: str = "", skipped: str = "") -> RunResult:
+    case = program.case
+    return RunResult(
+        case.name, case.code, program.path.name, program.ranks, (), 0.0, report, folder=folder, skipped=skipped
+    )
+
+
+def run(program: Program, folder: Path, *, stop: threading.Event, tick: Callable[[float], None]) -> RunResult:
     """Run one program to its end or its verdict; if `stop` is set, the job is ended first.
 
     Everything it writes is in `folder`, which is created: OUTPUT, report.json and the bundle. `tick` is called often,
-    with the seconds since the start. Nothing of the job is left running. `nccl` is what the machine has if the program
-    is to run on NCCL; None for the CPU.
+    with the seconds since the start. Nothing of the job is left running.
     """
-    program = case.fixed if fixed else case.broken
+    case, nccl = program.case, program.nccl
     if lacking := missing(case):
-        return skipped(case, ranks=ranks, fixed=fixed, why=lacking)
+        return skipped(program, lacking)
     folder.mkdir(parents=True)
     began = time.monotonic()
-    plain = [*launch_command(case.launcher, program, ranks), *backend_arguments(case, nccl)]
+    plain = [*launch_command(case.launcher, program.path, program.ranks), *backend_arguments(case, nccl)]
     command = plain if case.harm else [*_watch_command(case, folder, nccl), *plain]
-    with _started(command, folder / OUTPUT, nccl.environment(ranks) if nccl else {}) as process:
-        for _ in _until_told(process, folder, case, fixed, began, stop):
+    with _started(command, folder / OUTPUT, nccl.environment(program.ranks) if nccl else {}) as process:
+        for _ in _until_decided(process, program, folder, stop):
             tick(time.monotonic() - began)
         report, status = report_in(folder), process.poll()
-    result = RunResult(case.name, case.code, program.name, ranks, (), 0.0, report, folder=str(folder))
-    left_out = case.nccl_differs if nccl and "gloo" in case.backends else ()
-    if case.harm:
-        result = _with_numbers(result, case, case.harm, program, status)
-    elif fixed:
-        result = dataclasses.replace(result, checks=expectations.of_fixed(report, status))
-    else:
-        result = dataclasses.replace(result, checks=expectations.of_broken(case, ranks, report, status, but=left_out))
+    result = _checked(_result(program, report=report, folder=str(folder)), program, status)
     return dataclasses.replace(result, seconds=time.monotonic() - began)
 
 
-def _with_numbers(result: RunResult, case: Case, harm: Harm, program: Path, status: int | None) -> RunResult:
+def _checked(result: RunResult, program: Program, status: int | None) -> RunResult:
+    """The result compared with what was expected. `status` is the exit status, None if we ended the run."""
+    case, report = program.case, result.report
+    if case.harm:
+        return _with_numbers(result, program, case.harm, status)
+    if program.fixed:
+        return dataclasses.replace(result, checks=expectations.of_fixed(report, status))
+    left_out = case.nccl_differs if program.nccl and "gloo" in case.backends else ()
+    checks = expectations.of_broken(case, program.ranks, report, status, but=left_out)
+    return dataclasses.replace(result, checks=checks)
+
+
+def _with_numbers(result: RunResult, program: Program, harm: Harm, status: int | None) -> RunResult:
     """The result with what the program printed, and what lint finds in it."""
     output = (Path(result.folder) / OUTPUT).read_text(encoding="utf-8", errors="replace")
-    findings = engine.lint([str(program)], Settings(registry.defaults(), hints=frozenset())).findings
-    fixed = program == case.fixed
-    codes = {finding.code for finding in findings}
+    findings = engine.lint([str(program.path)], Settings(registry.defaults(), hints=frozenset())).findings
+    codes = frozenset(finding.code for finding in findings)
+    plain = expectations.PlainRun(program.ranks, program.fixed, output, status, codes)
     return dataclasses.replace(
         result,
-        checks=expectations.of_harm(case, harm, result.ranks, output, status, codes, fixed=fixed),
+        checks=expectations.of_harm(program.case, harm, plain),
         shown=tuple(line for line in output.splitlines() if f"{harm.measure}: " in line),
         findings=findings,
     )
@@ -184,14 +200,14 @@ def _started(command: list[str], output: Path, added: Mapping[str, str]) -> Iter
             _end(process, mark)
 
 
-def _until_told(
-    process: subprocess.Popen[bytes], folder: Path, case: Case, fixed: bool, began: float, stop: threading.Event
+def _until_decided(
+    process: subprocess.Popen[bytes], program: Program, folder: Path, stop: threading.Event
 ) -> Iterator[None]:
     """Wait until the run ends or takes too long, or until it is reported as slow, in which case the job would continue
     by itself."""
-    deadline = began + case.seconds + _STARTUP
+    deadline = time.monotonic() + program.case.seconds + _STARTUP
     while process.poll() is None and time.monotonic() < deadline and not stop.is_set():
-        if case.outcome is Outcome.SLOW and not fixed:
+        if program.case.outcome is Outcome.SLOW and not program.fixed:
             report = report_in(folder)
             if report is not None and report.outcome is Outcome.SLOW:
                 return

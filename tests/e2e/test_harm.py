@@ -37,8 +37,9 @@ def test_harm_shows_and_its_cure_takes_it_away(case: Case, fixed: bool) -> None:
         check=False,
     )
     found = engine.lint([str(program)], Settings(registry.defaults(), hints=frozenset())).findings
-    codes = {finding.code for finding in found}
-    checks = expectations.of_harm(case, case.harm, case.ranks, done.stdout, done.returncode, codes, fixed=fixed)
+    codes = frozenset(finding.code for finding in found)
+    run = expectations.PlainRun(case.ranks, fixed, done.stdout, done.returncode, codes)
+    checks = expectations.of_harm(case, case.harm, run)
     assert [check for check in checks if not check.passed] == [], done.stdout
 
 
@@ -46,9 +47,8 @@ def test_harm_shows_and_its_cure_takes_it_away(case: Case, fixed: bool) -> None:
 @both
 @by_name
 def test_harm_shows_under_torchrun(case: Case, fixed: bool, tmp_path: Path) -> None:
-    result = runner.run(
-        case, ranks=case.ranks, fixed=fixed, folder=tmp_path / "run", stop=threading.Event(), tick=lambda _: None
-    )
+    program = runner.Program(case, case.ranks, fixed)
+    result = runner.run(program, tmp_path / "run", stop=threading.Event(), tick=lambda _: None)
     printed = (Path(result.folder) / runner.OUTPUT).read_text(errors="replace")
     assert [check for check in result.checks if not check.passed] == [], printed
     assert result.shown, printed

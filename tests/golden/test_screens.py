@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.report import json, markdown, terminal
+from ddpdoctor.report.terminal_text import Screen
 from tests.golden.reports import REPORTS
 
 HERE = Path(__file__).parent
@@ -20,7 +21,7 @@ BUNDLE = "~/.local/state/ddpdoctor/runs/0822-1412-a3f/"
 
 def _screen(name: str, width: int, *, color: bool = False, unicode: bool = True) -> str:
     return terminal.render(
-        REPORTS[name], width=width, color=color, unicode=unicode, job=JOB, bundle=BUNDLE, directory="/home/ada/vision"
+        REPORTS[name], Screen(width, color, unicode), job=JOB, bundle=BUNDLE, directory="/home/ada/vision"
     )
 
 

@@ -25,6 +25,7 @@ from ddpdoctor.model.report import Report
 from ddpdoctor.probe.writer import CALL_KIND, EVENT_KIND, Operation, PageWriter
 from ddpdoctor.report import json as json_report
 from ddpdoctor.report import terminal
+from ddpdoctor.report.terminal_text import Screen
 
 FRAMES = [
     {"filename": "/env/torch/distributed/distributed_c10d.py", "line": 4100, "name": "barrier"},
@@ -103,7 +104,7 @@ def replayed(changed: dict[str, bytes]) -> Report | None:
         return None
     report = examine(assemble(capture))
     json.loads(json_report.render(report))
-    assert "\x1b" not in terminal.render(report, width=80, color=False)
+    assert "\x1b" not in terminal.render(report, Screen(80))
     return report
 
 

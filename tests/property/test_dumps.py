@@ -27,7 +27,7 @@ from ddpdoctor.model.recorder_set import Member, Ring
 from ddpdoctor.model.report import Report
 from ddpdoctor.report import collective_matrix, terminal
 from ddpdoctor.report import json as json_report
-from ddpdoctor.report.terminal_text import Style
+from ddpdoctor.report.terminal_text import Screen, Style
 
 SEEDS = [Writer().dump(head, entries) for _, head, entries in dumps(job(Family.PAIR_CYCLE, 8, 12))]
 #: opcodes that reach for code, that ask for memory, and plain ones
@@ -63,7 +63,7 @@ def judged(members: dict[Rank, Member]) -> Report:
     crowd = complete(members)
     report = examine_dumps(crowd)
     assert all(d.confidence is not Confidence.CERTAIN for d in report.diagnoses)
-    assert terminal.render(report, width=80, color=False, unicode=True, bundle="", directory="/")
+    assert terminal.render(report, Screen(80), directory="/")
     assert json_report.render(report)
     assert collective_matrix.render(crowd, width=100, style=Style(unicode=False))
     return report

@@ -14,6 +14,7 @@ from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
 from ddpdoctor.report import terminal
+from ddpdoctor.report.terminal_text import Screen
 from tests.golden.reports import hang_certain
 
 FILE = "/nowhere/train.py"
@@ -50,14 +51,14 @@ def test_the_finding_at_the_line_is_cited() -> None:
     report = with_lint_findings(_report("DD203", 12))
     (finding,) = report.diagnoses[0].lint
     assert (finding.code, finding.file, finding.line) == ("DD111", FILE, 12)
-    shown = terminal.render(report, width=100, color=False)
+    shown = terminal.render(report, Screen(100))
     assert "`ddpdoctor lint` reports this line as DD111." in " ".join(shown.split())
 
 
 def test_the_branch_that_a_finding_names_is_enough_where_both_are_of_one_fault() -> None:
     report = with_lint_findings(_report("DD203", 11))
     assert [finding.code for finding in report.diagnoses[0].lint] == ["DD111"]
-    shown = terminal.render(report, width=100, color=False)
+    shown = terminal.render(report, Screen(100))
     assert "finds it before the launch: DD111 at train.py:12." in " ".join(shown.split())
     assert _codes(_report("DD231", 11)) == []
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.collect import missing_page
-from ddpdoctor.launch.environment import plan
+from ddpdoctor.launch.environment import TorchVersion, plan
 from ddpdoctor.model.evidence import Gap
 from tests.unit.collect.conftest import worker
 
@@ -21,7 +21,7 @@ PROGRAM = "print('up', flush=True); input()"
 
 @contextmanager
 def process(*flags: str, **environ: str) -> Iterator[int]:
-    planned = plan({}, torch_version="2.13", run=Path("/run/d"), watch_pid=1).set
+    planned = plan({}, TorchVersion("2.13"), run=Path("/run/d"), watch_pid=1).set
     with subprocess.Popen(
         [sys.executable, *flags, "-c", PROGRAM],
         env={**planned, **environ},

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddpdoctor.launch.environment import PLUGIN, RECORDER_NAMES, installed_torch, likely_torch, plan
+from ddpdoctor.launch.environment import PLUGIN, RECORDER_NAMES, TorchVersion, installed_torch, likely_torch, plan
 
 OLD, NEW = RECORDER_NAMES
 
@@ -25,30 +25,30 @@ OLD, NEW = RECORDER_NAMES
     ],
 )
 def test_the_recorder_is_turned_on_where_torch_leaves_it_off(torch: str, names: set[str]) -> None:
-    assert set(plan({}, torch_version=torch, run=None, watch_pid=1).set) == names
+    assert set(plan({}, TorchVersion(torch), run=None, watch_pid=1).set) == names
 
 
 def test_an_unknown_torch_may_be_an_old_one() -> None:
-    assert set(plan({}, torch_version=None, run=None, watch_pid=1).set) == {OLD, NEW}
+    assert set(plan({}, TorchVersion(None), run=None, watch_pid=1).set) == {OLD, NEW}
 
 
 @pytest.mark.parametrize(
     ("guess", "names"), [("2.13.0", {NEW}), ("2.8", {NEW}), ("2.7.1", {OLD, NEW}), (None, {OLD, NEW})]
 )
 def test_a_guess_spares_a_newer_torch_its_warning(guess: str | None, names: set[str]) -> None:
-    assert set(plan({}, torch_version=None, likely_torch=guess, run=None, watch_pid=1).set) == names
+    assert set(plan({}, TorchVersion(None, guess), run=None, watch_pid=1).set) == names
 
 
 @pytest.mark.parametrize("name", [OLD, NEW])
 @pytest.mark.parametrize("torch", ["2.4", "2.9", None])
 def test_the_users_ring_stays_under_either_name(name: str, torch: str | None) -> None:
-    planned = plan({name: "7"}, torch_version=torch, run=None, watch_pid=1)
+    planned = plan({name: "7"}, TorchVersion(torch), run=None, watch_pid=1)
     assert planned.set == {}
     assert planned.kept == {name: "7"}
 
 
 def test_the_probes_folder_comes_first_and_the_users_path_stays() -> None:
-    planned = plan({"PYTHONPATH": "/mine:/too"}, torch_version="2.13", run=Path("/run/d"), watch_pid=42)
+    planned = plan({"PYTHONPATH": "/mine:/too"}, TorchVersion("2.13"), run=Path("/run/d"), watch_pid=42)
     assert planned.set["PYTHONPATH"] == f"{PLUGIN}:/mine:/too"
     assert planned.set["DDPDOCTOR_RUN"] == "/run/d"
     assert planned.set["DDPDOCTOR_WATCH_PID"] == "42"
@@ -60,7 +60,7 @@ def test_the_plugin_folder_is_there() -> None:
 
 
 def test_a_group_timeout_is_handed_on_in_seconds() -> None:
-    planned = plan({}, torch_version="2.13", run=Path("/r"), watch_pid=1, group_timeout=90.0)
+    planned = plan({}, TorchVersion("2.13"), run=Path("/r"), watch_pid=1, group_timeout=90.0)
     assert planned.set["DDPDOCTOR_GROUP_TIMEOUT"] == "90"
 
 
@@ -73,7 +73,7 @@ NAMES = st.sampled_from(["PYTHONPATH", OLD, NEW, "TORCH_NCCL_BLOCKING_WAIT", "OT
     st.booleans(),
 )
 def test_nothing_of_the_users_is_overridden(environ: dict[str, str], torch: str | None, probe: bool) -> None:
-    planned = plan(environ, torch_version=torch, run=Path("/r") if probe else None, watch_pid=1)
+    planned = plan(environ, TorchVersion(torch), run=Path("/r") if probe else None, watch_pid=1)
     for name, value in environ.items():
         if name == "PYTHONPATH":
             assert value in planned.set.get(name, value)

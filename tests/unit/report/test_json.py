@@ -8,6 +8,7 @@ import pytest
 
 from ddpdoctor.model.codec import DecodeError
 from ddpdoctor.report import json, terminal
+from ddpdoctor.report.terminal_text import Screen
 from tests.golden.reports import REPORTS, TRAIN, TRAIN_TEXT
 
 
@@ -15,9 +16,8 @@ from tests.golden.reports import REPORTS, TRAIN, TRAIN_TEXT
 def test_the_report_that_is_read_draws_the_same_screen(name: str) -> None:
     read = json.read(json.render(REPORTS[name]))
     for width in (60, 100, 200):
-        assert terminal.render(read, width=width, color=False) == terminal.render(
-            REPORTS[name], width=width, color=False
-        )
+        screen = Screen(width)
+        assert terminal.render(read, screen) == terminal.render(REPORTS[name], screen)
     assert json.render(read) == json.render(REPORTS[name])
 
 

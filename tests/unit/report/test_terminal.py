@@ -14,8 +14,8 @@ from ddpdoctor.model.evidence import Gap, Source, SourceFile
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus
 from ddpdoctor.report.code_frame import CHANGED
-from ddpdoctor.report.terminal import SCREEN, render
-from ddpdoctor.report.terminal_text import columns
+from ddpdoctor.report.terminal import MOST_LINES, render
+from ddpdoctor.report.terminal_text import Screen, columns
 from tests.golden.reports import REPORTS, TRAIN, hang_certain
 
 NAMES = st.sampled_from(sorted(REPORTS))
@@ -24,7 +24,7 @@ SGR = re.compile(r"\x1b\[[0-9;]*m")
 
 @given(NAMES, st.integers(40, 220), st.booleans(), st.booleans())
 def test_no_line_is_wider_than_the_terminal(name: str, width: int, color: bool, unicode: bool) -> None:
-    text = render(REPORTS[name], width=width, color=color, unicode=unicode, job="job left running", bundle="/b")
+    text = render(REPORTS[name], Screen(width, color, unicode), job="job left running", bundle="/b")
     assert all(columns(SGR.sub("", line)) <= width for line in text.splitlines())
     assert text.endswith("\n")
     assert unicode or text.isascii()
@@ -32,14 +32,14 @@ def test_no_line_is_wider_than_the_terminal(name: str, width: int, color: bool, 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_it_is_one_screen_at_a_hundred_columns(name: str) -> None:
-    text = render(REPORTS[name], width=100, color=False, job="job left running (--on-hang=report)", bundle="/b" * 30)
-    assert len(text.splitlines()) <= SCREEN
+    text = render(REPORTS[name], Screen(100), job="job left running (--on-hang=report)", bundle="/b" * 30)
+    assert len(text.splitlines()) <= MOST_LINES
 
 
 @given(NAMES, st.integers(40, 220))
 def test_colour_changes_no_character(name: str, width: int) -> None:
-    plain = render(REPORTS[name], width=width, color=False)
-    assert SGR.sub("", render(REPORTS[name], width=width, color=True)) == plain
+    plain = render(REPORTS[name], Screen(width))
+    assert SGR.sub("", render(REPORTS[name], Screen(width, color=True))) == plain
 
 
 def test_a_thousand_ranks_in_forty_places_are_still_one_screen() -> None:
@@ -54,20 +54,20 @@ def test_a_thousand_ranks_in_forty_places_are_still_one_screen() -> None:
         )
         for r in range(1000)
     )
-    lines = render(dataclasses.replace(base, ranks=statuses), width=100, color=False).splitlines()
-    assert len(lines) <= SCREEN
+    lines = render(dataclasses.replace(base, ranks=statuses), Screen(100)).splitlines()
+    assert len(lines) <= MOST_LINES
     assert any("more ranks in" in line for line in lines)
     assert any(line.startswith("> waiting  rank  0") for line in lines), "the culprit stays"
 
 
 def test_a_source_that_changed_is_not_shown() -> None:
-    text = render(REPORTS["hang-source-changed"], width=100, color=False)
+    text = render(REPORTS["hang-source-changed"], Screen(100))
     assert CHANGED in text
     assert "if rank == 0:\n" not in text
 
 
 def test_undecided_shows_both_places() -> None:
-    text = render(REPORTS["hang-undecided"], width=100, color=False)
+    text = render(REPORTS["hang-undecided"], Screen(100))
     assert f"--> {TRAIN}:72" in text
     assert f"--> {TRAIN}:88" in text
 
@@ -85,19 +85,19 @@ def test_what_a_job_says_cannot_reach_the_terminal() -> None:
         code={location.file: SourceFile(location.file, f"{evil}\n" * 80)},
         notes=(evil,),
     )
-    text = render(report, width=100, color=False, job=evil, bundle=evil, directory=evil)
+    text = render(report, Screen(100), job=evil, bundle=evil, directory=evil)
     assert all(c == "\n" or c.isprintable() for c in text)
 
 
 def test_gaps_with_the_same_reason_are_told_once() -> None:
     gaps = tuple(Gap(Source.STACKS, Rank(rank), "ptrace_scope is 2", "sudo -E") for rank in range(8))
-    text = render(dataclasses.replace(hang_certain(), gaps=gaps), width=200, color=False)
+    text = render(dataclasses.replace(hang_certain(), gaps=gaps), Screen(200))
     assert "blind  stacks of ranks 0-7: ptrace_scope is 2 (sudo -E)" in text
 
 
 def test_a_report_that_names_nobody_says_what_could_not_be_considered() -> None:
     report = dataclasses.replace(hang_certain(), diagnoses=(), not_considered={"DD201": "needs pages"})
-    assert "DD201: needs pages" in render(report, width=100, color=False)
+    assert "DD201: needs pages" in render(report, Screen(100))
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_a_report_that_names_nobody_says_what_could_not_be_considered() -> None:
 def test_evidence_begins_a_sentence_and_names_stay_as_they_are(fact: str, shown: str) -> None:
     report = hang_certain()
     first = dataclasses.replace(report.diagnoses[0], evidence=(fact,))
-    text = render(dataclasses.replace(report, diagnoses=(first,), deadlock=Deadlock.NO), width=100, color=False)
+    text = render(dataclasses.replace(report, diagnoses=(first,), deadlock=Deadlock.NO), Screen(100))
     assert shown in text
 
 
 def test_blame_that_is_less_sure_than_the_cause_names_the_ranks() -> None:
     report = hang_certain()
     first = dataclasses.replace(report.diagnoses[0], culprit_confidence=Confidence.LIKELY)
-    text = render(dataclasses.replace(report, diagnoses=(first,)), width=100, color=False)
+    text = render(dataclasses.replace(report, diagnoses=(first,)), Screen(100))
     assert "certain, deadlock proven, blame of rank 0 likely." in text

@@ -12,6 +12,7 @@ from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Timeline
 from ddpdoctor.repro import expectations
 from ddpdoctor.repro.case import Case, Harm
+from ddpdoctor.repro.expectations import PlainRun
 from tests.golden.reports import TRAIN, hang_certain, hang_undecided, healthy
 
 CASE = Case(
@@ -104,7 +105,7 @@ HARMFUL = dataclasses.replace(CASE, code="DD133", lint="DD133", ranks=2, outcome
 
 
 def _of_harm(output: str, status: int | None = 0, codes: tuple[str, ...] = ("DD133",), *, ranks: int = 2) -> list[str]:
-    return _wrong(expectations.of_harm(HARMFUL, HARM, ranks, output, status, set(codes), fixed=False))
+    return _wrong(expectations.of_harm(HARMFUL, HARM, PlainRun(ranks, False, output, status, frozenset(codes))))
 
 
 def test_harm_is_shown_by_the_last_number_that_the_program_prints() -> None:
@@ -123,9 +124,14 @@ def test_how_large_the_harm_is_depends_on_the_number_of_ranks() -> None:
 
 def test_a_harm_that_ends_with_an_error_and_its_cure() -> None:
     failing = dataclasses.replace(HARM, fails=True)
-    assert _wrong(expectations.of_harm(HARMFUL, failing, 2, "samples seen: 6", 1, {"DD133"}, fixed=False)) == []
-    assert _wrong(expectations.of_harm(HARMFUL, failing, 2, "samples seen: 8", 0, set(), fixed=True)) == []
-    assert _wrong(expectations.of_harm(HARMFUL, HARM, 2, "samples seen: 6", 0, {"DD133"}, fixed=True)) == [
+    assert (
+        _wrong(expectations.of_harm(HARMFUL, failing, PlainRun(2, False, "samples seen: 6", 1, frozenset({"DD133"}))))
+        == []
+    )
+    assert _wrong(expectations.of_harm(HARMFUL, failing, PlainRun(2, True, "samples seen: 8", 0, frozenset()))) == []
+    assert _wrong(
+        expectations.of_harm(HARMFUL, HARM, PlainRun(2, True, "samples seen: 6", 0, frozenset({"DD133"})))
+    ) == [
         "number",
         "lint",
     ]
