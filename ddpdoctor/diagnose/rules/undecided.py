@@ -61,8 +61,10 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 
 def _unrelated(facts: Facts, blockers: RankSet) -> bool:
-    """Logs name groups of which nobody is known to be a member, and ranks of which nothing is known: whether the first
-    wait for the second, nothing says."""
+    """Logs name groups without known members, and ranks of which nothing is known.
+
+    Nothing shows whether the first wait for the second.
+    """
     waiting = [facts.rank(rank) for rank in facts.waiting]
     vague = bool(waiting) and all(r.stacks is None and r.recorder is None and r.page is None for r in waiting)
     told = any(wait.targets or wait.op == "init_process_group" for wait in facts.graph.all_waits())

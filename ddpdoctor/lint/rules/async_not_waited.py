@@ -82,7 +82,7 @@ def _is_async(call: CallEvent) -> bool:
 
 
 def _lost(facts: ModuleFacts, call: CallEvent) -> str:
-    """How the handle is lost; "" where it may be waited for."""
+    """How the handle is lost; "" if it may be waited for."""
     scope = _scope(facts, call.node)
     statement = facts.parents.get(call.node)
     if isinstance(statement, ast.Expr):
@@ -118,7 +118,7 @@ def _something_waits(scope: ast.AST) -> bool:
 
 
 def _overwritten(facts: ModuleFacts, statement: ast.Assign, name: str, reads: list[ast.Name]) -> str:
-    """A handle made anew in each turn of a loop, read only behind the loop: all but the last are lost."""
+    """A handle created in each iteration of a loop and read only after the loop: all but the last are lost."""
     loop: ast.AST | None = statement
     while loop is not None and not isinstance(loop, (ast.For, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)):
         loop = facts.parents.get(loop)

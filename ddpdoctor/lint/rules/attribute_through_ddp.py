@@ -67,7 +67,7 @@ _OWN = frozenset({
     "to_empty", "to_kwargs", "train", "training", "type", "use_side_stream_for_tensor_copies",
     "will_sync_module_buffers", "xpu", "zero_grad",
 })  # fmt: skip
-#: a condition with one of these asks what the model is
+#: a condition with one of these tests what the model is
 _ASKS = (
     "hasattr", "isinstance", "type(", "module", "parallel", "distrib", "ddp", "world", "gpu", "wrap", "multi", "rank",
 )  # fmt: skip
@@ -94,7 +94,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _present(facts: ModuleFacts, name: str) -> bool:
-    """The wrapper has it, or somebody sets it."""
+    """The wrapper has it, or some code sets it."""
     if name in _OWN or name.startswith("_") or facts.mentions("setattr", "__getattr__"):
         return True
     modules = (facts.module, *facts.analysis.reached.values())
@@ -103,7 +103,7 @@ def _present(facts: ModuleFacts, name: str) -> bool:
 
 
 def _asked(context: Context) -> bool:
-    """Behind a condition that asks what the model is, however it is put; which rank it is says nothing of that."""
+    """After a condition that tests what the model is, in any form; a condition on the rank does not count."""
     unknown = (guard.text.lower() for guard in context.guards if len(guard.truth) == 1)
     return any(word in text for text in unknown for word in _ASKS)
 

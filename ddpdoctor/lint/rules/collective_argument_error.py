@@ -53,7 +53,7 @@ _ROOTED = {
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Roots that are no rank, or none of the group's."""
+    """Roots that are not ranks, or not ranks of the group."""
     for call in facts.named(*_ROOTED):
         position, name, group_at = _ROOTED[call.path]
         root = call.argument(position, name)
@@ -83,7 +83,7 @@ def _chosen(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _named(root: Value, mask: int) -> list[tuple[int, int]]:
-    """(rank, the root that it names) of the ranks that come here; the first two that differ stand in front."""
+    """(rank, the root that it names) of the ranks that get here; the first two that differ come first."""
     if len(root.atoms) == 1 or not root.known:
         return []
     said = [(rank, root.at(rank)) for rank in range(WORLD) if mask & 1 << rank and type(root.at(rank)) is int]

@@ -89,7 +89,7 @@ def _through(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[tuple[Reached
 
 def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
     block = [*node.body, *node.orelse]
-    # a rank that fails misses what stands behind its failure; where that is nothing, all ranks come to `finally` alike
+    # a rank that fails skips what follows its failure; if that is nothing, all ranks reach `finally` alike
     missed = any(_may_fail_alone(facts, node, item.way[i], item.op.op) for item, i in _through(facts, block))
     meets_others = (
         missed or exception_handlers.trains(block) or any(_meets_others(facts, b) for b in _blocks_of(facts, node))
@@ -177,7 +177,7 @@ def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
 
 
 def _ends_loop(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
-    """What one rank raises by its own data ends its loop; the others go on in theirs."""
+    """An exception that one rank raises because of its own data ends its loop; the others continue theirs."""
     if exception_handlers.acts(handler) or not exception_handlers.goes_on(handler.body, after_return=True):
         return
     first, last = exception_handlers.lines_of(node.body)
@@ -193,7 +193,7 @@ def _ends_loop(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
 
 
 def _behind(facts: ModuleFacts, node: ast.AST) -> list[ast.stmt]:
-    """The statements behind one in its block."""
+    """The statements after one in its block."""
     parent = facts.parents.get(node)
     for name in ("body", "orelse", "finalbody"):
         block = getattr(parent, name, None)
@@ -203,7 +203,7 @@ def _behind(facts: ModuleFacts, node: ast.AST) -> list[ast.stmt]:
 
 
 def _repeating(facts: ModuleFacts, item: Reached, index: int, first: int, last: int) -> bool | None:
-    """None where no loop goes round the `try`; else whether the loop is a caller's."""
+    """None if no loop encloses the `try`; otherwise whether the loop is a caller's."""
     found: bool | None = None
     for loop, depth in item.loops:
         inside = _stands_in(facts, loop.site, first, last)
@@ -248,7 +248,7 @@ def _on_all_ranks(item: Reached) -> bool:
 
 
 def _tells_outcome(body: list[ast.stmt], here: SourceSite, outcome: set[str]) -> bool:
-    """The call stands under a condition on what the guarded block left behind, or on the exception itself."""
+    """The call is under a condition on a result of the guarded block, or on the exception itself."""
     for statement in body:
         for node in walk(statement):
             inside = isinstance(node, ast.If) and node.lineno <= here.line <= (node.end_lineno or 0)

@@ -46,9 +46,9 @@ RULE = LintRule("DD118", "collective-result-lost", Severity.ERROR)
 
 _LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub)
 _IN_PLACE = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "broadcast"))
-#: always make a new tensor
+#: always create a new tensor
 _COPIES = frozenset({"clone"})
-#: make a new tensor unless there is nothing to do
+#: create a new tensor unless there is nothing to do
 _MAYBE_COPIES = frozenset({"contiguous", "cuda", "cpu", "to", "float", "double", "half", "long", "int", "bfloat16"})
 
 
@@ -73,7 +73,7 @@ def _temporary(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
 
 
 def _empty(tensor: ast.expr) -> bool:
-    """`torch.zeros(1).cuda()`: nothing is lost, the call is there to meet the other ranks."""
+    """`torch.zeros(1).cuda()`: nothing is lost, the call only synchronises the ranks."""
     while isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
         name, owner = tensor.func.attr, tensor.func.value
         if isinstance(owner, ast.Name) and owner.id == "torch":

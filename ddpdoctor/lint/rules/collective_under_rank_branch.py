@@ -47,7 +47,7 @@ from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD111", "collective-under-rank-branch", Severity.ERROR, ("DD203",))
 
-#: operations that DD117, DD164 and DD175 tell of
+#: operations that DD117, DD164 and DD175 report
 _ELSEWHERE = collectives.SAVING | {"new_group", FORWARD}
 
 

@@ -50,7 +50,7 @@ RULE = LintRule("DD114", "collective-under-rank-local-condition", Severity.ERROR
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Divergences by a rank-local condition that are no early exits."""
+    """Divergences at a rank-local condition that are not early exits."""
     for item in facts.divergences:
         if not item.local or item.exit is not None or item.op.op == "new_group":
             continue

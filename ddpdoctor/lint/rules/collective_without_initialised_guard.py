@@ -54,7 +54,7 @@ RULE = LintRule("DD123", "collective-without-initialised-guard", Severity.WARNIN
 
 _INIT = "torch.distributed.init_process_group"
 _C10D = "torch.distributed."
-#: tests that say nothing of whether there are several processes
+#: tests that do not show whether there are several processes
 _ALWAYS = ("is_initialized", "__name__", "is_available()")
 
 
@@ -86,7 +86,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _starts_others(facts: ModuleFacts) -> bool:
-    """Processes are started from here: each of them comes to the group."""
+    """Processes are started from here: each of them reaches the group."""
     return facts.mentions("spawn", "Process", "start_processes", "elastic_launch")
 
 
@@ -99,7 +99,7 @@ def _needs_group(call: CallEvent) -> bool:
 
 
 def _condition(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
-    """Where the condition stands under which the group is made; None where it is made on every path that goes on."""
+    """The condition under which the group is created; None if it is created on every path that continues."""
     for depth, site in enumerate((*call.context.chain, call.site)):
         module = blocks.module_of(facts, site)
         if module is None:
@@ -119,7 +119,7 @@ def _always(test: ast.expr) -> bool:
 
 
 def _other_side_copes(node: ast.If, site: SourceSite) -> bool:
-    """The other side makes a group as well, or leaves."""
+    """The other side also creates a group, or leaves."""
     first, last = node.body[0].lineno, node.body[-1].end_lineno or 0
     other = node.orelse if first <= site.line <= last else node.body
     if any(blocks.leaves(s) for s in other[-1:]):

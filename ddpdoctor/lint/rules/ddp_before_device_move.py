@@ -85,12 +85,12 @@ def _on_cpu(device: Made) -> bool:
 
 
 def _was_elsewhere(facts: ModuleFacts, made: Made) -> bool | None:
-    """Whether the network surely was on no GPU when it was wrapped; False where it is not known, None if it was."""
+    """Whether the network certainly was on no GPU when it was wrapped; False if not known, None if it was on one."""
     network = made.argument(0, "module")
     if network is None or facts.mentions("set_default_device", "set_default_tensor_type") or _made_under_device(facts):
         return None
     key = symbol_key(network)
-    # a move that changes nothing is no mistake
+    # a move that changes nothing is not a mistake
     for call in facts.methods("to", "cuda"):
         before = call.receiver is not None and key is not None and symbol_key(call.receiver) == key
         if before or call.result.atoms == network.atoms:
@@ -103,14 +103,14 @@ def _was_elsewhere(facts: ModuleFacts, made: Made) -> bool | None:
 
 
 def _made_under_device(facts: ModuleFacts) -> bool:
-    """`with torch.device("cuda"):` stands somewhere: what is made there, is made on it."""
+    """`with torch.device("cuda"):` occurs: what is created inside is created on the GPU."""
     items = (item.context_expr for node in facts.module.of(ast.With) for item in node.items)
     return any(isinstance(e, ast.Name) or (isinstance(e, ast.Call) and getattr(e.func, "attr", "") == "device")
                for e in items)  # fmt: skip
 
 
 def _told_a_device(obj: Instance | Made) -> bool:
-    """The network was made where it is to be: its constructor was given a device."""
+    """The network was created on its device: its constructor received a device."""
     if any(name in ("device", "**") for name, _ in obj.keywords):
         return True
     given = (*obj.args, *(v for _, v in obj.keywords))

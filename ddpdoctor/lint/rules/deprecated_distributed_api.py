@@ -53,7 +53,7 @@ _EVERYWHERE = (2, 0)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Old names, where nothing asks for the version first."""
+    """Old names without a preceding version test."""
     stack: list[ast.AST] = [facts.module.tree]
     while stack:
         node = stack.pop()
@@ -71,7 +71,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _instead(call: CallEvent, group: CallEvent) -> bool:
-    """On the other side of the condition under which the group is made: for a run that is not distributed."""
+    """On the other side of the condition under which the group is created: for a run that is not distributed."""
     return any(g.truth == other.truth and g.side != other.side for g in call.context.guards
                for other in group.context.guards)  # fmt: skip
 

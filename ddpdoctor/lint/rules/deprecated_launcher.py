@@ -68,7 +68,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _prose(tree: ast.Module) -> set[int]:
-    """Strings that stand alone as statements: docstrings, and code switched off by quotes."""
+    """Strings that are statements: docstrings, and code disabled by quotes."""
     return {id(n.value) for n in walk(tree) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)}
 
 

@@ -61,7 +61,7 @@ _HANDLED = ("gather_for_metrics", "total_size", "unique", "aux_val_loader", "Seq
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Evaluation loops over a padding sampler with a reduction in or behind them, in the same function."""
+    """Evaluation loops over a padding sampler with a reduction in or after them, in the same function."""
     if facts.mentions(*_HANDLED):
         return
     for iteration in facts.iterations:

@@ -50,7 +50,7 @@ RULE = LintRule("DD163", "forward-bypasses-ddp", Severity.ERROR)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Backward passes of what the network behind a wrapper gave, where nothing else averages gradients."""
+    """Backward passes from outputs of the network inside a wrapper, if nothing else averages gradients."""
     passes = facts.methods("backward")
     if facts.mentions("grad"):
         return

@@ -63,11 +63,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         finding = facts.finding(RULE, call.site, _MESSAGE, severity=severity, context=call.context)
         yield finding
         if finding is not None and severity is Severity.WARNING:
-            return  # whoever looks how the processes are started looks once
+            return  # how the processes are started is determined once
 
 
 def _chosen(facts: ModuleFacts) -> Iterator[CallEvent]:
-    """Where a process says which device it uses."""
+    """Where a process states which device it uses."""
     for path, (position, name) in _DEVICE.items():
         for call in facts.named(path):
             if _global_rank(call.argument(position, name)):
@@ -83,7 +83,7 @@ def _chosen(facts: ModuleFacts) -> Iterator[CallEvent]:
 
 
 def _moved(facts: ModuleFacts) -> list[CallEvent]:
-    """What is put on the device of that number; the first tells of all."""
+    """What is put on the device of that number; the first stands for all."""
     moves = [c for c in facts.methods("to", "cuda") if _global_rank(c.argument(0, "device"))]
     return sorted(moves, key=lambda call: call.index)
 

@@ -82,7 +82,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _step_function(call: CallEvent) -> str:
-    """The name of the step function that runs it unconditionally; "" where there is none."""
+    """The name of the step function that runs it unconditionally; "" if there is none."""
     function = call.context.function
     if function is None or function.owner is None or function.name not in _STEPS or function.decorators:
         return ""
@@ -101,7 +101,7 @@ def _is_module(node: ast.ClassDef) -> bool:
 
 
 def _under_test(body: list[ast.stmt], line: int) -> bool:
-    """A condition that was decided already, like `is_initialized()`, or a `try` stands around the line."""
+    """A condition that was already decided, such as `is_initialized()`, or a `try` encloses the line."""
     return any(
         isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try)) and node.lineno <= line <= (node.end_lineno or 0)
         for statement in body
@@ -132,7 +132,7 @@ def _is_over_batches(loop: EnclosingLoop) -> bool:
 
 
 def _conditional(call: CallEvent, loop: EnclosingLoop) -> bool:
-    """Only in some turns, or made once and kept."""
+    """Only in some iterations, or created once and kept."""
     first, last = loop.site.line, loop.site.end_line
     inside = [g for g in call.context.guards if g.site.file == loop.site.file and first <= g.site.line <= last]
     function = call.context.function

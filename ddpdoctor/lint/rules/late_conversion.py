@@ -56,7 +56,7 @@ RULE = LintRule("DD162", "late-conversion", Severity.WARNING)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Freezing and new layers behind a wrapper."""
+    """Freezing and new layers after wrapping."""
     if not facts.analysis.wrapped:
         return
     if not _thaws(facts):
@@ -105,7 +105,7 @@ def _freezes(node: ast.AST) -> ast.AST | None:
 
 
 def _by_name(loop: ast.For, test: ast.expr) -> bool:
-    """A condition on the name of a parameter, as far as it is made of that and of texts: some are frozen, or all."""
+    """A condition on the name of a parameter, if it consists only of the name and strings: some are frozen, or all."""
     if not isinstance(loop.target, ast.Tuple) or not isinstance(loop.target.elts[0], ast.Name):
         return False
     name, inner = loop.target.elts[0].id, {n.id for c in walk(test) if isinstance(c, ast.comprehension)
@@ -177,7 +177,7 @@ def _replaced(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _is_layer(path: str) -> bool:
-    """Something with parameters, as far as the name tells."""
+    """Something with parameters, as far as the name shows."""
     last = path.rpartition(".")[2]
     return path.count(".") == 2 and last[:1].isupper() and last.startswith(
         ("Linear", "Conv", "Embedding", "LayerNorm", "BatchNorm", "Sequential", "Parameter", "Bilinear", "LSTM", "GRU")

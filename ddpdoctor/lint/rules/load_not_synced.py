@@ -49,7 +49,7 @@ RULE = LintRule("DD176", "load-not-synced", Severity.HINT)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Loads on a part of the ranks that nothing makes equal."""
+    """Loads on some ranks that nothing makes equal."""
     for call in facts.methods("load_state_dict"):
         if not call.context.some_ranks_only or _made_equal(facts, call):
             continue

@@ -42,7 +42,7 @@ RULE = LintRule("DD173", "load-without-map-location", Severity.WARNING)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Loads on all ranks that say nothing of where to."""
+    """Loads on all ranks without a device."""
     groups = [group for group in facts.named(devices.GROUP) if devices.on_nccl(facts, group)]
     # without a backend there are both, and NCCL is for tensors on a GPU
     if not any(devices.texts_of(group, 0, "backend") for group in groups) and not (groups and facts.mentions("cuda")):
@@ -55,7 +55,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _in_the_job(facts: ModuleFacts, call: CallEvent, groups: list[CallEvent]) -> bool:
-    """In this file, or in another that this one comes to once it has made its group."""
+    """In this file, or in another that this one reaches after creating its group."""
     if call.site.file == facts.module.path:
         return True
     root = call.context.calls[:1]

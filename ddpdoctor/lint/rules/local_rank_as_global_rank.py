@@ -70,14 +70,14 @@ def _local(value: Value | None) -> bool:
 
 
 def _on_one_node(facts: ModuleFacts, call: CallEvent) -> bool:
-    """The address, or a condition around the call, says that there is one node only."""
+    """The address, or a condition around the call, shows that there is only one node."""
     if call.path == devices.GROUP:
         texts = devices.texts_of(call, 1, "init_method")
         if any(word in text for text in texts for word in _ONE_NODE):
             return True
     if any("node" in guard.text.lower() for guard in call.context.guards):
         return True
-    # a helper says it in its own file
+    # a helper reports it in its own file
     sources = {facts.module.text, call.context.module.text}
     if any(f"{quote}{word}{quote}" in text for text in sources for word in _ONE_NODE for quote in "\"'"):
         return True

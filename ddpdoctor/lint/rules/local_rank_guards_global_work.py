@@ -66,7 +66,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _guard(call: CallEvent) -> Guard | None:
-    """The condition that lets local rank 0 through, where no other chooses among the nodes."""
+    """The condition that lets local rank 0 through, if no other selects a node."""
     chosen: Guard | None = None
     for guard in call.context.guards:
         if len(guard.truth) == 1:

@@ -48,7 +48,7 @@ RULE = LintRule("DD115", "mismatched-collective-sequence", Severity.ERROR, ("DD2
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Divergences where both sides have collectives."""
+    """Divergences in which both sides have collectives."""
     for item in facts.divergences:
         if item.local or not item.mismatched or item.exit is not None or item.op.op == "new_group":
             continue

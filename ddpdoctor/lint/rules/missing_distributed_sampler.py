@@ -56,7 +56,7 @@ _SPLITTING_WORDS = (
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Shuffling loaders without sampler whose loop has a DDP backward, where nothing splits by rank."""
+    """Shuffling loaders without a sampler whose loop has a DDP backward, if nothing splits by rank."""
     if facts.mentions(*_SPLITTING_WORDS):
         return
     for iteration in facts.iterations:
@@ -82,7 +82,7 @@ def _backward(op: Op) -> bool:
 
 
 def _split(facts: ModuleFacts, dataset: Value | None, depth: int = 0) -> bool:
-    """The data set, or something that it is made from, depends on the rank."""
+    """The data set, or something that it is created from, depends on the rank."""
     if dataset is None or loaders.shard_tags(facts, dataset) & _SPLITS or len(dataset.atoms) > 1:
         return True
     obj = dataset.object

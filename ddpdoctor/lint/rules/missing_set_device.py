@@ -48,7 +48,7 @@ RULE = LintRule("DD141", "missing-set-device", Severity.WARNING, ("DD263",))
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """NCCL groups of a script after which the current device is used, though nobody set it."""
+    """NCCL groups of a script after which the current device is used although it was never set."""
     groups = [c for c in facts.named(devices.GROUP) if c.context.from_script and devices.on_nccl(facts, c)]
     if not groups or devices.chosen(facts) or devices.may_be_chosen_outside(facts):
         return

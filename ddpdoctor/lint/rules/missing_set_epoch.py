@@ -59,13 +59,13 @@ RULE = LintRule("DD101", "missing-set-epoch", Severity.WARNING)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Loaders with a shuffling sampler that go round more than once, and those that nobody here goes through."""
+    """Loaders with a shuffling sampler that are iterated more than once, and those not iterated in this file."""
     yield from _repeated(facts)
     yield from _handed_out(facts)
 
 
 def _handed_out(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Loaders that this file makes for others, none of which it can see: the files of the project decide."""
+    """Loaders that this file creates for unknown callers: the other files of the project decide."""
     made = [c for c in facts.named(aliases.LOADER) if not c.context.loops and not c.context.no_grad]
     given = [s for c in made if (s := loaders.sampler_of(c.result)) and s.site.file == facts.module.path]
     if not given or seeds.by_framework(facts) or epoch_calls.mentioned(facts):
@@ -118,14 +118,14 @@ def _sampler(iteration: Iteration) -> Made | None:
 
 
 def _place(iteration: Iteration, sampler: Made) -> SourceSite:
-    """Where the sampler is made; one of a class of the project, where that class is called."""
+    """Where the sampler is created; for a class of the project, where that class is called."""
     given = loaders.given_sampler(iteration.loop.over)
     obj = given.object if given is not None else None
     return obj.site if isinstance(obj, Instance) and obj.site is not None else sampler.site
 
 
 def _epochs(iteration: Iteration) -> EnclosingLoop | None:
-    """The loop that repeats the loader's; not one that surely runs once, nor one that goes through several loaders."""
+    """The loop that repeats the loader's loop; not one that certainly runs once, nor one over several loaders."""
     for loop in reversed(iteration.context.loops):
         if loop.node is iteration.loop.node:
             continue
@@ -136,7 +136,7 @@ def _epochs(iteration: Iteration) -> EnclosingLoop | None:
 
 
 def _made_anew(facts: ModuleFacts, sampler: Made, epochs: EnclosingLoop) -> bool:
-    """Each turn makes the sampler, from something that may be another in each turn."""
+    """Each iteration creates the sampler, from something that may differ between iterations."""
     if not any(c.site == sampler.site and any(t.node is epochs.node for t in c.context.loops)
                for c in facts.named(aliases.SAMPLER)):  # fmt: skip
         return False
@@ -150,7 +150,7 @@ def _made_anew(facts: ModuleFacts, sampler: Made, epochs: EnclosingLoop) -> bool
 
 
 def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: EnclosingLoop) -> Fix | None:
-    """Insert the call where sampler and loop stand in one function and the loop counts epochs."""
+    """Insert the call if sampler and loop are in one function and the loop counts epochs."""
     loop = epochs.node
     name = loaders.assigned_name(facts, sampler)
     if name is None or not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
@@ -175,7 +175,7 @@ def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: Enclos
 
 
 def _rebound(block: list[ast.stmt], name: str, made: int, used: int) -> bool:
-    """Between the lines `made` and `used` the name is given to something else; the other side of a branch does not."""
+    """Between the lines `made` and `used` the name is reassigned; the other side of a branch does not count."""
     for index, statement in enumerate(block):
         if not statement.lineno <= made <= (statement.end_lineno or made):
             continue

@@ -45,7 +45,7 @@ RULE = LintRule("DD172", "module-prefix-saved", Severity.HINT)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Saved states of wrapped models, where nothing in reach loads them with the prefix."""
+    """Saved states of wrapped models, if nothing in reach loads them with the prefix."""
     if _prefix_known(facts):
         return
     for call in facts.named("torch.save"):

@@ -45,7 +45,7 @@ RULE = LintRule("DD117", "new-group-not-on-all-ranks", Severity.ERROR, ("DD203",
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Divergences whose operation makes a group."""
+    """Divergences whose operation creates a group."""
     for item in facts.divergences:
         if item.op.op == "new_group" and item.exit is None and _by_rank(item) and not _there_already(facts, item):
             message = f"every rank must create every group, members or not: {proof(item)}"
@@ -65,7 +65,7 @@ def _there_already(facts: ModuleFacts, item: CollectiveDivergence) -> bool:
 
 
 def _after_all_ranks(found: list[Reached], item: CollectiveDivergence) -> Iterator[bool]:
-    """Of each time that only some ranks make this group: whether it was made before, and may be left out now."""
+    """For each time that only some ranks create this group: whether it was created before, and may be skipped now."""
     made = False
     for one in found:
         if one.op.site != item.op.site:

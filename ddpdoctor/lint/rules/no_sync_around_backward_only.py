@@ -47,7 +47,7 @@ RULE = LintRule("DD167", "no-sync-around-backward-only", Severity.HINT)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Backward passes under no_sync in functions that go forward through the wrapper only outside of it."""
+    """Backward passes under no_sync in functions whose forward passes through the wrapper are only outside it."""
     forwards = [c for c in facts.methods("__call__") if wrapping.is_wrapped(c.receiver)]
     for call in facts.methods("backward"):
         context = call.context

@@ -79,14 +79,14 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _stuck(facts: ModuleFacts, loop: ast.While) -> StuckPoll | None:
-    """Why the file cannot come, where that is proven."""
+    """Why the file cannot appear, if that is proven."""
     end = loop.end_lineno or loop.lineno
     places = (s for s in sorted(facts.stuck) if s.file == facts.module.path and loop.lineno <= s.line <= end)
     return next((facts.stuck[s] for s in places), None)
 
 
 def _polls(loop: ast.While) -> bool:
-    """It asks for a file and sleeps, and does nothing else; no deadline ends it."""
+    """It checks for a file and sleeps, and does nothing else; no deadline ends it."""
     tested = _calls(loop.test) & _ASKS
     if isinstance(loop.test, ast.Constant):
         tested = {n for s in loop.body if isinstance(s, ast.If) for n in _calls(s.test) & _ASKS if _breaks(s)}
@@ -112,7 +112,7 @@ def _words(node: ast.AST) -> set[str]:
 
 
 def _behind_barrier(facts: ModuleFacts, loop: ast.While) -> bool:
-    """A barrier stands before it in the same function: what is waited for is the file system."""
+    """A barrier precedes it in the same function: the wait is for the file system."""
     scope: ast.AST = loop
     while not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
         scope = facts.parents[scope]

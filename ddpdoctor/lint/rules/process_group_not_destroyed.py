@@ -50,7 +50,7 @@ _MAY_END = ("destroy", "cleanup", "clean_up", "teardown", "shutdown", "finalize"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Groups of a script that nobody ends."""
+    """Groups of a script that are never destroyed."""
     groups = [c for c in facts.named(devices.GROUP) if c.context.from_script]
     if not groups or facts.mentions(*_ENDING) or devices.placed(facts) or facts.module.stars:
         return

@@ -73,7 +73,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield _finding(facts, call, loader)
 
 
-#: what they give has a size of its own, however large the batch is
+#: the size of their result does not depend on the batch
 _REDUCING = frozenset({
     "mean", "sum", "item", "norm", "max", "min", "amax", "amin", "std", "var", "median", "prod", "any", "all", "numel",
     "size", "tensor", "loss", "cross_entropy", "mse_loss", "nll_loss", "l1_loss", "binary_cross_entropy",
@@ -83,7 +83,7 @@ _REDUCING = frozenset({
 
 
 def _grows_with_batch(value: Value, depth: int = 0) -> bool:
-    """The tensor is a batch, or what a network or a mapping function made of one."""
+    """The tensor is a batch, or the output of a network or mapping function for one."""
     obj = value.object
     if isinstance(obj, Items):
         return any(_grows_with_batch(item, depth + 1) for item in obj.items)
@@ -110,7 +110,7 @@ def _ragged(loader: Made) -> bool:
 
 
 def _made_before(facts: ModuleFacts, call: CallEvent, loop: EnclosingLoop) -> bool:
-    """The output buffer was made outside the loop, for full batches."""
+    """The output buffer was created outside the loop, for full batches."""
     output = call.argument(0, "output_tensor") or call.argument(0, "tensor_list")
     obj = output.object if output is not None else None
     if not isinstance(obj, (Made, Listed)):

@@ -66,7 +66,7 @@ _STARTING = ("os.system", "subprocess.run", "subprocess.call", "subprocess.check
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Long work of some ranks with a collective of all behind it, and no timeout set."""
+    """Long work of some ranks followed by a collective of all, without a timeout."""
     groups = facts.named(devices.GROUP)
     if not groups or any(g.opaque or g.argument(2, "timeout") is not None for g in groups):
         return
@@ -90,7 +90,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _is_wait(call: CallEvent) -> bool:
-    """A collective of the default group that all ranks come to."""
+    """A collective of the default group that all ranks reach."""
     spec = collectives.COLLECTIVES.get(call.path)
     return (
         spec is not None
@@ -103,10 +103,10 @@ def _is_wait(call: CallEvent) -> bool:
 
 
 def _waited_in(waits: list[CallEvent], work: Context, index: int) -> CallEvent | None:
-    """The next collective of the same program that stands outside the branch of the work."""
+    """The next collective of the same program that is outside the branch of the work."""
     outer = {(g.site, g.side) for g in work.guards}
     for wait in waits:
-        # what is done deeper below is rarely done at all: a model's weights that are fetched where they are missing
+        # deeper calls rarely do the work: for example, a model's weights are fetched only if they are missing
         near = len(work.chain) - len(wait.context.chain) <= 1
         same = near and wait.context.calls[:1] == work.calls[:1] and wait.index >= index
         if same and all((g.site, g.side) in outer for g in wait.context.guards):

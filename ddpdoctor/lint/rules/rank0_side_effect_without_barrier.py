@@ -50,7 +50,7 @@ from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD124", "rank0-side-effect-without-barrier", Severity.WARNING, ("DD251",))
 
-#: functions that may make ranks wait for each other, or that only one process at a time gets through
+#: functions that may make ranks wait for each other, or that admit one process at a time
 _WAITS = re.compile(
     r"barrier|sync|wait|broadcast|gather|reduce|init_|setup|prepare|spawn|first|lock|rendezvous|launch|sleep"
     r"|retry|poll|distribut|DDP",
@@ -81,7 +81,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _race(
     facts: ModuleFacts, writer: Touch, reader: Touch, touched: list[Touch]
 ) -> tuple[SourceSite, SourceSite] | None:
-    """(where it is made, where it is used), both in one function of this file."""
+    """(where it is created, where it is used), both in one function of this file."""
     late = reader.call.context.mask & ~writer.call.context.mask
     if not late or not touched_files.needs(reader, writer) or reader.call.context.handler == "try":
         return None
@@ -90,7 +90,7 @@ def _race(
     places = _side_by_side(facts, writer.call, reader.call)
     if places is None or _left(writer.call, reader.call) or _waits(facts, *places):
         return None
-    # the others have made the folder themselves
+    # the others have created the folder themselves
     own = any(
         t.parts == writer.parts and t.use in _CHANGES and not late & ~t.call.context.mask and t.call is not reader.call
         for t in touched
@@ -100,7 +100,7 @@ def _race(
 
 
 def _excluded(writer: CallEvent, reader: CallEvent) -> bool:
-    """One stands under a condition that the other stands under the opposite of."""
+    """One is under a condition whose opposite holds for the other."""
     sides = {(g.truth, g.side) for g in writer.context.guards if len(g.truth) == 1}
     return any((g.truth, not g.side) in sides for g in reader.context.guards if len(g.truth) == 1)
 

@@ -101,7 +101,7 @@ def _by_hand(facts: ModuleFacts) -> Iterator[Finding | None]:
         for call in facts.named(path):
             name = _shuffled(call)
             before = [c for c in facts.named(*seeders) if c.index < call.index]
-            # support and query of an episode, say: each turn, or each sample, has a draw of its own
+            # for example support and query of an episode: each iteration, or each sample, has its own draw
             again = bool(call.context.loops) or seeds.in_dataset(facts, call) or call.keyword("generator") is not None
             if (
                 not name
@@ -131,7 +131,7 @@ def _shuffled(call: CallEvent) -> str:
 
 
 def _cut_in_two(call: CallEvent, name: str) -> bool:
-    """Behind the call, in its function, the list is cut at one place, and both parts are used."""
+    """After the call, in its function, the list is split at one place, and both parts are used."""
     function = call.context.function
     tree: ast.AST = function.node if function is not None else call.context.module.tree
     heads: set[str] = set()

@@ -64,12 +64,12 @@ _METHODS: dict[tuple[str, str], tuple[int, str]] = {
     ("lightning.fabric.Fabric", "save"): (0, "path"),
 }
 _OF_EACH_RANK: dict[str, tuple[int, str]] = {"torch.save": (1, "f"), "numpy.save": (0, "file")}
-#: several processes are started from here: what the parent makes up is the same for all of them
+#: several processes are started from here: a value that the parent generates is the same for all of them
 _STARTS = ("spawn", "Process", "MultiProcessTestCase", "start_processes", "ProcessPoolExecutor", "fork")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Saves and meeting points whose name differs between ranks."""
+    """Saves and rendezvous files whose name differs between ranks."""
     for call in facts.calls:
         if call.context.mask.bit_count() < 2:
             continue
@@ -115,7 +115,7 @@ def _folder_of_parts(call: CallEvent) -> bool:
 
 
 def _meeting_points(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Temporary files as the place where ranks that were started one by one look for each other."""
+    """Temporary files used as the rendezvous of ranks that were started one by one."""
     if facts.mentions(*_STARTS):
         return
     for call in facts.named("torch.distributed.init_process_group", "torch.distributed.FileStore"):

@@ -53,7 +53,7 @@ from ddpdoctor.program.nodes import walk
 RULE = LintRule("DD135", "rank-seed-before-unsynced-init", Severity.WARNING)
 
 _SEEDERS = ("torch.manual_seed", "torch.random.manual_seed")
-#: whatever makes the weights equal, or takes them from a file
+#: functions that make the weights equal, or load them from a file
 _SYNCING = (
     "load_state_dict", "broadcast_parameters", "_broadcast_coalesced", "_sync_module_states", "sync_module_states",
     "broadcast_coalesced", "load_checkpoint", "from_pretrained", "sync_params", "sync_parameters",
@@ -67,7 +67,7 @@ _COPYING = ("NO_SHARD", "HYBRID_SHARD", "_HYBRID_SHARD_ZERO2")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Layers made from a generator that a rank seeded for itself, with nothing to make them equal."""
+    """Layers created from a generator seeded by rank, with nothing to make them equal."""
     if facts.named(*DDP_PATHS) or facts.mentions(*_SYNCING) or seeds.by_framework(facts):
         return
     averaged = next((c for c in _all_reduces(facts) if _of_gradient(c)), None)

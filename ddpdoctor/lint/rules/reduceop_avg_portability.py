@@ -72,7 +72,7 @@ def _on_nccl_only(call: CallEvent) -> bool:
 
 
 def _fix(facts: ModuleFacts, call: CallEvent) -> Fix | None:
-    """`SUM`, and a division on a line of its own; only for a statement that reduces a variable."""
+    """`SUM`, and a division on a separate line; only for a statement that reduces a variable."""
     func, tensor = call.node.func, call.node.args[0] if call.node.args else None
     op = devices.written(call, _REDUCING[call.path.rpartition(".")[2]], "op")
     simple = call.unused and call.path.endswith("all_reduce") and call.keyword("async_op") is None

@@ -72,7 +72,7 @@ def _is(value: Value | None, constant: object) -> bool:
 
 
 def _beside_batches(call: CallEvent, sampler: Value | None, *, shuffled: bool) -> str:
-    """What a loader was given that its `batch_sampler` decides, "" where that is nothing, or not known."""
+    """Options passed to a loader that its `batch_sampler` determines, "" if there are none or they are not known."""
     if shuffled:
         return "shuffle=True"
     if sampler is not None and surely_true(sampler):

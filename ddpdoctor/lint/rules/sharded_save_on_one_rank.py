@@ -86,7 +86,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _made_there(call: CallEvent) -> bool:
-    """The model is made behind the branch, in a function that these ranks alone have called: it has all of itself."""
+    """The model is created after the branch, in a function that only these ranks call: it is not sharded."""
     obj = call.args[0].object if call.args else None
     made = obj.site if isinstance(obj, (Made, Instance)) else None
     choices = [g.site for g in call.context.guards if len(g.truth) > 1]

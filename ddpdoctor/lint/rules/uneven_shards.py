@@ -70,7 +70,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _sharded(facts: ModuleFacts, over: Value) -> bool:
-    """A shard itself, or a loader over one that keeps the ragged end (dropping it does not make blocks equal)."""
+    """A shard itself, or a loader over one that keeps the incomplete batch (dropping it does not make blocks equal)."""
     loader = loaders.loader_of(over)
     if loader is None:
         return bool(loaders.shard_tags(facts, over) & Tag.SHARD)

@@ -56,7 +56,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     aliases = _aliases(facts)
     attributes = facts.module.of(ast.Attribute)
     patched = {n.attr for n in attributes if not isinstance(n.ctx, ast.Load)} | _asked_for(facts)
-    # what stands around a name is looked at last: of all but a few there is nothing to say
+    # the context of a name is examined last: most names are fine
     for node in attributes:
         if not isinstance(node.ctx, ast.Load) or node.attr in patched:
             continue
@@ -123,7 +123,7 @@ def _is_reduction(facts: ModuleFacts, node: ast.expr, aliases: set[str]) -> bool
 
 
 def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Iterator[Finding | None]:
-    """Judge one name; classes and private names are not in the table."""
+    """Check one name; classes and private names are not in the table."""
     if name.startswith("_") or not name.islower() or name in torch_api.VENDORS:
         return
     version = facts.torch_version
@@ -139,7 +139,7 @@ def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Ite
     elif not known and (version >= c10d.NEWEST or name in torch_api.TYPOS):
         meant = torch_api.TYPOS.get(name) or _close(name, c10d.FUNCTIONS)
         fix = _fix(facts, node) if fixable and name in torch_api.TYPOS else None
-        # what is no known slip may have come with a later torch than the table knows
+        # an unknown name that is not a known misspelling may belong to a later torch than the table knows
         severity = Severity.ERROR if name in torch_api.TYPOS else Severity.WARNING
         message = f"torch {shown} has no torch.distributed.{name}{_hint(meant)}"
         yield facts.finding(RULE, node, message, fix=fix, severity=severity)
@@ -196,7 +196,7 @@ def _hint(meant: str) -> str:
 
 
 def _asked_for(facts: ModuleFacts) -> set[str]:
-    """Names that the file asks for as text: `hasattr(dist, "name")`."""
+    """Names that the file tests for as strings: `hasattr(dist, "name")`."""
     return {
         a.value
         for n in facts.module.of(ast.Call)

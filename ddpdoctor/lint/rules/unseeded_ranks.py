@@ -49,7 +49,7 @@ _GROUP = "torch.distributed.init_process_group"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Scripts that make a group and train without any seed in reach."""
+    """Scripts that create a group and train without any seed in reach."""
     groups = [c for c in facts.named(_GROUP) if c.context.from_script]
     if not groups or seeds.mentioned(facts) or seeds.by_framework(facts) or not seeds.trains(facts):
         return

@@ -106,7 +106,7 @@ def _knows_ranks(facts: ModuleFacts, sampler: Made, loader: Made) -> bool:
 
 
 def _by_rank(facts: ModuleFacts, value: Value, depth: int = 0) -> bool:
-    """The value, or something that it is made from, depends on the rank."""
+    """The value, or something that it is created from, depends on the rank."""
     if loaders.shard_tags(facts, value) & _RANKS or len(value.atoms) > 1:
         return True
     obj = value.object

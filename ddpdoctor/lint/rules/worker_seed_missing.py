@@ -53,7 +53,7 @@ RULE = LintRule("DD134", "worker-seed-missing", Severity.HINT, words=frozenset({
 
 #: from here on each worker seeds numpy by itself
 _SEEDED = (1, 9)
-#: draws from a generator of its own, or seeds by hand
+#: draws from its own generator, or seeds by hand
 _OWN = frozenset({"default_rng", "RandomState", "Generator", "seed", "set_state", "get_worker_info", "SeedSequence"})
 
 
@@ -86,7 +86,7 @@ def _class_of(value: Value | None) -> ClassInfo | None:
 
 
 def _draw(facts: ModuleFacts, data: ClassInfo) -> str:
-    """The numpy function that the data set draws with; "" where it draws none, or looks after its generator."""
+    """The numpy function with which the data set draws; "" if it draws nothing or seeds its generator."""
     getter = find_method(facts.analysis, data, "__getitem__")
     if getter is None or any(isinstance(n, ast.Attribute) and n.attr in _OWN for n in walk(data.node)):
         return ""
