@@ -9,7 +9,7 @@ from ddpdoctor.lint import comments, suppress, taint_comments
 from ddpdoctor.lint.facts.relevance import takes_part
 from ddpdoctor.lint.interpreter.analysis import Analysis
 from ddpdoctor.lint.interpreter.events import CallEvent, Context, Iteration
-from ddpdoctor.lint.interpreter.trace import Branch, Loop, Node, Op, Scope, operations
+from ddpdoctor.lint.interpreter.trace import Branch, Op, operates, operations, steps
 from ddpdoctor.lint.ranks import polling, races, raises
 from ddpdoctor.lint.ranks.compare import divergences
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
@@ -70,16 +70,10 @@ class ModuleFacts:
         """Collectives by the loop that they are repeated in, callees' included."""
         found: dict[SourceSite, list[Op]] = {}
         for root in self.analysis.roots:
-            stack: list[Node] = list(root.trace)
-            while stack:
-                node = stack.pop()
-                if isinstance(node, Loop):
-                    found.setdefault(node.site, []).extend(op for op, _ in operations(node.body))
-                    stack.extend(node.body)
-                elif isinstance(node, Branch):
-                    stack.extend((*node.then, *node.other))
-                elif isinstance(node, Scope):
-                    stack.extend(node.body)
+            for node, _, _, loops in steps(root.trace):
+                if isinstance(node, Op):
+                    for site in {loop.site for loop, _ in loops}:
+                        found.setdefault(site, []).append(node)
         return found
 
     def repeated(self, iteration: Iteration) -> list[Op]:
@@ -138,7 +132,7 @@ class ModuleFacts:
         """The file (or one that it uses) really takes part in a process group."""
         if self.named("torch.distributed.init_process_group", *DDP_PATHS):
             return True
-        return any(operations(root.trace) for root in self.analysis.roots)
+        return any(operates(root.trace) for root in self.analysis.roots)
 
     def named(self, *paths: str) -> list[CallEvent]:
         """Calls by canonical dotted name, in the order of execution."""
@@ -231,16 +225,9 @@ class ModuleFacts:
         """Calls that lead to each branch, outermost first."""
         found: dict[SourceSite, tuple[SourceSite, ...]] = {}
         for root in self.analysis.roots:
-            stack: list[tuple[Node, tuple[SourceSite, ...]]] = [(node, ()) for node in root.trace]
-            while stack:
-                node, way = stack.pop()
-                if isinstance(node, Branch):
-                    found.setdefault(node.site, way)
-                    stack.extend((n, way) for n in (*node.then, *node.other))
-                elif isinstance(node, Loop):
-                    stack.extend((n, way) for n in node.body)
-                elif isinstance(node, Scope):
-                    stack.extend((n, (*way, node.site)) for n in node.body)
+            for step in steps(root.trace):
+                if isinstance(step.node, Branch):
+                    found.setdefault(step.node.site, step.chain)
         return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ddpdoctor.lint.values.tags import Tags
@@ -71,27 +72,53 @@ class Scope(NamedTuple):
 
 
 #: files of one call that are kept in mind
-_MOST_MARKS = 16
+_MOST_FILES = 16
 
 Node = Op | Branch | Loop | BlockExit | Scope | FileEvent
 Trace = tuple[Node, ...]
 
 
+class TraceStep(NamedTuple):
+    """A node of a trace, with the way to it."""
+
+    node: Node
+    #: sites of the calls that lead to it, outermost first
+    chain: tuple[SourceSite, ...]
+    #: branches that it stands under, outermost first
+    under: tuple[Branch, ...]
+    #: loops that repeat it, each with the number of calls that were open when it was entered
+    loops: tuple[tuple[Loop, int], ...]
+
+
+def steps(nodes: Trace) -> Iterator[TraceStep]:
+    """Every node in source order, whatever it stands in before it; of a branch one side and then the other."""
+    stack = [TraceStep(node, (), (), ()) for node in reversed(nodes)]
+    while stack:
+        step = stack.pop()
+        yield step
+        node, chain, under, loops = step
+        if isinstance(node, Branch):
+            under = (*under, node)
+            inside: Trace = (*node.then, *node.other)
+        elif isinstance(node, Loop):
+            loops = (*loops, (node, len(chain)))
+            inside = node.body
+        elif isinstance(node, Scope):
+            chain = (*chain, node.site)
+            inside = node.body
+        else:
+            continue
+        stack.extend(TraceStep(inner, chain, under, loops) for inner in reversed(inside))
+
+
 def operations(nodes: Trace) -> list[tuple[Op, tuple[SourceSite, ...]]]:
     """Every operation in source order, with the calls that lead to it, outermost first."""
-    found: list[tuple[Op, tuple[SourceSite, ...]]] = []
-    stack: list[tuple[Node, tuple[SourceSite, ...]]] = [(n, ()) for n in reversed(nodes)]
-    while stack:
-        node, chain = stack.pop()
-        if isinstance(node, Op):
-            found.append((node, chain))
-        elif isinstance(node, Branch):
-            stack.extend((n, chain) for n in reversed((*node.then, *node.other)))
-        elif isinstance(node, Loop):
-            stack.extend((n, chain) for n in reversed(node.body))
-        elif isinstance(node, Scope):
-            stack.extend((n, (*chain, node.site)) for n in reversed(node.body))
-    return found
+    return [(step.node, step.chain) for step in steps(nodes) if isinstance(step.node, Op)]
+
+
+def operates(nodes: Trace) -> bool:
+    """Whether there is any operation."""
+    return any(isinstance(step.node, Op) for step in steps(nodes))
 
 
 def exits(nodes: Trace) -> bool:
@@ -127,19 +154,10 @@ def leaving_through(nodes: Trace, last: Trace, *, looped: bool = False) -> Trace
     return tuple(found)
 
 
-def _marks(nodes: Trace) -> list[FileEvent]:
+def _file_events(nodes: Trace) -> list[FileEvent]:
     """What is asked for and written in nodes without operations, each once, and not more than matters."""
-    found: dict[FileEvent, None] = {}
-    stack = list(reversed(nodes))
-    while stack and len(found) < _MOST_MARKS:
-        node = stack.pop()
-        if isinstance(node, FileEvent):
-            found[node] = None
-        elif isinstance(node, Branch):
-            stack.extend(reversed((*node.then, *node.other)))
-        elif isinstance(node, (Loop, Scope)):
-            stack.extend(reversed(node.body))
-    return list(found)
+    found = dict.fromkeys(step.node for step in steps(nodes) if isinstance(step.node, FileEvent))
+    return list(found)[:_MOST_FILES]
 
 
 def prune(nodes: list[Node]) -> Trace:
@@ -150,8 +168,8 @@ def prune(nodes: list[Node]) -> Trace:
             continue
         if isinstance(node, Branch) and not node.then and not node.other:
             continue
-        if isinstance(node, Scope) and not operations((node,)):
-            kept.extend(_marks(node.body))
+        if isinstance(node, Scope) and not operates(node.body):
+            kept.extend(_file_events(node.body))
             continue
         kept.append(node)
     return tuple(kept)

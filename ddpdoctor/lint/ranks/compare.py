@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Op, Scope, Trace, exits, operations
+from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Op, Trace, exits, operates, operations, steps
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, flat, leaving_step, names, walk_one
 from ddpdoctor.lint.ranks.possible import may_agree
 from ddpdoctor.lint.ranks.residual import Builder, Cell, EarlyExit
@@ -25,13 +25,13 @@ def divergences(trace: Trace, parts: Callable[[Branch], bool] = lambda _: True) 
 
     `parts`: whether a branch on data of each rank is worth trying, which costs a look at the whole trace.
     """
-    if not operations(trace):
+    if not operates(trace):
         return []
-    found = _by_rank(trace)
-    branches = _branches(trace)
+    branches = [step.node for step in steps(trace) if isinstance(step.node, Branch)]
+    found = _by_rank(trace, branches)
     ranks = range(WORLD if _differs(trace, branches) else 1)
     for branch in branches:
-        if rank_local(branch.truth) and (exits((branch,)) or operations((branch,))) and parts(branch):
+        if rank_local(branch.truth) and (exits((branch,)) or operates((branch,))) and parts(branch):
             found.extend(_by_choice(trace, branch, ranks))
     unique: dict[SourceSite, CollectiveDivergence] = {}
     for item in sorted(found, key=lambda d: (d.branch.site, d.op.site, d.chain)):
@@ -39,21 +39,8 @@ def divergences(trace: Trace, parts: Callable[[Branch], bool] = lambda _: True) 
     return list(unique.values())
 
 
-def _branches(trace: Trace) -> list[Branch]:
-    found: list[Branch] = []
-    stack = list(reversed(trace))
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Branch):
-            found.append(node)
-            stack.extend(reversed((*node.then, *node.other)))
-        elif isinstance(node, (Loop, Scope)):
-            stack.extend(reversed(node.body))
-    return found
-
-
-def _by_rank(trace: Trace) -> list[CollectiveDivergence]:
-    if not any(rank_decided(branch.truth) for branch in _branches(trace)) and not _uneven_loops(trace):
+def _by_rank(trace: Trace, branches: list[Branch]) -> list[CollectiveDivergence]:
+    if not any(rank_decided(branch.truth) for branch in branches) and not _uneven_loops(trace):
         return []
     builder = Builder()
     found: list[CollectiveDivergence] = []
@@ -73,21 +60,7 @@ def _by_rank(trace: Trace) -> list[CollectiveDivergence]:
 
 
 def _uneven_loops(trace: Trace) -> bool:
-    return any(len(node.times) > 1 for node in _loops(trace))
-
-
-def _loops(trace: Trace) -> list[Loop]:
-    found: list[Loop] = []
-    stack = list(trace)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Branch):
-            stack.extend((*node.then, *node.other))
-        elif isinstance(node, (Loop, Scope)):
-            if isinstance(node, Loop):
-                found.append(node)
-            stack.extend(node.body)
-    return found
+    return any(isinstance(step.node, Loop) and len(step.node.times) > 1 for step in steps(trace))
 
 
 def _differs(trace: Trace, branches: list[Branch]) -> bool:

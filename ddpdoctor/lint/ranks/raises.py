@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Node, Scope, Trace
+from ddpdoctor.lint.interpreter.trace import BlockExit, Trace, steps
 from ddpdoctor.lint.values.truths import rank_local
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import SourceSite
@@ -17,20 +17,10 @@ def raised_alone(traces: Iterable[Trace], modules: Mapping[str, Module]) -> set[
     return {name for site in sites if site.file in modules for name in _name(modules[site.file], site)}
 
 
-def _sites(trace: Trace) -> list[SourceSite]:
-    found: list[SourceSite] = []
-    stack: list[tuple[Node, bool]] = [(node, False) for node in trace]
-    while stack:
-        node, alone = stack.pop()
-        if isinstance(node, BlockExit):
-            if alone and node.kind == "raise":
-                found.append(node.site)
-        elif isinstance(node, Branch):
-            own = alone or rank_local(node.truth)
-            stack.extend((n, own) for n in (*node.then, *node.other))
-        elif isinstance(node, (Loop, Scope)):
-            stack.extend((n, alone) for n in node.body)
-    return found
+def _sites(trace: Trace) -> Iterator[SourceSite]:
+    for node, _, under, _ in steps(trace):
+        if isinstance(node, BlockExit) and node.kind == "raise" and any(rank_local(branch.truth) for branch in under):
+            yield node.site
 
 
 def _name(module: Module, site: SourceSite) -> Iterable[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 
 from ddpdoctor.lint.interpreter.machine import Root
-from ddpdoctor.lint.interpreter.trace import Branch, Loop, Node, Op, Scope
+from ddpdoctor.lint.interpreter.trace import Branch, Loop, Op, steps
 from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
 
@@ -36,19 +35,8 @@ class Reached:
 
 def reached(roots: list[Root]) -> list[Reached]:
     """All collectives of all roots, in source order."""
-    return list(islice((item for root in roots for item in _of(root.trace, (), (), ())), MOST))
-
-
-def _of(
-    nodes: tuple[Node, ...], way: tuple[SourceSite, ...], under: tuple[Branch, ...], loops: tuple[tuple[Loop, int], ...]
-) -> Iterator[Reached]:
-    for node in nodes:
-        if isinstance(node, Op):
-            yield Reached(node, (*way, node.site), under, loops)
-        elif isinstance(node, Scope):
-            yield from _of(node.body, (*way, node.site), under, loops)
-        elif isinstance(node, Loop):
-            yield from _of(node.body, way, under, (*loops, (node, len(way))))
-        elif isinstance(node, Branch):
-            yield from _of(node.then, way, (*under, node), loops)
-            yield from _of(node.other, way, (*under, node), loops)
+    every = (step for root in roots for step in steps(root.trace))
+    found = (
+        Reached(node, (*chain, node.site), under, loops) for node, chain, under, loops in every if isinstance(node, Op)
+    )
+    return list(islice(found, MOST))
