@@ -96,4 +96,4 @@ def test_the_stack_shows_the_line_where_it_stays(left: Path) -> None:
 
 def test_the_launchers_root_cause_is_not_believed(left: Path) -> None:
     assert "Root Cause" in (left / "job.log").read_text(errors="replace")
-    assert any("a wait was given up" in note for note in _diagnose(left / "job.log")["notes"])
+    assert any("a wait timed out" in note for note in _diagnose(left / "job.log")["notes"])

@@ -45,7 +45,7 @@ def test_a_diagnosis_cites_the_finding_at_its_line(name: str, tmp_path: Path) ->
         f"finds it before the launch: {case.lint} at broken.py:" in told
     )
     assert "--lint: the findings above are in" in run.stderr
-    assert run.stderr.index("--lint: the above") < run.stderr.index("ddpdoctor: HANG")
+    assert run.stderr.index("--lint: the findings above") < run.stderr.index("ddpdoctor: HANG")
 
 
 def test_findings_are_told_before_the_job_which_runs_and_keeps_its_status(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_findings_are_told_before_the_job_which_runs_and_keeps_its_status(tmp_pa
 def test_a_command_line_without_a_script_is_said(tmp_path: Path) -> None:
     done = _watch(tmp_path, "--lint", "--", sys.executable, "-c", "print('ran')")
     assert (done.returncode, done.stdout) == (0, "ran\n")
-    assert "--lint: no Python file can be told from the command line" in done.stderr
+    assert "--lint: the command line names no Python file" in done.stderr
 
 
 def test_a_clean_script_and_a_failure_of_lint_are_one_line(tmp_path: Path) -> None:

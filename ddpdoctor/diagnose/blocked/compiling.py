@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
-from ddpdoctor.diagnose.digest.waits import IDLE_CORES
+from ddpdoctor.diagnose.digest.waits import uses_processor
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model import torch_internals
 from ddpdoctor.model.processes import Child
@@ -44,7 +44,7 @@ def compiling(facts: Facts, rank: Rank) -> Compiling | None:
         if outside or torch_internals.is_in(frame.file, Meaning.COMPILES):
             return Compiling(f"its stack is in {frame.function} of {frame.file.rpartition('/')[2]}")
     for child in seen.children:
-        if (program := _program(child)) and child.motion and child.motion.cpu_share >= IDLE_CORES:
+        if (program := _program(child)) and child.motion and uses_processor(child.process, child.motion):
             return Compiling(f"its child {child.worker.pid} ({program}) uses {child.motion.cpu_share:.0%} of a core")
     return None
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall_of_child
 from ddpdoctor.diagnose.digest import frames
-from ddpdoctor.diagnose.digest.waits import IDLE_CORES
+from ddpdoctor.diagnose.digest.waits import uses_processor
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model import torch_internals
 from ddpdoctor.model.observed import Observed
@@ -46,7 +46,7 @@ def stuck_workers(facts: Facts, rank: Rank) -> tuple[StuckWorker, ...]:
 def _stuck(child: Child, facts: Facts) -> StuckWorker | None:
     thread = _main(child)
     moves = child.motion is not None and (
-        child.motion.cpu_share >= IDLE_CORES or child.motion.lines_moved is Observed.YES
+        uses_processor(child.process, child.motion) or child.motion.lines_moved is Observed.YES
     )
     if thread is None or moves or not frames.are_in(thread.frames, Meaning.WORKS_FOR_LOADER):
         return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ddpdoctor.diagnose.digest import frames
-from ddpdoctor.diagnose.digest.waits import IDLE_CORES, Wait
+from ddpdoctor.diagnose.digest.waits import Wait, uses_processor
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.observed import Observed
@@ -110,16 +110,16 @@ def _exit_label(status: int) -> str:
 
 
 def _moves(rank: RankEvidence) -> bool:
-    motions = [rank.motion, *(child.motion for child in rank.children)]
+    motions = [(rank.process, rank.motion), *((child.process, child.motion) for child in rank.children)]
     return any(
         motion is not None
         and (
-            motion.cpu_share >= IDLE_CORES
+            uses_processor(process, motion)
             or motion.lines_moved is Observed.YES
             or motion.page_moved is Observed.YES
             or motion.io_bytes >= BUSY_IO_BYTES
         )
-        for motion in motions
+        for process, motion in motions
     )
 
 

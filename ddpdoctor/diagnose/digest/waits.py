@@ -19,6 +19,7 @@ from ddpdoctor.diagnose.digest.open_operations import (
 from ddpdoctor.model.collectives import Call, Kind, RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.observed import Observed
+from ddpdoctor.model.processes import Motion, ProcessState
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.stacks import Site, Thread
@@ -135,6 +136,12 @@ def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> It
         told = next((said for said in rank.reported if said.op == op and said.missing), None)
         needs = RankSet.of(told.missing) if told else _NOBODY
         yield Wait(rank.rank, thread.os_id, op, Kind.ALL, site, None, needs=needs, doubt=Doubt.NO_PAGE)
+
+
+def uses_processor(process: ProcessState | None, motion: Motion) -> bool:
+    """Did it compute between two samples? One that is ready to run does, however little of a crowded core it got."""
+    ready = process is not None and process.state == "R" and motion.cpu_seconds > 0
+    return ready or motion.cpu_share >= IDLE_CORES
 
 
 def _moves(rank: RankEvidence) -> bool:
