@@ -16,6 +16,11 @@ def _remainder(a: Any, b: Any) -> Any:
     return a % b
 
 
+def _identical(a: Any, b: Any) -> bool:
+    """`is` between constants: equal ones of a type may be one object, `1` and `True` never are."""
+    return a.__class__ is b.__class__ and bool(a == b)
+
+
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add,
     "Sub": operator.sub,
@@ -32,8 +37,8 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "LtE": operator.le,
     "Gt": operator.gt,
     "GtE": operator.ge,
-    "Is": operator.eq,
-    "IsNot": operator.ne,
+    "Is": _identical,
+    "IsNot": lambda a, b: not _identical(a, b),
     "In": lambda a, b: a in b,
     "NotIn": lambda a, b: a not in b,
 }
