@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
 
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
-from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge import aliases, randomness
+from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
@@ -20,12 +20,12 @@ from ddpdoctor.program.sites import SourceSite, site_of
 _RUN = ("__getitem__", "__getitems__", "__iter__")
 _HOLDERS = (".Subset", ".ConcatDataset")
 #: a generator of the sample's own
-_SEEDING = frozenset({"seed", "manual_seed", "default_rng", "fork_rng", "RandomState"})
+_SEEDING = randomness.last_names(Use.SEEDS, Use.MAKES, Use.MAKES_ALIKE, Use.RESTORES)
 #: functions that are looked into for one data set
 _MOST = 12
 
 
-def in_loader(machine: Machine, loader: CallEvent, draws: Collection[str]) -> SourceSite | None:
+def in_loader(machine: Machine, loader: CallEvent) -> SourceSite | None:
     """Where the data set of a loader, or what puts its batches together, draws from a global generator."""
     collate = loader.argument(6, "collate_fn")
     infos: list[FunctionInfo] = [collate.object.info] if collate is not None and isinstance(
@@ -33,13 +33,13 @@ def in_loader(machine: Machine, loader: CallEvent, draws: Collection[str]) -> So
     for data in _data(loader.argument(0, "dataset")):
         methods = (find_method(machine, data, name) for name in _RUN)
         infos.extend(m for m in methods if m is not None)
-    return _drawn(machine, infos, draws)
+    return _drawn(machine, infos)
 
 
-def in_network(machine: Machine, network: Value, draws: Collection[str]) -> SourceSite | None:
+def in_network(machine: Machine, network: Value) -> SourceSite | None:
     """Where the forward pass of a network, or of one that it is made of, draws from a global generator."""
     forwards = (find_method(machine, info, "forward") for info in _networks(machine, network))
-    return _drawn(machine, [f for f in forwards if f is not None], draws)
+    return _drawn(machine, [f for f in forwards if f is not None])
 
 
 def _networks(machine: Machine, network: Value) -> list[ClassInfo]:
@@ -62,7 +62,7 @@ def _networks(machine: Machine, network: Value) -> list[ClassInfo]:
     return found
 
 
-def _drawn(machine: Machine, infos: list[FunctionInfo], draws: Collection[str]) -> SourceSite | None:
+def _drawn(machine: Machine, infos: list[FunctionInfo]) -> SourceSite | None:
     """The first draw in the functions, or in those of the project that they call."""
     seen: list[FunctionInfo] = []
     while infos and len(seen) < _MOST:
@@ -75,7 +75,7 @@ def _drawn(machine: Machine, infos: list[FunctionInfo], draws: Collection[str]) 
             return None
         for node in nodes:
             if isinstance(node, ast.Call):
-                if aliases.canonical(info.module.imported(node.func)) in draws and not any(
+                if aliases.canonical(info.module.imported(node.func)) in randomness.DRAWS and not any(
                     k.arg == "generator" for k in node.keywords
                 ):
                     return site_of(info.module, node)

@@ -9,7 +9,8 @@ from ddpdoctor.lint.facts import random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, frameworks
+from ddpdoctor.lint.knowledge import aliases, frameworks, randomness
+from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Function, Made, Method, Namespace
 from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.values import Value, unknown
@@ -17,14 +18,6 @@ from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
 
-SEEDERS = (
-    "torch.manual_seed",
-    "torch.random.manual_seed",
-    "torch.cuda.manual_seed",
-    "torch.cuda.manual_seed_all",
-    "numpy.random.seed",
-    "random.seed",
-)
 #: words that seed something, also in frameworks and in files that cannot be read
 _WORDS = (
     "manual_seed", "manual_seed_all", "seed_everything", "set_seed", "fix_seed", "init_random_seed", "set_random_seed",
@@ -32,16 +25,11 @@ _WORDS = (
     "set_determinism",
 )  # fmt: skip
 _FRAMEWORKS = ("accelerate", "lightning", "pytorch_lightning", "mmengine", "ignite", "transformers", "composer")
-_DRAWS = (
-    "torch.rand", "torch.randn", "torch.randint", "torch.rand_like", "torch.randn_like", "torch.bernoulli",
-    "torch.normal", "numpy.random.rand", "numpy.random.randn", "numpy.random.randint", "numpy.random.uniform",
-    "numpy.random.normal", "numpy.random.random", "random.random", "random.uniform", "random.randint",
-    "random.choice", "random.gauss", "torch.randperm", "numpy.random.choice",
-)  # fmt: skip
+#: save, set or set aside the state of torch's generator
+_STATE = tuple(randomness.last_names(Use.SAVES, Use.RESTORES, of=Generator.TORCH))
 
 #: what a rank may seed its workers with beside torch's seed
 _OWN_SEED = re.compile(r"rank|process|world|time|urandom|uuid|getpid|node|local", re.IGNORECASE)
-_NOISE = ("torch.randn", "torch.rand", "torch.normal", "torch.bernoulli")
 
 
 def seedings(facts: ModuleFacts) -> list[CallEvent]:
@@ -50,7 +38,7 @@ def seedings(facts: ModuleFacts) -> list[CallEvent]:
                if isinstance(a.object, Function)}  # fmt: skip
     workers = [v.object.info for c in facts.named(aliases.LOADER)
                if (v := c.keyword("worker_init_fn")) is not None and hands_on(v)]  # fmt: skip
-    return [c for c in facts.named(*SEEDERS) if not started or started & set(c.context.calls)
+    return [c for c in facts.named(*randomness.SEEDERS) if not started or started & set(c.context.calls)
             if c.context.function not in workers]  # fmt: skip
 
 
@@ -122,7 +110,7 @@ def by_framework(facts: ModuleFacts) -> bool:
 
 def seeds_elsewhere(facts: ModuleFacts) -> bool:
     """Workers or samplers are seeded by hand: `worker_init_fn` may well add the rank."""
-    if facts.mentions("fork_rng", "get_rng_state", "set_rng_state"):
+    if facts.mentions(*_STATE):
         return True
     given = [v for c in facts.named(aliases.LOADER) if (v := c.keyword("worker_init_fn")) is not None]
     return facts.mentions("worker_init_fn") and not (given and all(map(hands_on, given)))
@@ -150,32 +138,34 @@ def trains(facts: ModuleFacts) -> bool:
 
 def first_draw(facts: ModuleFacts) -> SourceSite | None:
     """Where random augmentation or noise is drawn: in a dataset's `__getitem__`, or in a training loop."""
-    for call in facts.named(*_DRAWS):
-        if call.keyword("generator") is not None:
-            continue
+    for call in _global_draws(facts):
         if in_dataset(facts, call) or _in_training(facts, call):
             return call.site
     return _elsewhere(facts) or _in_networks(facts) or _transform(facts)
 
 
+def _global_draws(facts: ModuleFacts) -> list[CallEvent]:
+    """Draws from global generators, in the order of execution."""
+    draws = (call for call in facts.named(*randomness.DRAWS) if call.keyword("generator") is None)
+    return sorted(draws, key=lambda call: call.index)
+
+
 def _in_networks(facts: ModuleFacts) -> SourceSite | None:
     """In the forward pass of what is wrapped, where that stands in another file."""
     given = (call.argument(0, "module") for call in facts.named(*DDP_PATHS))
-    sites = (random_draws.in_network(facts.analysis, value, _DRAWS) for value in given if value is not None)
+    sites = (random_draws.in_network(facts.analysis, value) for value in given if value is not None)
     return next((site for site in sites if site is not None), None)
 
 
 def dataset_draw(facts: ModuleFacts) -> SourceSite | None:
     """Where a dataset draws, in the workers of its loader."""
-    sites = (
-        call.site for call in facts.named(*_DRAWS) if call.keyword("generator") is None and in_dataset(facts, call)
-    )
+    sites = (call.site for call in _global_draws(facts) if in_dataset(facts, call))
     return next(sites, None) or _elsewhere(facts) or _transform(facts)
 
 
 def _elsewhere(facts: ModuleFacts) -> SourceSite | None:
     """In a data set of another file: workers call it, nothing that is simulated does."""
-    sites = (random_draws.in_loader(facts.analysis, call, _DRAWS) for call in facts.named(aliases.LOADER))
+    sites = (random_draws.in_loader(facts.analysis, call) for call in facts.named(aliases.LOADER))
     return next((site for site in sites if site is not None), None)
 
 
@@ -205,7 +195,7 @@ def _in_training(facts: ModuleFacts, call: CallEvent) -> bool:
 def noise(facts: ModuleFacts) -> list[tuple[CallEvent, Made]]:
     """Noise drawn in training from a generator of its own, with that generator."""
     found: list[tuple[CallEvent, Made]] = []
-    for call in facts.named(*_NOISE):
+    for call in facts.named(*randomness.NOISE):
         given = call.keyword("generator")
         made = given.object if given is not None else None
         if (
@@ -224,9 +214,6 @@ def seedings_of(facts: ModuleFacts, generator: Made) -> list[CallEvent]:
 
 def _transform(facts: ModuleFacts) -> SourceSite | None:
     for call in facts.calls:
-        last = call.path.rpartition(".")[2]
-        if call.path.startswith("torchvision.transforms.") and (
-            last.startswith(("Random", "AutoAugment", "RandAugment", "TrivialAugment")) or last == "ColorJitter"
-        ):
+        if call.path.startswith(randomness.TRANSFORMS):
             return call.site
     return None

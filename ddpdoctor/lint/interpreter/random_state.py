@@ -4,32 +4,44 @@ from __future__ import annotations
 
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.knowledge.randomness import DRAWS, MAKERS, METHODS, SEEDING, SEEDS
+from ddpdoctor.lint.knowledge import randomness
+from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.symbols import number
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, unknown
+
+_RESTORING = randomness.last_names(Use.RESTORES, of=Generator.TORCH)
+_MAKERS = frozenset(randomness.paths(Use.MAKES))
+#: the global generators whose state is followed
+_FOLLOWED = (Generator.PYTHON, Generator.NUMPY, Generator.TORCH)
 
 
 def called(
     machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, value: Value
 ) -> Value:
     """The value of an external call, marked where it is a draw that differs by rank, or a generator of such."""
-    if path in SEEDS:
-        _seed(machine, frame, SEEDS[path], args)
-    elif path in MAKERS:
-        given = args[0] if args else next((v for k, v in keywords if k in ("seed", "x")), None)
-        return value.tagged(Tag.OWN_GENERATOR) if given is None or _differs(given) else value
-    elif path in DRAWS:
-        generator = next((v for k, v in keywords if k == "generator"), None)
-        if generator is None or (generator.known and generator.constant is None):
-            own = _family_differs(machine, frame, DRAWS[path])
+    row = randomness.FUNCTIONS.get(path)
+    if row is None:
+        if "seed" in path.rpartition(".")[2].lower():
+            for generator in _FOLLOWED:
+                machine.generators[generator.value] = "unknown", frame.calls[:1]
+    elif row.use is Use.SEEDS:
+        _seed(machine, frame, path, args, dict(keywords))
+    elif row.use is Use.MAKES:
+        seed = args[0] if args else next((v for k, v in keywords if k in ("seed", "x")), None)
+        return (
+            value.tagged(Tag.OWN_GENERATOR)
+            if seed is None or seed.tags & Tag.OWN_GENERATOR or _differs(seed)
+            else value
+        )
+    elif row.use in randomness.DRAWING:
+        given = next((v for k, v in keywords if k == row.own), None)
+        if given is None or (given.known and given.constant is None):
+            own = _global_differs(machine, frame, row.generators[0])
         else:
-            own = bool(generator.tags & Tag.OWN_GENERATOR)
+            own = bool(given.tags & Tag.OWN_GENERATOR)
         return _drawn(value) if own else value
-    elif "seed" in path.rpartition(".")[2].lower():
-        for family in ("random", "numpy", "torch"):
-            machine.generators[family] = "unknown", frame.calls[:1]
     return value
 
 
@@ -40,7 +52,7 @@ def method(receiver: Value, name: str, args: tuple[Value, ...]) -> Value | None:
     if path == "torch.Generator" and name in ("manual_seed", "seed"):
         differs = name == "seed" or bool(args and _differs(args[0]))
         return receiver.tagged(Tag.OWN_GENERATOR) if differs else receiver.with_tags(receiver.tags & ~Tag.OWN_GENERATOR)
-    if path in MAKERS and name in METHODS and receiver.tags & Tag.OWN_GENERATOR:
+    if path in _MAKERS and name in randomness.DRAW_METHODS and receiver.tags & Tag.OWN_GENERATOR:
         return _drawn(unknown(path, name, receiver.atoms, taint=Taint.RANK_LOCAL))
     return None
 
@@ -56,15 +68,25 @@ def _differs(seed: Value) -> bool:
     return bool(seed.tags & (ANY_RANK | MADE_UP)) or len(seed.atoms) > 1
 
 
-def _seed(machine: Machine, frame: Frame, family: str, args: tuple[Value, ...]) -> None:
-    if not machine.silent:
-        state = "own" if not args or _differs(args[0]) else "unknown"
-        machine.generators[family] = state, frame.calls[:1]
+def _seed(machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], given: dict[str, Value]) -> None:
+    if machine.silent:
+        return
+    row = randomness.FUNCTIONS[path]
+    # the seed of a framework's function that is given none is the launcher's
+    differs = _differs(args[0]) if args else path in randomness.SEEDERS and "seed" not in given
+    differs = differs or any(_differs(v) for k, v in given.items() if k == "seed")
+    differs = differs or (row.by_rank in given and given[row.by_rank].constant is True)
+    for generator in row.generators:
+        if generator in _FOLLOWED:
+            machine.generators[generator.value] = "own" if differs else "unknown", frame.calls[:1]
+        else:
+            # which of torch's generators a draw is from is not followed
+            machine.generators[Generator.TORCH.value] = "unknown", frame.calls[:1]
 
 
-def _family_differs(machine: Machine, frame: Frame, family: str) -> bool:
+def _global_differs(machine: Machine, frame: Frame, generator: Generator) -> bool:
     """The global generator was seeded by rank, or by nobody in a program that can be seen whole."""
-    state, root = machine.generators.get(family, ("", frame.calls[:1]))
+    state, root = machine.generators.get(generator.value, ("", frame.calls[:1]))
     if root != frame.calls[:1]:
         return False
     return state == "own" or (not state and frame.calls[:1] == ("<module>",) and not _seeded(machine))
@@ -73,8 +95,8 @@ def _family_differs(machine: Machine, frame: Frame, family: str) -> bool:
 def _seeded(machine: Machine) -> bool:
     """Some word in the files of the program seeds something, or may."""
     for module in (machine.module, *machine.reached.values()):
-        if module.stars or any("seed" in word.lower() or word == "set_rng_state" for word in module.words):
+        if module.stars or any("seed" in word.lower() or word in _RESTORING for word in module.words):
             return True
-        if any(target.partition(".")[0] in SEEDING for target in module.imports.values()):
+        if any(target.partition(".")[0] in randomness.SEEDING for target in module.imports.values()):
             return True
     return False

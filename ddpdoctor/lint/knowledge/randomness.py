@@ -1,33 +1,140 @@
-"""Functions that draw random numbers, seed a generator or make one."""
+"""Functions that draw random numbers, and those that seed, make, save or restore a generator: one row each.
+
+Read from torch 2.13, numpy 2.3, Python 3.13, scikit-learn 1.7, accelerate 1.15, lightning 2.6, transformers 5.23,
+pytorch-ignite 0.5.5, mmengine 0.10.7 and monai 1.5. Which packages seed without being told to is in
+knowledge/packages.py.
+"""
 
 from __future__ import annotations
 
-_RANDOM = ("random", "randint", "randrange", "uniform", "choice", "choices", "sample", "gauss", "betavariate",
-           "triangular", "expovariate", "getrandbits", "normalvariate", "lognormvariate")  # fmt: skip
-_NUMPY = ("rand", "randn", "randint", "random", "random_sample", "uniform", "normal", "choice", "permutation", "beta",
-          "binomial", "integers", "standard_normal", "exponential", "poisson", "gamma")  # fmt: skip
-_TORCH = ("rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "normal",
-          "multinomial", "poisson")  # fmt: skip
-#: function -> the global generator that it draws from
-DRAWS = {
-    **{f"random.{name}": "random" for name in _RANDOM},
-    **{f"numpy.random.{name}": "numpy" for name in _NUMPY},
-    **{f"torch.{name}": "torch" for name in _TORCH},
-}
-SEEDS = {
-    "random.seed": "random", "numpy.random.seed": "numpy", "torch.manual_seed": "torch",
-    "torch.random.manual_seed": "torch", "torch.seed": "torch",
-}  # fmt: skip
-#: generators as objects: without a seed they take one from the system
-MAKERS = frozenset(
-    {
-        "random.Random",
-        "random.SystemRandom",
-        "numpy.random.default_rng",
-        "numpy.random.RandomState",
-        "numpy.random.Generator",
-    }
+from enum import Enum
+from typing import NamedTuple
+
+
+class Generator(Enum):
+    """The generators that a process has from the start."""
+
+    PYTHON = "random"
+    NUMPY = "numpy"
+    #: that of the CPU; `torch.manual_seed` seeds those of the GPUs as well
+    TORCH = "torch"
+    CUDA = "cuda"
+
+
+class Use(Enum):
+    """What a function does with a generator."""
+
+    DRAWS = "draws"
+    #: draws numbers that distort data or mask parts of a network, not numbers that choose samples
+    DRAWS_NOISE = "draws noise"
+    #: draws an order and gives it
+    ORDERS = "orders"
+    #: brings its argument into an order that it draws
+    SHUFFLES = "shuffles"
+    #: distributes samples over parts at random
+    SPLITS = "splits"
+    SEEDS = "seeds"
+    #: makes a generator that takes a seed from the system where it is given none
+    MAKES = "makes"
+    #: makes a generator that has the same seed in every process where it is given none
+    MAKES_ALIKE = "makes alike"
+    SAVES = "saves"
+    RESTORES = "restores"
+
+
+class RandomFunction(NamedTuple):
+    """A row of the table."""
+
+    use: Use
+    #: the global generators that it draws from or seeds; for `MAKES`, the library whose generator it gives
+    generators: tuple[Generator, ...]
+    #: the parameter by which it is given a generator of the caller's, or a seed for one of its own
+    own: str = ""
+    #: the parameter by which a function that seeds is told to add the rank to the seed
+    by_rank: str = ""
+
+
+_PYTHON, _NUMPY, _TORCH, _CUDA = Generator.PYTHON, Generator.NUMPY, Generator.TORCH, Generator.CUDA
+_ALL = (_PYTHON, _NUMPY, _TORCH)
+
+
+def _rows(use: Use, generator: Generator, prefix: str, names: str, own: str = "") -> dict[str, RandomFunction]:
+    return {f"{prefix}.{name}": RandomFunction(use, (generator,), own) for name in names.split()}
+
+
+_PYTHON_DRAWS = (
+    "random randint randrange uniform choice choices sample gauss betavariate triangular expovariate getrandbits "
+    "normalvariate lognormvariate"
 )
-METHODS = frozenset({*_RANDOM, *_NUMPY})
+_NUMPY_DRAWS = (
+    "rand randn randint random random_sample uniform normal choice beta binomial integers standard_normal exponential "
+    "poisson gamma"
+)
+#: function -> what it does with which generator
+FUNCTIONS: dict[str, RandomFunction] = {
+    **_rows(Use.DRAWS, _PYTHON, "random", _PYTHON_DRAWS),
+    **_rows(Use.SHUFFLES, _PYTHON, "random", "shuffle"),
+    **_rows(Use.SEEDS, _PYTHON, "random", "seed"),
+    **_rows(Use.MAKES, _PYTHON, "random", "Random SystemRandom"),
+    **_rows(Use.SAVES, _PYTHON, "random", "getstate"),
+    **_rows(Use.RESTORES, _PYTHON, "random", "setstate"),
+
+    **_rows(Use.DRAWS, _NUMPY, "numpy.random", _NUMPY_DRAWS),
+    **_rows(Use.ORDERS, _NUMPY, "numpy.random", "permutation"),
+    **_rows(Use.SHUFFLES, _NUMPY, "numpy.random", "shuffle"),
+    **_rows(Use.SPLITS, _NUMPY, "sklearn.model_selection", "train_test_split", own="random_state"),
+    **_rows(Use.SEEDS, _NUMPY, "numpy.random", "seed"),
+    **_rows(Use.MAKES, _NUMPY, "numpy.random", "default_rng RandomState Generator SeedSequence"),
+    **_rows(Use.SAVES, _NUMPY, "numpy.random", "get_state"),
+    **_rows(Use.RESTORES, _NUMPY, "numpy.random", "set_state"),
+
+    **_rows(Use.DRAWS_NOISE, _TORCH, "torch", "rand randn normal bernoulli rand_like randn_like", own="generator"),
+    **_rows(Use.DRAWS, _TORCH, "torch", "randint randint_like multinomial poisson", own="generator"),
+    **_rows(Use.ORDERS, _TORCH, "torch", "randperm", own="generator"),
+    **_rows(Use.SPLITS, _TORCH, "torch.utils.data", "random_split", own="generator"),
+    **_rows(Use.SEEDS, _TORCH, "torch", "manual_seed seed"),
+    **_rows(Use.SEEDS, _TORCH, "torch.random", "manual_seed seed"),
+    **_rows(Use.SEEDS, _CUDA, "torch.cuda", "manual_seed manual_seed_all seed seed_all"),
+    **_rows(Use.MAKES_ALIKE, _TORCH, "torch", "Generator"),
+    **_rows(Use.SAVES, _TORCH, "torch", "get_rng_state"),
+    **_rows(Use.RESTORES, _TORCH, "torch", "set_rng_state"),
+    **_rows(Use.RESTORES, _TORCH, "torch.random", "fork_rng"),
+
+    "accelerate.utils.set_seed": RandomFunction(Use.SEEDS, _ALL, by_rank="device_specific"),
+    "mmengine.runner.set_random_seed": RandomFunction(Use.SEEDS, _ALL, by_rank="diff_rank_seed"),
+    "transformers.set_seed": RandomFunction(Use.SEEDS, _ALL),
+    "transformers.enable_full_determinism": RandomFunction(Use.SEEDS, _ALL),
+    "lightning.seed_everything": RandomFunction(Use.SEEDS, _ALL),
+    "lightning.pytorch.seed_everything": RandomFunction(Use.SEEDS, _ALL),
+    "lightning.fabric.seed_everything": RandomFunction(Use.SEEDS, _ALL),
+    "ignite.utils.manual_seed": RandomFunction(Use.SEEDS, _ALL),
+    "monai.utils.set_determinism": RandomFunction(Use.SEEDS, _ALL),
+}  # fmt: skip
+#: classes that draw whenever they are called, by what they begin with
+TRANSFORMS = tuple(
+    f"torchvision.transforms{module}.{name}"
+    for module in ("", ".v2")
+    for name in ("Random", "AutoAugment", "RandAugment", "TrivialAugment", "ColorJitter")
+)
+#: methods by which a generator that was made of numpy's or Python's classes draws
+DRAW_METHODS = frozenset({*_PYTHON_DRAWS.split(), *_NUMPY_DRAWS.split(), "permutation"})
+
+
+def paths(*uses: Use, of: Generator | None = None) -> tuple[str, ...]:
+    """Functions by what they do, in the order of the table; `of`: with this generator."""
+    return tuple(path for path, row in FUNCTIONS.items() if row.use in uses and (of is None or of in row.generators))
+
+
+def last_names(*uses: Use, of: Generator | None = None) -> frozenset[str]:
+    """The same without their modules: as they are written where an import cannot be followed."""
+    return frozenset(path.rpartition(".")[2] for path in paths(*uses, of=of))
+
+
+#: what functions do whose result is drawn
+DRAWING = (Use.DRAWS, Use.DRAWS_NOISE, Use.ORDERS)
+DRAWS = paths(*DRAWING)
+NOISE = paths(Use.DRAWS_NOISE)
+#: the functions of Python, numpy and torch that seed a global generator
+SEEDERS = tuple(path for path in paths(Use.SEEDS) if path.startswith(("random.", "numpy.", "torch.")))
 #: libraries that seed on their own, or with a function of any name
 SEEDING = ("lightning", "pytorch_lightning", "accelerate", "transformers", "composer", "mmengine", "ignite", "hydra")

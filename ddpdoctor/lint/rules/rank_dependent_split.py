@@ -39,6 +39,8 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import randomness
+from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import SHARED_OUT
 from ddpdoctor.model.finding import Finding, Severity
@@ -48,15 +50,6 @@ RULE = LintRule("DD132", "rank-dependent-split", Severity.ERROR)
 
 
 _OTHERS = "every rank draws a different split and trains on samples that others validate on"
-_TORCH = ("torch.manual_seed", "torch.random.manual_seed")
-_SPLITS = {"torch.utils.data.random_split": (_TORCH, "generator"),
-           "sklearn.model_selection.train_test_split": (("numpy.random.seed",), "random_state")}  # fmt: skip
-
-
-_SHUFFLES = {
-    "random.shuffle": ("random.seed",), "numpy.random.shuffle": ("numpy.random.seed",), "torch.randperm": _TORCH,
-    "numpy.random.permutation": ("numpy.random.seed",),
-}  # fmt: skip
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -67,7 +60,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _library(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Functions that split."""
-    for path, (seeders, own) in _SPLITS.items():
+    for path in randomness.paths(Use.SPLITS):
+        own, seeders = randomness.FUNCTIONS[path].own, _seeders(path)
         for call in facts.named(path):
             generator = call.keyword(own)
             given = generator is not None and not (generator.known and generator.constant is None)
@@ -88,6 +82,11 @@ def _library(facts: ModuleFacts) -> Iterator[Finding | None]:
                 yield facts.finding(RULE, call.site, message, related=related, context=call.context)
 
 
+def _seeders(path: str) -> tuple[str, ...]:
+    """The functions that seed the generator which a function draws from."""
+    return randomness.paths(Use.SEEDS, of=randomness.FUNCTIONS[path].generators[0])
+
+
 def _never_seeded(facts: ModuleFacts, call: CallEvent) -> bool:
     """In a program of several ranks that starts here, and mentions no seed."""
     if not call.context.from_script or seeds.mentioned(facts) or seeds.by_framework(facts):
@@ -97,7 +96,8 @@ def _never_seeded(facts: ModuleFacts, call: CallEvent) -> bool:
 
 def _by_hand(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`random.shuffle(files)`, then `files[:n]` and `files[n:]`."""
-    for path, seeders in _SHUFFLES.items():
+    for path in randomness.paths(Use.SHUFFLES, Use.ORDERS):
+        seeders = _seeders(path)
         for call in facts.named(path):
             name = _shuffled(call)
             before = [c for c in facts.named(*seeders) if c.index < call.index]

@@ -42,7 +42,8 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge import aliases, randomness
+from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import External
@@ -52,7 +53,7 @@ from ddpdoctor.program.nodes import walk
 
 RULE = LintRule("DD135", "rank-seed-before-unsynced-init", Severity.WARNING)
 
-_SEEDERS = ("torch.manual_seed", "torch.random.manual_seed")
+_SEEDERS = randomness.paths(Use.SEEDS, of=Generator.TORCH)
 #: functions that make the weights equal, or load them from a file
 _SYNCING = (
     "load_state_dict", "broadcast_parameters", "_broadcast_coalesced", "_sync_module_states", "sync_module_states",

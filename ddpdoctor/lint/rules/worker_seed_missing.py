@@ -41,7 +41,8 @@ from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge import aliases, randomness
+from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.values import Value
@@ -54,7 +55,7 @@ RULE = LintRule("DD134", "worker-seed-missing", Severity.HINT, words=frozenset({
 #: from here on each worker seeds numpy by itself
 _SEEDED = (1, 9)
 #: draws from its own generator, or seeds by hand
-_OWN = frozenset({"default_rng", "RandomState", "Generator", "seed", "set_state", "get_worker_info", "SeedSequence"})
+_OWN = randomness.last_names(Use.MAKES, Use.SEEDS, Use.RESTORES, of=Generator.NUMPY) | {"get_worker_info"}
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
