@@ -153,7 +153,7 @@ def sentence(test: str, told: Dependence | None) -> str:
     if told is None or told.on in (DependsOn.UNKNOWN, DependsOn.UNIFORM):
         return ""
     if told.on is DependsOn.SIGNAL:
-        return f"`{test}` asks `{told.flag}`, which {told.handler} sets when a signal comes"
+        return f"`{test}` tests `{told.flag}`, which {told.handler} sets when a signal arrives"
     words = _HOLDS.get(told.ranks, "")
     if words and told.on is DependsOn.RANK:
         return f"`{test}` is true on {words.replace('rank', 'local rank') if told.local else words}"
