@@ -74,6 +74,16 @@ def rank_condition(
     return None
 
 
+def own_conditions(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> tuple[Condition, ...]:
+    """The conditions on a rank's own data, clock, dice, files or signals under which the line runs, innermost first."""
+    around = _around(facts, site, tuple(callers)) if not facts.is_library(site.file) else ()
+    return tuple(condition for condition in around if condition.dependence.on in _OWN)
+
+
+#: what each rank has for itself, and no other knows
+_OWN = frozenset({DependsOn.SIGNAL, DependsOn.CLOCK, DependsOn.RANDOM, DependsOn.FILES, DependsOn.RANK_DATA})
+
+
 def condition_at(facts: Facts, site: Site, side: bool, odd: RankSet, reference: RankSet) -> RankCondition | None:
     """The condition that begins on the line, if it asks for the rank; `odd` came to its one side, `reference` not."""
     told, text = depends_on(facts, site), facts.line(site)
@@ -98,19 +108,27 @@ def gaps(facts: Facts) -> tuple[Gap, ...]:
 
 
 def _places(facts: Facts, callers: Iterable[Site]) -> tuple[tuple[str, int], ...]:
-    """The callers as far as stacks show them; else where the program starts."""
-    found = tuple((site.file, site.line) for site in callers)
-    return found or _start(facts)
+    """The callers as far as stacks show them, up to the file that ran as a script; else where the program starts."""
+    found: list[tuple[str, int]] = []
+    for site in callers:
+        found.append((site.file, site.line))
+        if _at_top_level(site):
+            break
+    return tuple(found) or _start(facts)
 
 
 @kept
 def _start(facts: Facts) -> tuple[tuple[str, int], ...]:
     """The line at a script's top level from which a rank came to where it stands."""
     for seen in facts.evidence.ranks:
-        stack = facts.stack(seen.rank)
-        if stack and stack[-1].function.rpartition(".")[2] == "<module>":
-            return ((stack[-1].file, stack[-1].line),)
+        for site in facts.stack(seen.rank):
+            if _at_top_level(site):
+                return ((site.file, site.line),)
     return ()
+
+
+def _at_top_level(site: Site) -> bool:
+    return site.function.rpartition(".")[2] == "<module>"
 
 
 def _fits(facts: Facts, condition: Condition, odd: RankSet | None, reference: RankSet | None) -> bool:

@@ -114,6 +114,12 @@ class Conditions:
                     return [one for one in seen if not one.silent] or seen
         return []
 
+    def _modules(self) -> Iterator[Module]:
+        """Files that were simulated, or imported by those."""
+        for analysis in filter(None, self._analyses.values()):
+            seen = analysis.observed.by_file.values() if analysis.observed is not None else ()
+            yield from dict.fromkeys((*analysis.reached.values(), *(every[0].module for every in seen)))
+
     def _started(self, entry: str) -> Analysis | None:
         """The simulation of a file as a script; None where there is no such file or nothing left to spend on it."""
         if entry not in self._analyses and self._may_spend():
@@ -176,8 +182,7 @@ class Conditions:
 
     def _of_flag(self, atoms: Sequence[Atom]) -> Dependence:
         """Of what is made of a signal's flag; one that others set as well tells nothing of a signal."""
-        modules = {path: module for a in self._analyses.values() if a is not None for path, module in a.reached.items()}
-        read = [signal_handlers.of_module(module) for module in modules.values()]
+        read = [signal_handlers.of_module(module) for module in self._modules()]
         flags = [flag for one in read for flag in (*one.by_path.values(), *one.elsewhere.values())]
         keys = {key for atom in atoms for key in _keys(atom)}
         asked = [flag for flag in flags if raised(flag).atoms[0].key in keys] or flags

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ddpdoctor.diagnose.conditions import RankCondition, rank_condition
+from dataclasses import replace
+
+from ddpdoctor.diagnose.conditions import RankCondition, own_conditions, rank_condition
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.histories import HistoryStep
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.relative_position import outside_torch
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.source_reading import source
+from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 
@@ -17,13 +21,38 @@ def condition_of(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> 
 
     Callers are known while the odd rank still stands there; those that the other ranks stand in too decide nothing.
     """
+    found = (
+        rank_condition(facts, place, callers, odd, reference) for place, callers in _led(facts, site, odd, reference)
+    )
+    return next((condition for condition in found if condition), None)
+
+
+def decided_by(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> tuple[BranchPoint, ...]:
+    """The conditions on a rank's own values under which a call was made, where no way through the source shows them.
+
+    Such a way ends where a framework calls the program back. They are those nearest to the call.
+    """
+    for place, callers in _led(facts, site, odd, reference):
+        found = own_conditions(facts, place, callers)
+        if found:
+            return tuple(
+                BranchPoint(
+                    BranchKind.CONDITION,
+                    EdgeKind.YES if condition.side else EdgeKind.NO,
+                    replace(place, line=condition.line),
+                    facts.program.line_text(condition.file, condition.line).rstrip(":"),
+                )
+                for condition in reversed(found)
+            )
+    return ()
+
+
+def _led(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> list[tuple[Site, tuple[Site, ...]]]:
+    """The line of a call, and those that led to it as far as the other ranks do not stand there, with their callers."""
     stack = outside_torch(facts, odd.members[0])
     shared = set(outside_torch(facts, reference.members[0]))
-    here = bool(stack) and frames.same_place(stack[0], site)
-    callers = stack[1:] if here else ()
-    places = [(site, callers), *((frame, callers[n + 1 :]) for n, frame in enumerate(callers) if frame not in shared)]
-    found = (rank_condition(facts, place, above, odd, reference) for place, above in places)
-    return next((condition for condition in found if condition), None)
+    callers = stack[1:] if stack and frames.same_place(stack[0], site) else ()
+    return [(site, callers), *((frame, callers[n + 1 :]) for n, frame in enumerate(callers) if frame not in shared)]
 
 
 def by_element(facts: Facts, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:

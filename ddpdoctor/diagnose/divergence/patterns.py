@@ -16,7 +16,7 @@ from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
 from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
-from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of
+from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
     left_loop,
@@ -133,11 +133,19 @@ def _divergences(facts: Facts) -> Iterator[Divergence]:
         cap = cap_of_histories(facts.outcome, facts.graph, facts.failures, (split.odd, split.reference))
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
             divergence = _with_pattern(facts, split)
-            points = control_flow_diff.branch_points(facts, divergence.compared)
+            points = control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
             # who has an exception under way took no condition's way, though one may lead to the same place
             if any(one.rank in divergence.culprits and not one.victim for one in facts.masked):
                 cap = weaker(cap, Confidence.LIKELY)
             yield dataclasses.replace(divergence, cap=cap, branch_points=points)
+
+
+def _around_call(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...]:
+    """The conditions under which the extra call was made, where no way through the source leads to it."""
+    site, odd, reference = divergence.odd_site, divergence.odd, divergence.reference
+    if divergence.pattern is not Pattern.EXTRA_CALL or site is None or condition_of(facts, site, odd, reference):
+        return ()
+    return decided_by(facts, site, odd, reference)
 
 
 def _joins(facts: Facts, rank: Rank) -> bool:
