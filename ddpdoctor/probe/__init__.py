@@ -1,1 +1,2 @@
-"""Impure. What is loaded inside workers and the launcher. Stdlib only, relative imports only, never raises."""
+"""Impure. Loaded inside workers and the launcher. Uses only the standard library and relative imports, and never
+raises."""

@@ -1,4 +1,4 @@
-"""Blocking methods of torch's C++ objects: handles of asynchronous operations, stores, DDP's reducer."""
+"""Hooks on blocking methods of torch's C++ objects: handles of asynchronous operations, stores, DDP's reducer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import call_sites, calls, exit_hooks, state
-from .transparent_hooks import drop_frame, stand_in
+from .transparent_hooks import drop_frame, impersonate
 from .writer import CALL_KIND, Operation, PageWriter, Slot
 
 STORE = CALL_KIND["store"]
@@ -16,12 +16,12 @@ LONGEST_DETAIL = 64
 
 
 def patch_waits() -> None:
-    """Patch the classes themselves, so that types and identities which the job sees stay."""
+    """Patch the classes in place, so that types and object identities stay as the job sees them."""
     from torch._C import _distributed_c10d as c10d
 
     work: Any = c10d.Work
     work.wait = _work_wait(work.wait)
-    # Concrete stores only: a Python subclass of Store is called back from C++ by the same names.
+    # only concrete stores: a Python subclass of Store is called back from C++ under the same names
     for name in ("TCPStore", "FileStore", "HashStore", "PrefixStore"):
         store = getattr(c10d, name, None)
         if store is not None:
@@ -32,8 +32,8 @@ def patch_waits() -> None:
 def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
     is_tracing = calls.is_tracing()
 
-    # pybind11 asks for a Python override of a C++ method by name and looks for `self` as the first local of a
-    # calling frame of that name; without both a Work implemented in Python would be called for ever.
+    # pybind11 asks for a Python override of a C++ method by name, and takes `self` to be the first local of a calling
+    # frame of that name; without both a Work implemented in Python would call itself endlessly
     def wait(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             return function(self, *args, **kwargs)
@@ -56,7 +56,7 @@ def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             calls.close(page, slot, depth)
 
-    return calls.entering(stand_in(wait, function))
+    return calls.entering(impersonate(wait, function))
 
 
 def _begin(page: PageWriter, slot: Slot, handle: Any, frame: Any) -> None:

@@ -1,4 +1,5 @@
-"""Where the job's own code made a call: the innermost frame outside torch, the standard library and the probe."""
+"""The place in the job's own code that made a call: the innermost frame outside torch, the standard library and the
+probe."""
 
 from __future__ import annotations
 
@@ -13,27 +14,27 @@ from . import libraries, state
 from .writer import PageWriter
 
 PROBE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-#: codes that are remembered (and so kept alive); code made at run time must not fill the memory
+#: code objects that are remembered (and so kept alive); bounded, because code may be created at run time
 MOST_CODES = 20_000
 
 _torch = ""
 _library = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 _outside: dict[int, tuple[bool, CodeType]] = {}
-#: those of them that a library has, or an installed package that the job uses rather than runs
+#: those of them in libraries, and in installed packages that the job uses rather than runs
 _packaged: set[int] = set()
-#: the installed packages that the job runs, once one is seen
+#: the installed packages that the job runs, once one is found
 _own: frozenset[str] = frozenset()
 _positions: dict[tuple[int, int], tuple[PageWriter, int]] = {}
 
 
 def know_torch(init_file: str) -> None:
-    """Learn where torch lies, from `torch.__file__`."""
+    """Set the folder of torch, from `torch.__file__`."""
     global _torch
     _torch = os.path.dirname(os.path.abspath(init_file)) + os.sep
 
 
 def position(page: PageWriter, frame: FrameType | None) -> int:
-    """The text position of the innermost outside frame at or above `frame`; 0 where there is none."""
+    """The text position of the innermost outside frame at or above `frame`; 0 if there is none."""
     while frame is not None:
         code = frame.f_code
         if (_outside.get(id(code)) or _learn(code))[0]:
@@ -43,9 +44,9 @@ def position(page: PageWriter, frame: FrameType | None) -> int:
 
 
 def call_position(page: PageWriter, frame: FrameType | None) -> int:
-    """The text position of the line from which the job's own code came to a collective, be it through a package.
+    """The text position of the line in the job's own code that led to a collective, possibly through a package.
 
-    One line of an installed package may serve every collective of a job, and tells none of them from another.
+    One line of an installed package may issue every collective of a job, so it does not distinguish them.
     """
     packaged: FrameType | None = None
     while frame is not None:
@@ -72,7 +73,7 @@ def _text(page: PageWriter, frame: FrameType) -> int:
 
 
 def own_line(frame: FrameType | None) -> tuple[str, int, str] | None:
-    """The innermost outside frame that is no installed package's; where there is none, the innermost outside frame."""
+    """The innermost outside frame that is not in an installed package, or else the innermost outside frame."""
     fallback: tuple[str, int, str] | None = None
     while frame is not None:
         if (_outside.get(id(frame.f_code)) or _learn(frame.f_code))[0]:
@@ -90,7 +91,7 @@ def describe(frame: FrameType) -> tuple[str, int, str]:
 
 
 def absolute(file: str) -> str:
-    """Names such as <string> stay as they are."""
+    """The absolute path; names such as <string> are kept."""
     return file if file.startswith(("<", os.sep)) else os.path.normpath(os.path.join(state.started_in, file))
 
 
@@ -108,13 +109,13 @@ def _learn(code: CodeType) -> tuple[bool, CodeType]:
 
 
 def _is_packaged(file: str) -> bool:
-    """A library's file, or that of an installed package that the job uses rather than runs."""
+    """Whether a file belongs to a library, or to an installed package that the job uses rather than runs."""
     kind, package = libraries.origin(file)
     return kind is libraries.Kind.LIBRARY or (kind is libraries.Kind.INSTALLED and package not in own_packages())
 
 
 def own_packages() -> frozenset[str]:
-    """The installed packages that the job runs, as its main thread and the file that it began with say."""
+    """The installed packages that the job runs, judged by its main thread and the file it was started with."""
     global _own
     if not _own:
         main = sys._current_frames().get(threading.main_thread().ident or 0)
@@ -125,6 +126,6 @@ def own_packages() -> frozenset[str]:
 
 
 def describe_entry(entry: TracebackType) -> tuple[str, int, str]:
-    """(file, line, function) of a traceback's entry: the line where it was left, not where the frame is now."""
+    """(file, line, function) of a traceback entry: the line where the frame was left, not where it is now."""
     code = entry.tb_frame.f_code
     return absolute(code.co_filename), entry.tb_lineno or code.co_firstlineno, code.co_name

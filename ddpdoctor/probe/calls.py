@@ -1,4 +1,4 @@
-"""Wrappers that put c10d's calls in flight on the page and into its history."""
+"""Hooks that record c10d's calls on the page, in flight and in the history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from . import call_sites, deferred_patches, exit_hooks, groups, state
 from . import page as layout
 from .operations import Spec
-from .transparent_hooks import drop_frame, stand_in
+from .transparent_hooks import drop_frame, impersonate
 from .writer import CALL_EVENT, CALL_KIND, Operation, PageWriter, Slot
 
 WAIT = CALL_KIND["wait"]
@@ -23,7 +23,7 @@ _is_tracing: Callable[[], bool] = bool
 _plain_tensors: tuple[type, ...] = ()
 _handles: dict[int, tuple[weakref.ref[Any], Operation]] = {}
 _dtypes: dict[Any, str] = {}
-#: ids of the code of hooks that put calls in flight; they are never freed
+#: ids of the code objects of hooks that record calls in flight; these are never freed
 _entering: set[int] = set()
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
@@ -31,7 +31,7 @@ Read = Callable[[PageWriter, tuple[Any, ...], dict[str, Any]], Operation | None]
 
 
 def prepare() -> None:
-    """Learn what the wrappers need of torch."""
+    """Look up what the hooks need of torch."""
     global _is_tracing, _plain_tensors
     import torch
 
@@ -40,19 +40,19 @@ def prepare() -> None:
 
 
 def is_tracing() -> Callable[[], bool]:
-    """torch's own function object: dynamo knows it by identity and folds it to True."""
+    """torch's own function object, which dynamo recognises by identity and folds to True."""
     return _is_tracing
 
 
 def wrap(function: Callable[..., Any], spec: Spec, names: tuple[str, ...] = ()) -> Callable[..., Any]:
-    """A stand-in for a c10d function; `names` are its parameters where it has no signature."""
+    """A hook for a c10d function; `names` are its parameters if it has no signature."""
     return around(function, reader(spec, names or tuple(inspect.signature(function).parameters)))
 
 
 def around(function: Callable[..., Any], read: Read, *, event: bool = True) -> Callable[..., Any]:
-    """A stand-in for `function`, whose calls `read` describes; None from it means: record nothing.
+    """A hook for `function`, whose calls `read` describes; if `read` returns None, the call is not recorded.
 
-    What c10d calls inside its own calls is its own business: only the outermost call of a thread is recorded.
+    Only the outermost call of a thread is recorded, not the calls that c10d makes inside it.
     """
     is_tracing = _is_tracing
 
@@ -81,27 +81,27 @@ def around(function: Callable[..., Any], read: Read, *, event: bool = True) -> C
             _remember(result, operation)
         return result
 
-    return entering(stand_in(hook, function))
+    return entering(impersonate(hook, function))
 
 
 def entering(hook: Hook) -> Hook:
-    """Know the frames of a hook that puts calls in flight (see `settle`)."""
+    """Register a hook that records calls in flight (see `settle`)."""
     _entering.add(id(hook.__code__))
     return hook
 
 
 def outermost(page: PageWriter, frame: FrameType | None) -> Slot | None:
-    """This thread's row, or None inside a communication call: what c10d calls from there is its own business."""
+    """This thread's row, or None inside a communication call, whose inner calls are not recorded."""
     slot = page.slot()
     settle(page, slot, frame)
     return None if slot.inside else slot
 
 
 def settle(page: PageWriter, slot: Slot, frame: FrameType | None) -> None:
-    """Make this thread's row say no more than is true.
+    """Remove calls from this thread's row that are no longer in flight.
 
-    A signal handler of the job can raise inside a hook before it has taken back what it wrote. So whenever a row says
-    that something is in flight, a hook must stand on the stack.
+    A signal handler of the job may raise inside a hook before the hook has removed its call. So a row with calls in
+    flight is valid only if such a hook is on the stack.
     """
     if slot.depth or slot.inside or slot.in_backward:
         while frame is not None and id(frame.f_code) not in _entering:
@@ -112,7 +112,7 @@ def settle(page: PageWriter, slot: Slot, frame: FrameType | None) -> None:
 
 
 def close(page: PageWriter, slot: Slot, depth: int) -> None:
-    """Take this thread's calls in flight back to `depth`."""
+    """Reduce this thread's calls in flight to `depth`."""
     slot.inside = False
     if slot.depth != depth:
         page.leave(slot, depth)
@@ -127,7 +127,7 @@ def _begin(
         if operation is None:
             return None
         site = call_sites.call_position(page, sys._getframe(2))
-        # An asynchronous call that waits all the same says so by the wait inside it.
+        # an asynchronous call that blocks all the same is seen by the wait inside it
         slot.inside = not operation.flags & layout.ASYNCHRONOUS
         page.enter(slot, operation, site, CALL_EVENT if event else 0)
         if sys.exc_info()[1] is not None:
@@ -138,7 +138,7 @@ def _begin(
 
 
 def reader(spec: Spec, names: tuple[str, ...]) -> Read:
-    """A function that reads one call's arguments by the positions that its signature gives them."""
+    """A function that reads the arguments of a call, at the positions that its signature gives them."""
     kind = CALL_KIND[spec.kind]
     is_pair = spec.kind in ("send", "recv")
     tensors_at = _place(names, spec.tensors)
@@ -146,7 +146,7 @@ def reader(spec: Spec, names: tuple[str, ...]) -> Read:
     asynchronous_at = _place(names, "async_op")
     tag_at = _place(names, "tag")
     other_at, group_other_at = (_place(names, name) for name in spec.other or ("", ""))
-    # Where torch takes no root it means rank 0; a receiver that names no peer takes any.
+    # without a root argument torch takes rank 0; a receiver that names no peer accepts any
     no_other = layout.NONE if spec.kind == "recv" else 0
     always = (layout.ASYNCHRONOUS if spec.asynchronous else 0) | (layout.TAGGED if tag_at else 0)
 
@@ -168,7 +168,7 @@ def reader(spec: Spec, names: tuple[str, ...]) -> Read:
 
 
 def _place(names: tuple[str, ...], *wanted: str) -> tuple[int, str] | None:
-    """Where the first wanted parameter that there is stands, and its name."""
+    """Position and name of the first of the wanted parameters that exists."""
     return next(((names.index(name), name) for name in wanted if name and name in names), None)
 
 
@@ -179,7 +179,7 @@ def _argument(place: tuple[int, str] | None, args: tuple[Any, ...], kwargs: dict
 
 
 def measure(page: PageWriter, tensors: Any) -> tuple[int, int]:
-    """(elements, text position of the dtype) of a tensor or a list of them; subclasses are not touched."""
+    """(elements, text position of the dtype) of a tensor or a list of tensors; subclasses are not touched."""
     found: Iterable[Any] = tensors if isinstance(tensors, (list, tuple)) else (tensors,)
     numel, dtype = 0, None
     for tensor in found:
@@ -205,13 +205,13 @@ def waiting(page: PageWriter, handle: Any) -> Operation:
 
 def _remember(handle: Any, operation: Operation) -> None:
     try:
-        # A functional collective returns a tensor around the one that is waited for.
+        # a functional collective returns a tensor that wraps the one that is waited for
         handle = getattr(handle, "elem", handle)
         key = id(handle)
         _handles.pop(key, None)
         while len(_handles) >= MOST_HANDLES:
             _handles.pop(next(iter(_handles)), None)
-        # No callback: a thread of the backend's may drop a tensor last, and none of our code runs there.
+        # without a callback: a thread of the backend may release the tensor last, and none of our code runs there
         _handles[key] = (weakref.ref(handle), operation)
     except (TypeError, RuntimeError, StopIteration, KeyError):
         return

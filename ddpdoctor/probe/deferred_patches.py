@@ -1,7 +1,7 @@
-"""Patches for modules that the job imports after torch, made before it can first use them.
+"""Patches modules that the job imports after torch, before it first uses them.
 
-Looked at only where a program of every rank passes in the same order (a batch, a collective, a step), never from a
-timer: a first forward that is counted on one rank and missed on another would be false evidence.
+Checked only where all ranks of a program pass in the same order (a batch, a collective, a step), never by a timer: a
+first forward that is counted on one rank and missed on another would be wrong evidence.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _modules_seen = 0
 
 
 def when_imported(name: str, patch: Callable[[ModuleType], None]) -> None:
-    """Call `patch` once with the module, soon after it is in `sys.modules` and whole."""
+    """Call `patch` once with the module, soon after it is completely imported."""
     _waiting[name] = patch
 
 
 def look() -> None:
-    """Patch what has been imported since the last look; costs a length comparison otherwise."""
+    """Patch what was imported since the last call; otherwise this only compares a length."""
     global _modules_seen
     if not _waiting or len(sys.modules) == _modules_seen:
         return
@@ -33,5 +33,5 @@ def look() -> None:
         patch = _waiting.pop(name)
         try:
             patch(module)
-        except Exception:  # noqa: BLE001 - boundary: a version of the module that has no such place is not counted
+        except Exception:  # noqa: BLE001 - boundary: a version of the module without these functions is not counted
             continue

@@ -1,7 +1,7 @@
-"""How the process ended, and exceptions on their way to end it.
+"""Records how the process ended, and exceptions before they end it.
 
-An exception's time is when it was first seen: inside a hook that it passed through, in a communication call made
-while it is being handled (`finally: dist.barrier()`), by the heartbeat, or in the excepthook, whichever came first.
+An exception's time is when it was first seen: inside a hook that it passed through, in a communication call made while
+it is handled (`finally: dist.barrier()`), by the heartbeat, or in the excepthook, whichever was first.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ MOST_FRAMES = 64
 MOST_PENDING = 4
 LONGEST_MESSAGE = 2000
 LONGEST_TRACEBACK = 12_000
-#: exceptions behind another that are kept, and how much of each of their tracebacks
+#: preceding exceptions of another that are kept, and the length of each of their tracebacks
 MOST_BEFORE = 3
 LONGEST_BEFORE = 2000
 
-#: (id, type name) of exceptions -> when first seen. No references: they would keep the job's tensors alive.
+#: (id, type name) of exceptions -> when first seen. No references, which would keep the job's tensors alive.
 _first_seen: dict[tuple[int, str], float] = {}
-#: exceptions being handled that stand on the page, by the same key
+#: exceptions being handled that are on the page, by the same key
 _pending: dict[tuple[int, str], dict[str, Any]] = {}
-#: absolute paths of lock files that threads sleep for, as they stand on the page
+#: absolute paths of lock files that threads poll for, as they are on the page
 _lock_files: tuple[str, ...] = ()
-#: the newest `sys.exit` that says that something failed
+#: the newest `sys.exit` with a failure status
 _leaving: dict[str, Any] | None = None
 _ended = False
-#: ways to say "no more", not failures
+#: exceptions that signal an end, not a failure
 SIGNS = (StopIteration, StopAsyncIteration, GeneratorExit)
 
 
 def seen(error: BaseException) -> float:
-    """Remember when an exception was first seen; returns that CLOCK_MONOTONIC time."""
+    """Record when an exception was first seen; returns that CLOCK_MONOTONIC time."""
     if len(_first_seen) > 256:
         _first_seen.clear()
     return _first_seen.setdefault(_key(error), monotonic())
@@ -53,16 +53,16 @@ def _key(error: BaseException) -> tuple[int, str]:
 
 
 def describe(error: BaseException, trace: TracebackType | None) -> dict[str, Any]:
-    """An exception as JSON values: innermost frames first, long texts cut in the middle.
+    """An exception as JSON values: innermost frames first, long texts shortened in the middle.
 
-    With those that were being handled when it was raised, the first of all first.
+    Includes the exceptions that were being handled when it was raised, the oldest first.
     """
     time = seen(error)
     return {**_one(error, trace, time, LONGEST_TRACEBACK), "before": _before(error, time)}
 
 
 def _before(error: BaseException, time: float) -> list[dict[str, Any]]:
-    """What was raised first is not later than what came of it, whenever it was seen."""
+    """The preceding exceptions, none of them later than the one that followed it, whenever it was seen."""
     chain = [error]
     while len(chain) <= 16 and (behind := _behind(chain[-1])) is not None and all(behind is not one for one in chain):
         chain.append(behind)
@@ -74,7 +74,8 @@ def _before(error: BaseException, time: float) -> list[dict[str, Any]]:
 
 
 def _behind(error: BaseException) -> BaseException | None:
-    """As Python prints chains: the cause, or else what was being handled, unless `from None` hides that."""
+    """The preceding exception as Python prints chains: the cause, or else the one that was being handled, unless `from
+    None` hides it."""
     return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
@@ -94,7 +95,7 @@ def _one(error: BaseException, trace: TracebackType | None, time: float, longest
 
 
 def handled(page: PageWriter) -> None:
-    """Put the exception that this thread is handling, if any, on the page: its handler is about to communicate."""
+    """Put the exception that this thread is handling on the page, because its handler is about to communicate."""
     error = sys.exc_info()[1]
     if error is not None and _key(error) not in _pending and not isinstance(error, SIGNS):
         _pending[_key(error)] = describe(error, error.__traceback__)
@@ -102,7 +103,8 @@ def handled(page: PageWriter) -> None:
 
 
 def review(page: PageWriter, current: list[BaseException], still: bool, lock_files: tuple[str, ...] = ()) -> None:
-    """Drop what is no longer being handled; add what is, and the lock files slept for, if the page stands still."""
+    """Remove exceptions that are no longer handled; if nothing else was written, add those that are, and the lock files
+    polled for."""
     global _lock_files
     failures = {_key(error): error for error in current if not isinstance(error, SIGNS)}
     gone = [key for key in _pending if key not in failures]
@@ -129,7 +131,7 @@ def _write_pending(page: PageWriter) -> None:
 
 
 def ended(kind: str, error: BaseException | None = None, trace: TracebackType | None = None) -> None:
-    """Write the ending once; the first word holds, a later one is about the clean-up."""
+    """Write the ending once; later calls are about the clean-up and are ignored."""
     global _ended
     page = state.page
     if page is None or _ended:
@@ -140,13 +142,13 @@ def ended(kind: str, error: BaseException | None = None, trace: TracebackType | 
         page.ending({"kind": kind, "time": monotonic(), "raised": raised})
     except ValueError:
         if raised is not None:
-            # JSON may need six bytes for a character.
+            # JSON may need six bytes per character
             raised.update(traceback="", message=raised["message"][:200], frames=raised["frames"][:8], before=[])
         page.ending({"kind": kind, "time": monotonic(), "raised": raised})
 
 
 def forget() -> None:
-    """In a forked child: its end is its own."""
+    """In a forked child, which ends by itself."""
     global _ended, _lock_files, _leaving
     _ended = False
     _leaving = None
@@ -155,31 +157,31 @@ def forget() -> None:
     _pending.clear()
 
 
-def install(arm_late: Callable[[], None]) -> None:
-    """Watch every way out of this process. `arm_late` makes a page for a rank that fails before its rendezvous."""
+def install(create_page_late: Callable[[], None]) -> None:
+    """Hook every way out of this process. `create_page_late` is for a rank that fails before its rendezvous."""
     previous = sys.excepthook
 
     @functools.wraps(previous)
     def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
-        _note(arm_late, error, trace)
+        _note(create_page_late, error, trace)
         return previous(kind, error, without_hooks(trace))
 
     sys.excepthook = excepthook
     atexit.register(_at_exit)
-    _watch_exits(arm_late)
-    _watch_multiprocessing(arm_late)
+    _watch_exits(create_page_late)
+    _watch_multiprocessing(create_page_late)
 
 
-def _note(arm_late: Callable[[], None], error: BaseException, trace: TracebackType | None) -> None:
+def _note(create_page_late: Callable[[], None], error: BaseException, trace: TracebackType | None) -> None:
     try:
-        arm_late()
+        create_page_late()
         ended("exception", error, trace)
     except Exception:  # noqa: BLE001 - boundary: the job's own report of its exception must still be printed
         return
 
 
 def _at_exit() -> None:
-    """Registered first, so run last. An excepthook that replaced ours leaves its exception in `sys.last_value`."""
+    """Registered first, so it runs last. An excepthook that replaced ours leaves its exception in `sys.last_value`."""
     try:
         last = getattr(sys, "last_value", None)
         if isinstance(last, BaseException):
@@ -189,13 +191,13 @@ def _at_exit() -> None:
         return
 
 
-def _watch_exits(arm_late: Callable[[], None]) -> None:
-    """`sys.exit` and `os._exit` inside an `except` block hide the exception that was the reason."""
+def _watch_exits(create_page_late: Callable[[], None]) -> None:
+    """`sys.exit` and `os._exit` inside an `except` block hide the exception that caused them."""
 
     def note(status: object) -> None:
         error = sys.exc_info()[1]
         if error is not None and not isinstance(error, SystemExit) and status not in (None, 0):
-            _note(arm_late, error, error.__traceback__)
+            _note(create_page_late, error, error.__traceback__)
         elif status not in (None, 0):
             _leave(status, sys._getframe(2))
 
@@ -216,7 +218,7 @@ def _watch_exits(arm_late: Callable[[], None]) -> None:
 
 
 def _leave(status: object, frame: FrameType) -> None:
-    """Put `sys.exit(status)` on the page: it prints no traceback, and what comes after it may hang."""
+    """Put `sys.exit(status)` on the page: it prints no traceback, and what follows it may hang."""
     global _leaving
     try:
         if state.page is None:
@@ -229,8 +231,8 @@ def _leave(status: object, frame: FrameType) -> None:
         return
 
 
-def _watch_multiprocessing(arm_late: Callable[[], None]) -> None:
-    """multiprocessing prints a child's exception itself; torch's mp.spawn even turns it into `sys.exit(1)`."""
+def _watch_multiprocessing(create_page_late: Callable[[], None]) -> None:
+    """multiprocessing prints a child's exception itself, and torch's mp.spawn turns it into `sys.exit(1)`."""
     from multiprocessing.process import BaseProcess
 
     bootstrap = BaseProcess._bootstrap  # type: ignore[attr-defined]
@@ -246,7 +248,7 @@ def _watch_multiprocessing(arm_late: Callable[[], None]) -> None:
                 drop_frame(error)
                 reason = error.__context__ if isinstance(error, SystemExit) and error.code not in (None, 0) else error
                 if reason is not None and not isinstance(reason, SystemExit):
-                    _note(arm_late, reason, reason.__traceback__)
+                    _note(create_page_late, reason, reason.__traceback__)
                 raise
             _at_exit()
 

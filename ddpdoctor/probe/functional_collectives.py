@@ -1,4 +1,5 @@
-"""Functional collectives, which DTensor and tensor parallelism use: they return tensors, and `wait_tensor` blocks."""
+"""Hooks on functional collectives, which DTensor and tensor parallelism use: they return tensors, and `wait_tensor`
+blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from .writer import CALL_KIND, Operation, PageWriter
 
 ALL, FROM_ROOT = CALL_KIND["all"], CALL_KIND["from_root"]
 
-#: functions of torch.distributed._functional_collectives, by the name of the c10d operation that they issue
+#: functions of torch.distributed._functional_collectives -> the c10d operation they issue
 NAMES = {
     "all_reduce": "all_reduce",
     "all_reduce_coalesced": "all_reduce_coalesced",
@@ -67,7 +68,8 @@ def _reader(op: str, group_at: int) -> calls.Read:
 
 
 def _group(group: Any) -> Any:
-    """The process group behind what these functions take; NO_GROUP for a list of ranks, which may be many groups."""
+    """The process group behind the group argument of these functions; NO_GROUP for a list of ranks, which may be
+    several groups."""
     if isinstance(group, str):
         from torch.distributed import distributed_c10d
 

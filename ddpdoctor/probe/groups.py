@@ -1,4 +1,4 @@
-"""Process groups as the page knows them: name, description and global ranks in group order."""
+"""Process groups as the page describes them: name, description and global ranks in group order."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from .writer import PageWriter
 
 
 class KnownGroup(NamedTuple):
-    """A group that this process is a member of."""
+    """A group of which this process is a member."""
 
     reference: weakref.ref[Any]
     page: PageWriter
     #: text position on the page
     position: int
-    #: global ranks, by group rank
+    #: global ranks, indexed by group rank
     members: tuple[int, ...]
 
 
-#: given for a group that cannot be told; a number, as torch itself keeps for a group that a rank is not in
+#: stands for a group that cannot be identified; a number, which torch also keeps for a group that a rank is not in
 NO_GROUP = -1
 
-#: by id of the group object; the weak reference tells a new group at an old address
+#: by id of the group object; the weak reference distinguishes a new group at the same address
 _known: dict[int, KnownGroup] = {}
 
 #: torch.distributed.distributed_c10d
@@ -36,7 +36,7 @@ def know_torch(c10d: Any) -> None:
 
 
 def find(page: PageWriter, group: Any) -> KnownGroup | None:
-    """The group of a call, the default one for None; None for a group that this rank is not in."""
+    """The group of a call (the default one for None); None for a group that this rank is not in."""
     world = _c10d._world
     if group is None:
         group = world.default_pg
@@ -47,7 +47,7 @@ def find(page: PageWriter, group: Any) -> KnownGroup | None:
 
 
 def _learn(page: PageWriter, group: Any, world: Any) -> KnownGroup | None:
-    # A rank outside a new group holds a number in the group's place, under which torch keeps the members too.
+    # a rank outside of a new group holds a number in its place, under which torch keeps the members too
     if group is None or isinstance(group, int):
         return None
     ranks = world.pg_group_ranks.get(group)
@@ -61,11 +61,11 @@ def _learn(page: PageWriter, group: Any, world: Any) -> KnownGroup | None:
 
 
 def declare(page: PageWriter, name: str, description: str, members: tuple[int, ...]) -> int:
-    """The text position of a group, known to torch or (during a rendezvous) not yet."""
+    """The text position of a group, which torch may not know yet (during a rendezvous)."""
     runs = tuple(tuple(run) for run in string_table.encode_members(list(members)))
     return page.text((name, description, runs))
 
 
 def forget() -> None:
-    """After a group was destroyed."""
+    """Called after a group was destroyed."""
     _known.clear()

@@ -1,5 +1,5 @@
-"""One thread that writes the time once a second. It needs the GIL, and that is the point: while the GIL is held or
-the process is stopped, the page's heart stops."""
+"""A thread that writes the time once a second. It needs the GIL on purpose: while the GIL is held or the process is
+stopped, the heartbeat on the page stops."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from . import exit_hooks, lockfiles, state
 from .writer import PageWriter
 
 PERIOD = 1.0
-#: seconds without movement after which pending exceptions are looked for
+#: seconds without movement after which exceptions being handled are looked for
 STILL = 2.0
 #: prctl(2)
 PR_SET_NAME = 15
 
 
 def start(page: PageWriter) -> None:
-    """Start beating. Not a `threading.Thread`: the job counts those, and waits for some at its exit."""
+    """Start the heartbeat. Not a `threading.Thread`, because the job counts those, and waits for some at its exit."""
     _thread.start_new_thread(_beat, (page,))
 
 
@@ -37,10 +37,10 @@ def _beat(page: PageWriter) -> None:
 
 
 def _handled() -> list[BaseException]:
-    """Exceptions that threads other than this one are handling right now."""
+    """Exceptions that other threads are handling right now."""
     own = _thread.get_ident()
     found: list[BaseException] = []
-    # CPython 3.10 and 3.11 give (type, value, traceback), later ones the exception.
+    # CPython 3.10 and 3.11 return (type, value, traceback), later versions the exception
     for thread, entry in sys._current_exceptions().items():
         error: object = entry[1] if isinstance(entry, tuple) else entry
         if thread != own and isinstance(error, BaseException):

@@ -1,4 +1,4 @@
-"""Everything that happens in a process of a watched job at the end of `import torch`, and when it becomes a rank."""
+"""What happens in a process of a watched job at the end of `import torch`, and when it becomes a rank."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from . import (
 )
 from .blocking_waits import patch_waits
 from .operations import C10D, NATIVE, NATIVE_NAMES
-from .transparent_hooks import drop_frame, replace_in_torch, skip_module_in_dynamo, stand_in
+from .transparent_hooks import drop_frame, impersonate, replace_in_torch, skip_module_in_dynamo
 from .writer import CALL_KIND, Operation
 
 
 def install(run: str) -> None:
-    """Patch torch, whole by now, in this process. The page is made when the process becomes a rank."""
+    """Patch torch, which is completely imported by now. The page is made when the process becomes a rank."""
     import torch
 
     if not torch.distributed.is_available():
@@ -39,7 +39,7 @@ def install(run: str) -> None:
     for name, module in tuple(sys.modules.items()):
         if name.startswith(f"{__package__}."):
             skip_module_in_dynamo(module)
-    exit_hooks.install(page_lifecycle.arm_late)
+    exit_hooks.install(page_lifecycle.create_page_late)
     worker_exits.install()
     os.register_at_fork(after_in_child=_forked)
     _patch_c10d()
@@ -50,12 +50,12 @@ def install(run: str) -> None:
 
 
 def _forked() -> None:
-    page_lifecycle.disarm_fork()
+    page_lifecycle.detach_fork()
     worker_exits.forget()
 
 
 def _patch_c10d() -> None:
-    """Replace c10d's functions wherever torch has imported them by name."""
+    """Replace c10d's functions in every module of torch that imported them by name."""
     from torch.distributed import distributed_c10d as c10d
 
     groups.know_torch(c10d)
@@ -76,7 +76,7 @@ def _patch_c10d() -> None:
 
 
 def _default_timeout() -> timedelta | None:
-    """The timeout that the user asked watch to give to groups that have none of their own."""
+    """The timeout from `watch` for groups without one of their own."""
     try:
         seconds = float(os.environ.get("DDPDOCTOR_GROUP_TIMEOUT", ""))
     except ValueError:
@@ -87,7 +87,7 @@ def _default_timeout() -> timedelta | None:
 def _with_timeout(
     names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments, with the default timeout where the call gives none; an explicit one is never changed."""
+    """The arguments, with the default timeout if the call has none; an explicit one is never changed."""
     timeout = _default_timeout()
     place = names.index("timeout") if "timeout" in names else len(args)
     if timeout is None or "timeout" not in names or kwargs.get("timeout") is not None:
@@ -112,25 +112,25 @@ def _init_process_group(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def init_process_group(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _with_timeout(names, args, kwargs)
-        _arm_before({**dict(zip(names, args, strict=False)), **kwargs})
+        _create_page_before({**dict(zip(names, args, strict=False)), **kwargs})
         try:
             result = recorded(*args, **kwargs)
         except BaseException as error:
             drop_frame(error)
             raise
-        _arm_after()
+        _complete_page_after()
         return result
 
-    return stand_in(init_process_group, function)
+    return impersonate(init_process_group, function)
 
 
-def _arm_before(arguments: dict[str, Any]) -> None:
-    """The page must stand before the rendezvous blocks: a rank missing there is seen by who waits for it."""
+def _create_page_before(arguments: dict[str, Any]) -> None:
+    """Make the page before the rendezvous blocks, so that a rank which waits there is visible."""
     try:
         rank, world_size = page_lifecycle.expected_place(arguments)
         timeout = arguments.get("timeout")
         backend = arguments.get("backend")
-        page_lifecycle.arm(
+        page_lifecycle.create_page(
             rank,
             world_size,
             backend=str(backend) if backend else "",
@@ -140,15 +140,15 @@ def _arm_before(arguments: dict[str, Any]) -> None:
         return
 
 
-def _arm_after() -> None:
-    """Now rank, world size and backend are facts."""
+def _complete_page_after() -> None:
+    """Complete the page: rank, world size and backend are known now."""
     from torch.distributed import distributed_c10d as c10d
 
     if state.page is None:
         return
     try:
         backend = c10d.get_backend()
-        # "undefined" is torch's word for one backend a device: "cpu:gloo,cuda:nccl" says more.
+        # "undefined" is torch's name for one backend per device; "cpu:gloo,cuda:nccl" is more specific
         facts: dict[str, Any] = {"backend": c10d.get_backend_config() if backend == "undefined" else str(backend)}
         if state.page.identity.get("group_timeout") is None:
             facts["group_timeout"] = c10d._get_default_timeout(backend).total_seconds()
@@ -159,7 +159,8 @@ def _arm_after() -> None:
 
 
 def _new_group(function: Callable[..., Any]) -> Callable[..., Any]:
-    """All ranks of the default group must call it, or only its members with `use_local_synchronization`."""
+    """A hook for new_group, which all ranks of the default group must call, or only its members with
+    `use_local_synchronization`."""
     names = tuple(inspect.signature(function).parameters)
 
     def read(writer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation | None:
@@ -185,7 +186,7 @@ def _new_group(function: Callable[..., Any]) -> Callable[..., Any]:
             drop_frame(error)
             raise
 
-    return stand_in(new_group, function)
+    return impersonate(new_group, function)
 
 
 def _destroy(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -198,4 +199,4 @@ def _destroy(function: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             groups.forget()
 
-    return stand_in(destroy_process_group, function)
+    return impersonate(destroy_process_group, function)

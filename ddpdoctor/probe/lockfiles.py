@@ -1,7 +1,7 @@
-"""Lock files that threads of this process sleep for, told by the functions that they are inside of.
+"""Lock files that threads of this process poll for, recognised by the functions the threads are in.
 
-Only the path is read, from the lock object's own dictionary or from a variable of the function that polls for it: no
-code of the job runs for it, and no other value is looked at.
+Only the path is read, from the dictionary of the lock object or from a variable of the polling function: no code of the
+job runs for it, and no other value is read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 MOST = 4
 LONGEST = 1024
-#: frames of a thread that are looked at, from the innermost: a poll is at most a few calls deep
+#: frames of a thread that are inspected, from the innermost: a polling loop is at most a few calls deep
 DEPTH = 6
 
 #: end of the file's name, function -> where the path is: a local variable, or an attribute of `self`
@@ -27,7 +27,7 @@ _PATHS = (
 
 
 def slept_for() -> tuple[str, ...]:
-    """Absolute paths, one a thread at most; empty where nobody waits for a lock file."""
+    """Absolute paths, at most one per thread; empty if no thread polls for a lock file."""
     found: list[str] = []
     for frame in sys._current_frames().values():
         path = _path(frame)

@@ -1,4 +1,4 @@
-"""What each of c10d's Python functions waits for, and where its arguments stand."""
+"""What each of c10d's Python functions waits for, and the positions of its arguments."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 
 class Spec(NamedTuple):
-    """How to read one function's arguments; names that a torch version lacks are simply not found."""
+    """How to read one function's arguments; names that this torch version does not have are ignored."""
 
-    #: the model's Kind, by value
+    #: the value of a model Kind
     kind: str
     #: canonical name, the same for a function's old and new names
     op: str
     #: the argument whose elements are counted: this rank's contribution
     tensors: str = ""
-    #: the other side: global rank argument, group rank argument
+    #: the peer or root: name of the global rank argument, name of the group rank argument
     other: tuple[str, str] | None = None
     #: returns a handle whatever its arguments
     asynchronous: bool = False

@@ -1,16 +1,16 @@
-"""The black box's layout and its reader. Stdlib only: workers and the supervisor share this file.
+"""The layout of the page and its reader. Uses only the standard library: workers and the supervisor share this file.
 
-A page is one file of fixed size in native byte order, written through mmap by one process and read from outside
-without locks. Nothing in it is ever freed; everything is one of:
+A page is one file of fixed size in native byte order, written through mmap by one process and read from outside without
+locks. Nothing in it is ever freed; it consists of:
 
 - hot words: aligned 8-byte counters and clocks, each written by a single store, so never torn;
-- records (calls in flight, history): the running number stands at both ends, a torn one shows two numbers;
-- notes (identity, ending, what threads handle or sleep for): length and CRC, then JSON;
+- records (calls in flight, history): the record's number is at both ends, a torn record has two different numbers;
+- notes (identity, ending, exceptions being handled, lock files): length and CRC, then JSON;
 - texts: an append-only log of JSON values (places, groups, names) that records refer to by offset, counted from 1.
 
-Writers are threads of one process under its GIL, and each record is one `pack_into`: no lock exists that a signal
-handler, a fork or a killed thread could leave held. A whole copy is consistent when the revision is the same before
-and after it (see `read_file`).
+Writers are threads of one process under its GIL, and each record is one `pack_into`: there is no lock that a signal
+handler, a fork or a killed thread could leave held. A copy of the whole page is consistent if the revision is the same
+before and after it (see `read_file`).
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ MAGIC = b"ddpdpage"
 VERSION = 1
 HEAD = struct.Struct("=8sIIQ")
 
-#: hot words, as positions in the page seen as an array of 8-byte words
+#: hot words, as indices into the page seen as an array of 8-byte words
 REVISION, HEARTBEAT, MOVED, TEXT_USED = 8, 9, 10, 11
 FORWARDS, FORWARDS_NO_SYNC, BACKWARD_ENTERED, BACKWARD_LEFT, OPTIMIZER_STEPS = 12, 13, 14, 15, 16
-#: how often data iterators raised something else than StopIteration
+#: how often data iterators raised something other than StopIteration
 LOADER_FAILURES = 17
-#: enough of the file for `peek`
+#: bytes that `peek` needs
 PEEK_BYTES = 256
 
 IDENTITY, IDENTITY_SIZE = 256, 4096 - 256
-#: enough of the file for `read_identity`
+#: bytes that `read_identity` needs
 IDENTITY_BYTES = IDENTITY + IDENTITY_SIZE
 ENDING, ENDING_SIZE = 4096, 32768
 PENDING, PENDING_SIZE = ENDING + ENDING_SIZE, 32768
-#: enough of the file for `read_pending`
+#: bytes that `read_pending` needs
 PENDING_BYTES = PENDING + PENDING_SIZE
 NOTE = struct.Struct("=II")
 
-#: per creation site of data iterators: text position of the site (0 is unknown), delivered, stops
+#: per creation site of data iterators: text position of the site (0 if unknown), delivered, stops
 LOADERS, LOADER_ROWS, LOADER_WORDS = PENDING + PENDING_SIZE, 256, 3
 
 #: per thread: kernel thread id, depth of nested calls, whether it ever communicated, unused; then its calls
@@ -61,9 +61,9 @@ EVENT = struct.Struct("@QdqIIIIIiiiBB2xQ")
 TEXTS, TEXTS_SIZE = EVENTS + EVENT_ROWS * EVENT.size, 512 * 1024
 SIZE = TEXTS + TEXTS_SIZE
 
-#: what a call waits for; the values of the model's Kind, position is the code
+#: what a call waits for: the values of the model's Kind, indexed by code
 KINDS = ("none", "all", "from_root", "to_root", "send", "recv", "wait", "store", "backward")
-#: what an event is; the values of the model's EventKind, position is the code
+#: what an event is: the values of the model's EventKind, indexed by code
 EVENT_KINDS = (
     "none",
     "call",
@@ -82,7 +82,7 @@ NONE = -1
 
 
 class RawCall(NamedTuple):
-    """A call or event as the page holds it: codes and text positions replaced by plain values."""
+    """A call or event of the page, with codes and text positions resolved."""
 
     number: int
     event: str
@@ -99,12 +99,12 @@ class RawCall(NamedTuple):
     tag: int | None
     asynchronous: bool
     detail: str
-    #: position in the thread's stack of calls, 0 is the outermost
+    #: index in the thread's stack of calls, 0 is the outermost
     depth: int
 
 
 class RawPage(NamedTuple):
-    """Everything that a page says, as plain values."""
+    """The whole content of a page, as plain values."""
 
     identity: dict[str, Any]
     revision: int
@@ -124,7 +124,7 @@ class RawPage(NamedTuple):
 
 
 def peek(data: bytes) -> tuple[int, float, float]:
-    """(revision, heartbeat, moved) from the first PEEK_BYTES of a page; raises ValueError for what is no page."""
+    """(revision, heartbeat, moved) from the first PEEK_BYTES of a page. Raises ValueError if it is not a page."""
     if len(data) < PEEK_BYTES:
         raise ValueError(f"page is cut off after {len(data)} bytes")
     magic, version, size, _ = HEAD.unpack_from(data)
@@ -136,7 +136,7 @@ def peek(data: bytes) -> tuple[int, float, float]:
 
 
 def read_identity(data: bytes) -> dict[str, Any]:
-    """Whose page this is, from its first IDENTITY_BYTES; raises ValueError for what is no page or is being written."""
+    """The identity note, from the first IDENTITY_BYTES. Raises ValueError if it is not a page or is being written."""
     peek(data)
     if len(data) < IDENTITY_BYTES:
         raise ValueError(f"page is cut off after {len(data)} bytes")
@@ -147,7 +147,7 @@ def read_identity(data: bytes) -> dict[str, Any]:
 
 
 def read_pending(data: bytes) -> list[Any]:
-    """The notes on exceptions and lock files, from the first PENDING_BYTES; raises ValueError for what is no page."""
+    """The notes on exceptions and lock files, from the first PENDING_BYTES. Raises ValueError if it is not a page."""
     peek(data)
     if len(data) < PENDING_BYTES:
         raise ValueError(f"page is cut off after {len(data)} bytes")
@@ -156,9 +156,9 @@ def read_pending(data: bytes) -> list[Any]:
 
 
 def read(data: bytes) -> RawPage:
-    """Read a whole page; raises ValueError for damage that leaves nothing to trust.
+    """Read a whole page. Raises ValueError for damage that affects all of it.
 
-    A torn record is left out (of the history: counted as lost); memory is bounded by the page's size.
+    Torn records are left out (those of the history are counted as lost); memory is bounded by the page's size.
     """
     revision, heartbeat, moved = peek(data)
     if len(data) < SIZE:
@@ -189,9 +189,9 @@ def read(data: bytes) -> RawPage:
 
 
 def read_file(path: Path, attempts: int = 3) -> bytes:
-    """Copy a live page; again while it moves under the copy. The last copy is good enough: torn records show.
+    """Copy a live page, again if it changes during the copy. The last copy is accepted, as torn records are detected.
 
-    Raises OSError where the file cannot be read and ValueError where it is no page.
+    Raises OSError if the file cannot be read and ValueError if it is not a page.
     """
     for attempt in range(attempts):
         data = path.read_bytes()
@@ -207,7 +207,7 @@ def _clock(value: float) -> float:
 
 
 def _note(data: bytes, offset: int, size: int) -> Any:
-    """The JSON value of a note; None where nothing, or half of something, was written."""
+    """The JSON value of a note; None if nothing, or only a part, was written."""
     length, check = NOTE.unpack_from(data, offset)
     start = offset + NOTE.size
     if not 0 < length <= size - NOTE.size:
@@ -245,7 +245,7 @@ def _record(fields: tuple[Any, ...], texts: StringTable, event: str, kind: int) 
 
 
 def _events(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], int]:
-    """The ring, oldest first, and how many events before or inside it are lost."""
+    """The ring, oldest event first, and the number of events lost before or inside it."""
     found: list[RawCall] = []
     region = memoryview(data)[EVENTS : EVENTS + EVENT_ROWS * EVENT.size]
     for row, fields in enumerate(EVENT.iter_unpack(region)):
@@ -254,7 +254,7 @@ def _events(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], int]:
             continue
         found.append(_record(fields[:13], texts, EVENT_KINDS[code], flags >> KIND_SHIFT))
     found.sort(key=lambda event: event.number)
-    # A number that no ring of this size can hold beside the newest one is damage, not history.
+    # a number that a ring of this size cannot hold together with the newest one is damage
     newest = found[-1].number if found else 0
     kept = tuple(event for event in found if newest - event.number < EVENT_ROWS)
     return kept, newest - len(kept)

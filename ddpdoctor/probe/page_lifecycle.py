@@ -1,4 +1,4 @@
-"""Making the page of a process that becomes a rank, and taking it away from its forks."""
+"""Creates the page of a process that becomes a rank, and detaches it in forked children."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PR_SET_PTRACER = 0x59616D61
 _fatal: TextIO | None = None
 
 
-def arm(rank: int, world_size: int, *, dying: bool = False, **identity: Any) -> None:
-    """Make this process's page and what belongs to it; once a process. A rank that is not known yet is -1.
+def create_page(rank: int, world_size: int, *, dying: bool = False, **identity: Any) -> None:
+    """Create this process's page and what belongs to it, once per process. A rank that is not known yet is -1.
 
-    A process that is `dying` gets the page alone. Raises OSError where the run directory does not take a page.
+    A process that is `dying` gets the page only. Raises OSError if the run directory has no room for a page.
     """
     import torch
 
@@ -41,8 +41,9 @@ def arm(rank: int, world_size: int, *, dying: bool = False, **identity: Any) -> 
     heartbeat.start(state.page)
 
 
-def arm_late() -> None:
-    """Make a page for a rank that fails before its rendezvous: RANK is in its environment, but not in its parent's."""
+def create_page_late() -> None:
+    """Create a page for a rank that fails before its rendezvous: RANK is in its environment, but not in its
+    parent's."""
     environment = os.environ
     if state.page is not None or not {"RANK", "WORLD_SIZE"} <= environment.keys():
         return
@@ -50,13 +51,14 @@ def arm_late() -> None:
         with open(f"/proc/{os.getppid()}/environ", "rb") as file:
             parent = file.read().split(b"\0")
         if not any(entry.startswith(b"RANK=") for entry in parent):
-            arm(int(environment["RANK"]), int(environment["WORLD_SIZE"]), dying=True)
+            create_page(int(environment["RANK"]), int(environment["WORLD_SIZE"]), dying=True)
     except (OSError, ValueError):
         return
 
 
-def disarm_fork() -> None:
-    """In a forked child: the page, the fatal file and the server are its parent's. It may arm its own later."""
+def detach_fork() -> None:
+    """In a forked child: the page, the faulthandler file and the server belong to its parent. It may create its own
+    later."""
     global _fatal
     if state.page is None:
         return
@@ -69,7 +71,8 @@ def disarm_fork() -> None:
 
 
 def expected_place(arguments: dict[str, Any]) -> tuple[int, int]:
-    """(rank, world size) that `init_process_group` will give this process, as far as its arguments say; else -1."""
+    """(rank, world size) that `init_process_group` will assign to this process, if its arguments state them;
+    else -1."""
     query: dict[str, list[str]] = {}
     method = arguments.get("init_method")
     if isinstance(method, str):
@@ -90,17 +93,17 @@ def expected_place(arguments: dict[str, Any]) -> tuple[int, int]:
 
 
 def _allow_tracing() -> None:
-    """Let the supervisor's py-spy attach where Yama admits only descendants of the tracer (ptrace_scope 1)."""
+    """Let the supervisor's py-spy attach where Yama admits only ancestors as tracers (ptrace_scope 1)."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_PTRACER, int(os.environ.get("DDPDOCTOR_WATCH_PID", "")), 0, 0, 0)
 
 
 def _catch_fatal(path: str) -> None:
-    """Python stacks of a fatal signal go to our file, unless the job has its own faulthandler."""
+    """Write Python stacks of a fatal signal to our file, unless the job uses faulthandler itself."""
     global _fatal
     if faulthandler.is_enabled():
         return
     with contextlib.suppress(OSError, RuntimeError):
-        # Kept open for the life of the process: faulthandler writes to its descriptor.
+        # open for the life of the process: faulthandler writes to its descriptor
         _fatal = open(path, "w", encoding="utf-8")  # noqa: SIM115
         faulthandler.enable(file=_fatal, all_threads=True)

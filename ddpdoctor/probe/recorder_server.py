@@ -1,7 +1,7 @@
-"""torch's own HTTP server in the worker: it answers with the Flight Recorder while Python cannot.
+"""Starts torch's own HTTP server in the worker, which serves the Flight Recorder while Python is blocked.
 
-Made once, never shut down, no handler of ours (torch 2.13: `shutdown()` under polling can hang, and a Python handler
-aborts healthy jobs at exit).
+Started once, never shut down, without handlers of ours (torch 2.13: `shutdown()` under polling can hang, and a Python
+handler aborts healthy jobs at exit).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 #: a unix socket's path holds 107 bytes and a zero
 LONGEST_PATH = 107
-#: c10's level numbers: 2 is error, so that the one line "Server listening to UNIX ..." (a warning) is not printed
+#: c10's level numbers: 2 is error, so that the line "Server listening to UNIX ..." (a warning) is not printed
 ERROR = 2
 
 _descriptor = -1
@@ -21,7 +21,7 @@ _inode = 0
 
 
 def serve(path: str) -> str:
-    """Start the server on a unix socket; returns the path, or "" where this torch cannot do it silently."""
+    """Start the server on a unix socket; returns the path, or "" if this torch cannot start it silently."""
     global _descriptor, _inode
     if len(os.fsencode(path)) > LONGEST_PATH:
         return ""
@@ -37,7 +37,7 @@ def serve(path: str) -> str:
             server = _WorkerServer(path, -1)
     except (ImportError, AttributeError, TypeError, RuntimeError, OSError):
         return ""
-    # Never destroyed, not even when the interpreter ends: its destructor joins threads.
+    # never destroyed, not even at the interpreter's exit, because its destructor joins threads
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
     for descriptor, inode in _sockets().items():
         if before.get(descriptor) != inode and _listens(inode, path):
@@ -46,7 +46,8 @@ def serve(path: str) -> str:
 
 
 def forget() -> None:
-    """In a forked child: close the inherited listening socket, so that a dead rank does not seem to accept."""
+    """In a forked child: close the inherited listening socket, so that a dead rank does not seem to accept
+    connections."""
     global _descriptor
     if _descriptor >= 0:
         with contextlib.suppress(OSError):
@@ -56,7 +57,7 @@ def forget() -> None:
 
 
 def _log_level(torch_folder: str) -> ctypes.c_int | None:
-    """c10's own log level: the one switch that silences C++ logging without touching file descriptors."""
+    """c10's log level: the only way to silence C++ logging without redirecting file descriptors."""
     try:
         library = ctypes.CDLL(os.path.join(torch_folder, "lib", "libc10.so"))
         return ctypes.c_int.in_dll(library, "FLAGS_caffe2_log_level")

@@ -1,4 +1,4 @@
-"""Counting forwards of FSDP's two generations and of DeepSpeed, when the job has imported them."""
+"""Counts forwards of both generations of FSDP and of DeepSpeed, once the job has imported them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from . import calls, deferred_patches, state, training
-from .transparent_hooks import drop_frame, stand_in
+from .transparent_hooks import drop_frame, impersonate
 
 
 def install() -> None:
@@ -17,7 +17,7 @@ def install() -> None:
 
 
 def _patch_fsdp(fsdp: ModuleType) -> None:
-    """Count forwards of FSDP roots, of either generation, at the point where the root knows that it is the root."""
+    """Count forwards of FSDP roots of either generation, where the root determines that it is the root."""
     from torch.distributed.fsdp import fully_sharded_data_parallel as first
 
     del fsdp
@@ -44,7 +44,7 @@ def _fsdp1_root(function: Callable[..., Any]) -> Callable[..., Any]:
             training.count_forward(state.page, getattr(fsdp, "_sync_gradients", True), sys._getframe(1))
         return result
 
-    return stand_in(_root_pre_forward, function)
+    return impersonate(_root_pre_forward, function)
 
 
 def _fsdp2_root(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,7 +64,7 @@ def _fsdp2_root(function: Callable[..., Any]) -> Callable[..., Any]:
             training.count_forward(state.page, _fsdp2_synchronises(self), sys._getframe(1))
         return result
 
-    return stand_in(_root_pre_forward, function)
+    return impersonate(_root_pre_forward, function)
 
 
 def _fsdp2_synchronises(fsdp: Any) -> bool:
@@ -74,7 +74,7 @@ def _fsdp2_synchronises(fsdp: Any) -> bool:
 
 
 def _patch_deepspeed(engine: ModuleType) -> None:
-    """Count DeepSpeed's forwards; between accumulation boundaries it synchronises nothing."""
+    """Count DeepSpeed's forwards; between accumulation boundaries they synchronise nothing."""
     is_tracing = calls.is_tracing()
     function = engine.DeepSpeedEngine.forward
 
@@ -88,4 +88,4 @@ def _patch_deepspeed(engine: ModuleType) -> None:
             drop_frame(error)
             raise
 
-    engine.DeepSpeedEngine.forward = stand_in(forward, function)
+    engine.DeepSpeedEngine.forward = impersonate(forward, function)

@@ -1,4 +1,4 @@
-"""What the probe knows of the process it is in. `page` is None wherever nothing is recorded."""
+"""The probe's state in this process. `page` is None wherever nothing is recorded."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import struct
 
 from .writer import PageWriter
 
-#: this process's page; None before it is armed, and in a forked child until it arms its own
+#: this process's page; None before it is created, and in a forked child until it creates its own
 page: PageWriter | None = None
 #: the run directory, "" while the probe is not installed
 run = ""
-#: relative script names are relative to where the process started, not to where it has gone since
+#: relative script names are relative to the working directory at the start of the process
 started_in = os.sep
 
 #: what a fault of our own can be. Narrow on purpose: an exception that a signal handler of the job raises while one

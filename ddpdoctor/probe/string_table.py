@@ -1,4 +1,4 @@
-"""The page's texts: an append-only log of JSON values, each behind its length, referred to by offset plus one.
+"""The page's texts: an append-only log of JSON values, each preceded by its length, referred to by offset plus one.
 
 A text is a name, a site [file, line, function], or a group [name, description, runs of members].
 """
@@ -11,12 +11,13 @@ from json.encoder import encode_basestring_ascii
 from typing import Any
 
 HEAD = struct.Struct("=I")
-#: a fuzzed page must not make the reader build a group of a billion ranks
+#: bounds the memory that a damaged page can make the reader use
 MOST_MEMBERS = 1 << 18
 
 
 def encode(value: Any) -> str:
-    """JSON of strings, numbers and tuples by C functions alone: `json.dumps` has frames that dynamo would look at."""
+    """JSON of strings, numbers and tuples by C functions only: `json.dumps` has Python frames, which dynamo would
+    trace."""
     if isinstance(value, str):
         return encode_basestring_ascii(value)
     if isinstance(value, tuple):
@@ -36,7 +37,7 @@ def encode_members(members: list[int]) -> list[list[int]]:
 
 
 class StringTable:
-    """The log of texts, decoded once; positions that make no sense give None."""
+    """The log of texts, each decoded once; invalid positions give None."""
 
     def __init__(self, log: bytes) -> None:
         self._values: dict[int, Any] = {}

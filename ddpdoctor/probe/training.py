@@ -1,4 +1,4 @@
-"""Counting a training loop's steps: batches, forwards, backward passes, optimizer steps."""
+"""Counts the steps of a training loop: batches, forwards, backward passes, optimizer steps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from . import call_sites, calls, deferred_patches, exit_hooks, groups, state
 from . import page as layout
-from .transparent_hooks import drop_frame, skip_in_dynamo, stand_in
+from .transparent_hooks import drop_frame, impersonate, skip_in_dynamo
 from .writer import CALL_KIND, EVENT_KIND, Operation, PageWriter, Slot
 
 NEXT, STOP, FAILED = EVENT_KIND["next"], EVENT_KIND["stop_iteration"], EVENT_KIND["next_raised"]
@@ -18,14 +18,14 @@ FORWARD, FORWARD_NO_SYNC = EVENT_KIND["forward"], EVENT_KIND["forward_no_sync"]
 BACKWARD, STEP = EVENT_KIND["backward"], EVENT_KIND["optimizer_step"]
 
 IN_BACKWARD, FROM_ROOT = CALL_KIND["backward"], CALL_KIND["from_root"]
-#: a reducer's calls for a rebuild that are recorded: it rebuilds once, after its first synchronised backward
+#: calls of a reducer for a rebuild that are recorded: it rebuilds once, after its first synchronised backward
 MOST_REBUILDS = 64
-#: attribute of a data iterator: where it was made
+#: attribute of a data iterator: where it was created
 MADE_AT = "_ddpdoctor_made_at"
 
 
 def install() -> None:
-    """Patch what is in torch from its import on."""
+    """Patch what torch has from its import on."""
     from torch import distributed
     from torch.nn.parallel import DistributedDataParallel
     from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -43,7 +43,7 @@ def install() -> None:
 
 
 def _record(page: PageWriter, code: int, word: int, frame: Any) -> None:
-    """Count a hot word and add an event with the job's own line."""
+    """Increment a hot word and add an event with the line of the job's own code."""
     try:
         page.mark(word, code, page.slot().thread, call_sites.position(page, frame))
     except state.FAULTS:
@@ -65,7 +65,7 @@ def _loader_iter(function: Callable[..., Any]) -> Callable[..., Any]:
             setattr(iterator, MADE_AT, call_sites.own_line(sys._getframe(1)))
         return iterator
 
-    return stand_in(__iter__, function)
+    return impersonate(__iter__, function)
 
 
 def _loader_next(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,11 +88,11 @@ def _loader_next(function: Callable[..., Any]) -> Callable[..., Any]:
         _count_batch(self, 1, NEXT)
         return batch
 
-    return stand_in(__next__, function)
+    return impersonate(__next__, function)
 
 
 def _count_batch(iterator: Any, column: int, code: int) -> None:
-    """Count in the row of the line that made the iterator: column 1 delivered, 2 stops."""
+    """Count in the row of the line that created the iterator: column 1 delivered, 2 stops."""
     page = state.page
     if page is None:
         return
@@ -106,7 +106,7 @@ def _count_batch(iterator: Any, column: int, code: int) -> None:
 
 
 def _note_failure(iterator: Any) -> None:
-    """The loader raised instead of delivering: if that is caught, the rank goes on with one batch fewer."""
+    """The loader raised instead of delivering: if that is caught, the rank continues with one batch fewer."""
     page = state.page
     if page is None:
         return
@@ -139,11 +139,11 @@ def _ddp_forward(function: Callable[..., Any]) -> Callable[..., Any]:
             if slot is not None:
                 slot.forward_group = before
 
-    return stand_in(forward, function)
+    return impersonate(forward, function)
 
 
 def _first_rebuilds(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Every forward of DDP asks for a rebuild; the only one that communicates is among a reducer's first."""
+    """Every forward of DDP calls for a rebuild; the only call that communicates is among a reducer's first ones."""
     is_tracing = calls.is_tracing()
     recorded = calls.around(function, _read_rebuild, event=False)
     asked: dict[int, int] = {}
@@ -165,11 +165,12 @@ def _first_rebuilds(function: Callable[..., Any]) -> Callable[..., Any]:
             drop_frame(error)
             raise
 
-    return stand_in(_rebuild_buckets, function)
+    return impersonate(_rebuild_buckets, function)
 
 
 def _forgetter(key: int, *tables: dict[int, Any]) -> Callable[[object], None]:
-    """A weak reference's callback that drops a key. It looks no global up: at exit those go before the last objects."""
+    """A weak reference's callback that drops a key. It uses no globals: at exit these are cleared before the last
+    objects."""
 
     def forget(_: object) -> None:
         for table in tables:
@@ -179,7 +180,7 @@ def _forgetter(key: int, *tables: dict[int, Any]) -> Callable[[object], None]:
 
 
 def _read_rebuild(page: PageWriter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation | None:
-    """DDP's second forward agrees on the buckets' order: a broadcast in C++ from the first rank of its group."""
+    """DDP's second forward agrees on the order of buckets: a broadcast in C++ from the first rank of its group."""
     del args, kwargs
     group = groups.find(page, page.slot().forward_group)
     if group is None:
@@ -210,10 +211,10 @@ def _watch_backward() -> None:
     is_tracing = calls.is_tracing()
 
     class Engine(type(engine)):  # type: ignore[misc]
-        """The engine, whose `run_backward` is hooked only where no hook is on the stack already.
+        """The engine, whose `run_backward` is hooked only if no hook is on the stack already.
 
         A property, so that under `torch.autograd.backward` the C++ method itself is called: its warnings name the
-        innermost Python line, which must stay torch's.
+        innermost Python line, which must remain torch's.
         """
 
         @property
@@ -233,7 +234,7 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
         if is_tracing():
             return function(*args, **kwargs)
         page = state.page
-        # autograd.grad runs the engine too, but accumulates nothing, so that no reducer hook fires.
+        # autograd.grad runs the engine too, but accumulates nothing, so no reducer hook is called
         if page is None or (direct and not kwargs.get("accumulate_grad")):
             try:
                 return function(*args, **kwargs)
@@ -257,7 +258,7 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
             if not nested:
                 page.leave(slot, depth, layout.BACKWARD_LEFT)
 
-    return calls.entering(stand_in(backward, function))
+    return calls.entering(impersonate(backward, function))
 
 
 def _enter_backward(page: PageWriter, slot: Slot, frame: Any) -> None:

@@ -21,8 +21,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MARK = "/importlib_bootstrap"
 
 
-def stand_in(hook: Function, original: Callable[..., Any]) -> Function:
-    """Give `hook` the name, signature and documentation of `original`, and make its frame invisible."""
+def impersonate(hook: Function, original: Callable[..., Any]) -> Function:
+    """Give `hook` the name, signature and documentation of `original`, and hide its frame."""
     functools.update_wrapper(hook, original)
     code = hook.__code__
     hook.__code__ = code.replace(co_filename=code.co_filename + MARK)
@@ -31,7 +31,7 @@ def stand_in(hook: Function, original: Callable[..., Any]) -> Function:
 
 
 def replace_in_torch(hooks: Iterable[tuple[Callable[..., Any], Callable[..., Any]]]) -> None:
-    """Put hooks in the place of functions, (function, hook), wherever torch's modules have imported them by name."""
+    """Replace functions by hooks, given as (function, hook), wherever torch's modules imported them by name."""
     replaced = {id(function): (function, hook) for function, hook in hooks}
     for module in tuple(sys.modules.values()):
         if not getattr(module, "__name__", "").startswith(("torch.distributed", "torch.nn.parallel")):
@@ -43,13 +43,13 @@ def replace_in_torch(hooks: Iterable[tuple[Callable[..., Any], Callable[..., Any
 
 
 def drop_frame(error: BaseException) -> None:
-    """Take the calling hook's own entry off the traceback of an exception that it is about to raise again."""
+    """Remove the calling hook's own entry from the traceback of an exception that it is about to raise again."""
     if error.__traceback__ is not None:
         error.__traceback__ = error.__traceback__.tb_next
 
 
 def without_hooks(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """A traceback without the hooks' entries: what `drop_frame` cannot do before Python 3.11."""
+    """A traceback without entries of hooks, which `drop_frame` cannot remove before Python 3.11."""
     while trace is not None and _is_hook(trace):
         trace = trace.tb_next
     entry = trace
@@ -65,9 +65,10 @@ def _is_hook(entry: types.TracebackType) -> bool:
 
 
 def skip_in_dynamo(code: types.CodeType) -> None:
-    """Tell dynamo's frame evaluation not to compile this code, nor any code nested in it; callees are its own matter.
+    """Tell dynamo's frame evaluation not to compile this code, nor any code nested in it; this does not extend to
+    callees.
 
-    Private torch names: absent before 2.7, where `skip_code` does the same; without either nothing is said.
+    Uses private names of torch: absent before 2.7, where `skip_code` does the same; without either nothing happens.
     """
     try:
         from torch._C._dynamo import eval_frame

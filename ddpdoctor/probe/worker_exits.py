@@ -1,7 +1,8 @@
-"""The launcher part: how workers truly ended, told by their parent, and a moment's grace for who wants to look.
+"""The probe in the launcher: records how workers ended, and briefly delays the launcher's reaction to the first
+failure.
 
 torchrun signals the survivors within 100 ms of the first failure. The supervisor is not the workers' parent and reads
-their exits from the file written here; while it looks at the survivors, the launcher waits (at most GRACE seconds).
+their exits from the file written here; while it examines the survivors, the launcher waits (at most GRACE seconds).
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import state
-from .transparent_hooks import drop_frame, stand_in
+from .transparent_hooks import drop_frame, impersonate
 
-#: seconds, between looks of which there is one each PAUSE
+#: seconds: the longest wait, and the interval at which the end of the examination is checked
 GRACE, PAUSE = 2.0, 0.01
 
-#: pids of worker processes that this process started and has not seen end
+#: pids of worker processes that this process started and that have not ended
 _living: set[int] = set()
-#: a failure was waited for since the last worker was started: the ones that follow are the launcher's own doing
+#: whether a failure was waited for since the last worker started: the exits that follow are caused by the launcher
 _waited = False
 
 
 def install() -> None:
-    """Watch this process's children end. Children that are no workers pass through untouched."""
+    """Watch the exits of this process's children. Children that are not workers are left alone."""
     from multiprocessing.process import BaseProcess
 
     process: Any = subprocess.Popen
@@ -38,7 +39,7 @@ def install() -> None:
 
 
 def forget() -> None:
-    """In a forked child: they are its parent's."""
+    """In a forked child: the workers belong to its parent."""
     _living.clear()
 
 
@@ -52,7 +53,7 @@ def _started(function: Callable[..., None]) -> Callable[..., None]:
         if _is_rank(kwargs.get("env")):
             _begun(self.pid)
 
-    return stand_in(__init__, function)
+    return impersonate(__init__, function)
 
 
 def _begun(pid: int) -> None:
@@ -62,7 +63,7 @@ def _begun(pid: int) -> None:
 
 
 def _is_rank(environment: object) -> bool:
-    """A launcher gives its workers a RANK that is not its own."""
+    """Whether a process is a worker: a launcher gives its workers a RANK that is not its own."""
     if not isinstance(environment, Mapping) or "RANK" not in environment:
         return False
     return bool("RANK" not in os.environ or environment["RANK"] != os.environ["RANK"])
@@ -77,14 +78,14 @@ def _exited(function: Callable[..., None]) -> Callable[..., None]:
             raise
         if self.pid in _living and self.returncode is not None:
             _living.discard(self.pid)
-            # A launcher notices a failure by polling; where it waits, it has told the worker to end.
-            _tell(self.pid, self.returncode, noticed=sys._getframe(1).f_code.co_name == "_internal_poll")
+            # a launcher notices a failure by polling; if it waits, it has ended the worker itself
+            _record_exit(self.pid, self.returncode, noticed=sys._getframe(1).f_code.co_name == "_internal_poll")
 
-    return stand_in(_handle_exitstatus, function)
+    return impersonate(_handle_exitstatus, function)
 
 
 def _process_started(function: Callable[..., None]) -> Callable[..., None]:
-    """multiprocessing: any child may become a rank (mp.spawn sets RANK inside it), a rank's child hardly."""
+    """multiprocessing: any child may become a rank (mp.spawn sets RANK inside it), but hardly a rank's child."""
 
     def start(self: Any) -> None:
         try:
@@ -96,11 +97,11 @@ def _process_started(function: Callable[..., None]) -> Callable[..., None]:
             _watch_polls(type(self._popen))
             _begun(self.pid)
 
-    return stand_in(start, function)
+    return impersonate(start, function)
 
 
 def _watch_polls(start_method: Any) -> None:
-    """Patch the class behind a start method (fork, spawn, forkserver), once."""
+    """Patch the class behind a start method (fork, spawn, forkserver) once."""
     for owner in start_method.__mro__:
         poll = vars(owner).get("poll")
         if poll is not None:
@@ -118,14 +119,15 @@ def _polled(function: Callable[..., Any]) -> Callable[..., Any]:
             raise
         if status is not None and self.pid in _living:
             _living.discard(self.pid)
-            _tell(self.pid, status, noticed=True)
+            _record_exit(self.pid, status, noticed=True)
         return status
 
-    return stand_in(poll, function)
+    return impersonate(poll, function)
 
 
-def _tell(pid: int, status: int, *, noticed: bool) -> None:
-    """Append one exit; at the first failure, while other workers live on, wait until the supervisor has looked."""
+def _record_exit(pid: int, status: int, *, noticed: bool) -> None:
+    """Record an exit; at the first failure, while other workers are alive, wait until the supervisor has
+    examined them."""
     global _waited
     line = json.dumps({"pid": pid, "status": status, "time": time.monotonic()}) + "\n"
     try:
@@ -146,7 +148,7 @@ def _tell(pid: int, status: int, *, noticed: bool) -> None:
 
 
 def _wait_for_look(path: str) -> None:
-    """No `except` around the waiting: a signal handler of the launcher ends it by raising."""
+    """Without `except` around the waiting: a signal handler of the launcher ends it by raising."""
     deadline = time.monotonic() + GRACE
     while time.monotonic() < deadline and not os.path.exists(path) and _watched():
         time.sleep(PAUSE)

@@ -1,7 +1,7 @@
-"""The writing side of the page: what the hooks of one process call.
+"""The writing side of the page, which the hooks of one process call.
 
-Several threads write, one at a time under the GIL. A read-add-store of a hot word contains no bytecode at which
-CPython switches threads, and every record is one `pack_into`. There is no lock: hooks run inside signal handlers too.
+Several threads write, one at a time under the GIL. A read-add-store of a hot word contains no bytecode at which CPython
+switches threads, and every record is one `pack_into`. There is no lock, because hooks also run inside signal handlers.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _CALL, _EVENT = page.CALL.pack_into, page.EVENT.pack_into
 
 
 class Operation(NamedTuple):
-    """What one call is, in the page's own codes; None of it refers to torch objects."""
+    """One call in the page's own codes, without references to torch objects."""
 
     #: code of KINDS
     kind: int
     #: text position of the name
     op: int
-    #: text position of the group, 0 where there is none
+    #: text position of the group, 0 if there is none
     group: int = 0
     numel: int = page.NONE
     #: text position of the dtype
@@ -46,7 +46,7 @@ class Operation(NamedTuple):
 
 
 class Slot:
-    """One thread's row. Only its own thread writes it, but for the reaper, which acts when the thread is gone."""
+    """One thread's row. Only its own thread writes it, except for the reaper, after the thread has ended."""
 
     __slots__ = ("depth", "forward_group", "in_backward", "inside", "published", "row", "thread", "word")
 
@@ -56,15 +56,15 @@ class Slot:
         self.thread = thread
         self.published = row < page.THREAD_ROWS
         self.depth = 0
-        #: inside a communication call: what c10d calls from there is its own business
+        #: inside a communication call, whose inner calls are not recorded
         self.inside = False
         self.in_backward = False
-        #: process group of the DDP module whose forward runs, for as long as it runs
+        #: process group of the DDP module whose forward is running
         self.forward_group: Any = None
 
 
 class PageWriter:
-    """A page of this process. Raises OSError if the file cannot be made or its blocks cannot be had."""
+    """The page of this process. Raises OSError if the file or its blocks cannot be allocated."""
 
     def __init__(self, path: str, identity: dict[str, Any]) -> None:
         self.path = path
@@ -84,7 +84,7 @@ class PageWriter:
         os.rename(path + ".new", path)
 
     def identify(self, **changes: Any) -> None:
-        """Write the identity note, with changes: rank, world size and backend are known only after the rendezvous."""
+        """Write the identity note with changes: rank, world size and backend are known only after the rendezvous."""
         self.identity.update(changes)
         self._note(page.IDENTITY, page.IDENTITY_SIZE, self.identity)
         self.moved()
@@ -93,7 +93,7 @@ class PageWriter:
         self._clocks[page.HEARTBEAT] = monotonic()
 
     def still(self) -> float:
-        """Seconds since anything but the heartbeat was written."""
+        """Seconds since anything except the heartbeat was written."""
         return monotonic() - self._clocks[page.MOVED]
 
     def moved(self) -> None:
@@ -101,13 +101,14 @@ class PageWriter:
         self._clocks[page.MOVED] = monotonic()
 
     def count(self, word: int) -> None:
-        """Add one to a counter, given as its hot word."""
+        """Increment a counter, given as its hot word."""
         self._words[word] += 1
         self._words[page.REVISION] += 1
         self._clocks[page.MOVED] = monotonic()
 
     def text(self, value: Any) -> int:
-        """The position of a name, a site (file, line, function) or a group (name, description, runs); 0 if full."""
+        """The position of a name, a site (file, line, function) or a group (name, description, runs); 0 if the log is
+        full."""
         position = self._texts.get(value)
         if position is None:
             position = self._append(value)
@@ -116,7 +117,7 @@ class PageWriter:
     def _append(self, value: Any) -> int:
         payload = string_table.encode(value).encode()
         size = string_table.HEAD.size + len(payload)
-        # Room is taken before it is filled: a signal handler or another thread may append between these lines.
+        # space is reserved before it is filled: a signal handler or another thread may append between these lines
         start = self._text_end
         if start + size > page.TEXTS_SIZE:
             return 0
@@ -129,7 +130,7 @@ class PageWriter:
         return position
 
     def slot(self) -> Slot:
-        """This thread's row. More threads than rows share one that is not published."""
+        """This thread's row. Threads beyond the number of rows share one that is not published."""
         try:
             slot: Slot = self._local.slot
         except AttributeError:
@@ -140,7 +141,7 @@ class PageWriter:
         thread = threading.get_native_id()
         for row in range(page.THREAD_ROWS):
             slot = Slot(row, thread)
-            # setdefault is atomic: two new threads never get one row.
+            # setdefault is atomic: two new threads never get the same row
             if row not in self._slots and self._slots.setdefault(row, slot) is slot:
                 self._words[slot.word + 1] = 0
                 self._words[slot.word + 2] = 0
@@ -149,19 +150,19 @@ class PageWriter:
         return Slot(page.THREAD_ROWS, thread)
 
     def reap(self) -> None:
-        """Free the rows of threads that no longer exist."""
+        """Free the rows of threads that have ended."""
         for row, slot in tuple(self._slots.items()):
             if not os.path.exists(f"/proc/self/task/{slot.thread}"):
                 self._words[slot.word] = 0
                 del self._slots[row]
 
     def enter(self, slot: Slot, operation: Operation, site: int, code: int = 0, word: int = 0) -> None:
-        """Put a call in flight on top of this thread's stack; `leave` with the depth before it takes it off.
+        """Record a call in flight on top of this thread's stack; `leave` with the previous depth removes it.
 
-        `code` of EVENT_KINDS also adds it to the history (0: does not), and `word` is a counter to add one to.
+        `code` of EVENT_KINDS also adds it to the history (0: does not), and `word` is a counter to increment.
         """
         words, depth, now = self._words, slot.depth, monotonic()
-        # Taken before it is written: a signal handler that communicates in between uses the next level.
+        # reserved before it is written: a signal handler that communicates in between uses the next level
         slot.depth = depth + 1
         kind, op, group, numel, dtype, peer, root, tag, flags, detail = operation
         thread = slot.thread
@@ -186,9 +187,9 @@ class PageWriter:
         self._clocks[page.MOVED] = now
 
     def leave(self, slot: Slot, depth: int, word: int = 0) -> None:
-        """Back to `depth` calls in flight, whatever was lost on the way (an exception inside `enter`).
+        """Reduce the calls in flight to `depth`, whatever was lost on the way (an exception inside `enter`).
 
-        `word` is a counter to add one to, 0 for none.
+        `word` is a counter to increment, 0 for none.
         """
         words = self._words
         slot.depth = depth
@@ -200,7 +201,7 @@ class PageWriter:
         self._clocks[page.MOVED] = monotonic()
 
     def mark(self, word: int, code: int, thread: int, site: int) -> None:
-        """Add one to a counter, and to the history an event that is no communication call."""
+        """Increment a counter, and add an event to the history that is not a communication call."""
         words, clocks = self._words, self._clocks
         number, now = next(self._numbers), monotonic()
         words[word] += 1
@@ -210,7 +211,8 @@ class PageWriter:
         clocks[page.MOVED] = now
 
     def loader(self, site: int) -> int:
-        """The row of a creation site of data iterators, as its first hot word; the last row takes what is too much."""
+        """The row of a creation site of data iterators, as its first hot word; the last row is shared by all further
+        sites."""
         row = self._loaders.get(site)
         if row is None:
             row = self._loaders[site] = min(len(self._loaders), page.LOADER_ROWS - 1)
@@ -236,7 +238,8 @@ class PageWriter:
 
 
 def _reserve(path: str) -> mmap.mmap:
-    """A zeroed file of the page's size, with its blocks: a full disk must fail here, not as SIGBUS in the job."""
+    """A zeroed file of the page's size, with its blocks allocated: a full disk must fail here, not as SIGBUS in the
+    job."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         os.posix_fallocate(descriptor, 0, page.SIZE)

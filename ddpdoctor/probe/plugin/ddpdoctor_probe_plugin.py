@@ -1,7 +1,7 @@
-"""What torch calls at the end of `import torch` in every process of a watched job. Does nothing in any other.
+"""Called by torch at the end of `import torch` in every process of a watched job; does nothing in other processes.
 
-This folder is on the job's PYTHONPATH, the ddpdoctor package need not be: the probe is loaded from where it lies,
-beside this folder, under a name of its own.
+This folder is on the job's PYTHONPATH, the ddpdoctor package need not be: the probe is loaded from its folder beside
+this one, under a package name of its own.
 """
 
 import os
@@ -11,7 +11,7 @@ NAME = "_ddpdoctor_probe"
 
 
 def load() -> None:
-    """Install the probe. Never raises and never prints: an error here would fail the job's `import torch`."""
+    """Install the probe. Never raises and never prints: an error here would make the job's `import torch` fail."""
     run = os.environ.get("DDPDOCTOR_RUN", "")
     if not run or not os.access(run, os.W_OK | os.X_OK) or NAME in sys.modules:
         return
