@@ -11,6 +11,7 @@ from ddpdoctor.collect import source_files
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import libraries
+from ddpdoctor.program.enclosing import functions_around
 
 #: limits: files that are looked for, folders to search, and parent folders above each given path
 MOST_FILES = 256
@@ -62,17 +63,7 @@ def _fits(tree: ast.Module, place: Site, length: int) -> bool:
     if not 0 < place.line <= length:
         return False
     name = place.function.rpartition(".")[2]
-    around = _functions_around(tree, place.line)
+    around = [function.name for function in functions_around(tree, place.line)]
     if place.function.startswith("<") or name.startswith("<"):
         return name != "<module>" or not around
     return bool(around) and around[-1] == name
-
-
-def _functions_around(tree: ast.Module, line: int) -> list[str]:
-    """Names of the functions that enclose a line, outermost first; a decorator's line belongs to its function."""
-    found: list[tuple[int, str]] = []
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if node.lineno <= line <= (node.end_lineno or node.lineno):
-                found.append((node.lineno, node.name))
-    return [name for _, name in sorted(found)]

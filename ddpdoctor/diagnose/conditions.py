@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ddpdoctor.diagnose.facts import Facts, kept
-from ddpdoctor.diagnose.source_reading.source import Span
 from ddpdoctor.model.dependence import Condition, Dependence, DependsOn
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.enclosing import Span
 
 if TYPE_CHECKING:
     from ddpdoctor.lint.dependence import Conditions

@@ -6,7 +6,7 @@ import ast
 from typing import Any, TypeVar
 
 from ddpdoctor.model.record import field, record
-from ddpdoctor.program.nodes import dotted
+from ddpdoctor.program.nodes import decorator_name, dotted
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 N = TypeVar("N", bound=ast.AST)
@@ -38,8 +38,7 @@ class FunctionInfo:
     @property
     def marks(self) -> set[str]:
         """The last names of its decorators, called or not."""
-        targets = (d.func if isinstance(d, ast.Call) else d for d in self.decorators)
-        return {last_name(t) for t in targets if isinstance(t, (ast.Name, ast.Attribute))}
+        return {decorator_name(d) for d in self.decorators} - {""}
 
     @property
     def is_static(self) -> bool:
@@ -71,10 +70,6 @@ class FunctionInfo:
     def parameters(self) -> list[ast.arg]:
         a = self.node.args
         return [*a.posonlyargs, *a.args]
-
-
-def last_name(node: ast.Name | ast.Attribute) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id
 
 
 @record(eq=False, slots=True)

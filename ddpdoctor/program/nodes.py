@@ -50,6 +50,16 @@ def dotted(node: ast.AST | None) -> list[str]:
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
 
 
+def last_name(node: ast.AST | None) -> str:
+    """`barrier` of `dist.barrier` and of `barrier`; "" for what has no name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def decorator_name(node: ast.expr) -> str:
+    """The last name of a decorator, called or not."""
+    return last_name(node.func if isinstance(node, ast.Call) else node)
+
+
 def parents(nodes: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
     """For everything below the nodes that `walk` gave: the node that it stands in."""
     found: dict[ast.AST, ast.AST] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import FunctionNode, Module
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 
 #: methods that change the object: of an Event, a list, a set, a queue
 _CHANGING = frozenset({"set", "append", "add", "extend", "put", "put_nowait", "appendleft"})
@@ -138,11 +138,11 @@ def _install(
         _follow(_handler(functions, given, "lambda"), functions, handlers, _DEPTH)
         return
     around = next((o for f, o, _ in functions if o and f.lineno <= given.lineno <= (f.end_lineno or 0)), "")
-    name, owner = _last(given), ""
+    name, owner = last_name(given), ""
     if isinstance(given, ast.Name) and given.id in ("self", "cls"):
         name, owner = "__call__", around
     elif isinstance(given, ast.Call):
-        name, owner = "__call__", _last(given.func)
+        name, owner = "__call__", last_name(given.func)
     found = [_handler(functions, f, name) for f, o, _ in functions if f.name == name and owner in ("", o)]
     for handler in found:
         _follow(handler, functions, handlers, _DEPTH)
@@ -167,7 +167,7 @@ def _follow(handler: _Handler, functions: list[_Function], handlers: list[_Handl
     if depth == 0 or any(known.node is handler.node for known in handlers):
         return
     handlers.append(handler)
-    called = {_last(node.func) for node in walk(handler.node) if isinstance(node, ast.Call)}
+    called = {last_name(node.func) for node in walk(handler.node) if isinstance(node, ast.Call)}
     for function, _, _ in functions:
         if function.name in called:
             _follow(_handler(functions, function, handler.name), functions, handlers, depth - 1)
@@ -196,7 +196,7 @@ def _changed(node: ast.AST) -> ast.expr | None:
         return None
     if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
         return node.func.value
-    if _last(node.func) == "setattr" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
+    if last_name(node.func) == "setattr" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
         return ast.copy_location(ast.Attribute(node.args[0], str(node.args[1].value), ast.Store()), node)
     return None
 
@@ -233,7 +233,7 @@ def _is_off(value: ast.expr) -> bool:
         return not value.value
     if isinstance(value, (ast.List, ast.Tuple, ast.Set)):
         return not value.elts
-    return isinstance(value, ast.Call) and _last(value.func) in (
+    return isinstance(value, ast.Call) and last_name(value.func) in (
         "Event",
         "Queue",
         "SimpleQueue",
@@ -241,7 +241,3 @@ def _is_off(value: ast.expr) -> bool:
         "list",
         "set",
     )
-
-
-def _last(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

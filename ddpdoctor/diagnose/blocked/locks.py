@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.blocked import holders
+from ddpdoctor.diagnose.blocked import file_polling, holders, lock_statements
 from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import file_polling, lock_statements
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Holder, Relation

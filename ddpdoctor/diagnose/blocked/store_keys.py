@@ -45,9 +45,9 @@ def setters(facts: Facts, key: str) -> tuple[Setter, ...]:
 
 
 def _patterns(program: Program, file: str) -> Iterator[tuple[Site, str]]:
-    tree = program.tree(file)
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SETTERS:
+    module = program.module(file)
+    for node in module.of(ast.Call) if module else ():
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _SETTERS:
             pattern = _pattern(node.args[0]) if node.args else ""
             if pattern and pattern != _ANYTHING:
                 yield Site(file, node.lineno, ""), pattern

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ddpdoctor.diagnose.digest.histories import HistoryStep
-from ddpdoctor.diagnose.source_reading import syntax
-from ddpdoctor.diagnose.source_reading.cfg import LOOPS, FlowGraph
-from ddpdoctor.diagnose.source_reading.cfg_model import Edge, EdgeKind, Node
-from ddpdoctor.diagnose.source_reading.interprocedural_reachability import Reachability
+from ddpdoctor.diagnose.divergence import statements
+from ddpdoctor.diagnose.divergence.cfg import FlowGraph
+from ddpdoctor.diagnose.divergence.cfg_model import Edge, EdgeKind, Node
+from ddpdoctor.diagnose.divergence.interprocedural_reachability import Reachability
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.enclosing import LOOPS
 from ddpdoctor.program.program import Program
 
 
@@ -219,7 +220,7 @@ def _kind(stmt: ast.AST | None, jump: ast.AST | None, way: EdgeKind) -> BranchKi
     if isinstance(stmt, ast.While) and _fetches(stmt.test):
         return BranchKind.DATA
     if isinstance(stmt, (ast.For, ast.AsyncFor)):
-        counts = isinstance(stmt.iter, ast.Call) and syntax.names_called(stmt.iter)[0] == "range"
+        counts = isinstance(stmt.iter, ast.Call) and statements.names_called(stmt.iter)[0] == "range"
         return BranchKind.COUNT if counts else BranchKind.DATA
     return BranchKind.CONDITION
 

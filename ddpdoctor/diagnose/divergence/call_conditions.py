@@ -10,10 +10,10 @@ from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.relative_position import outside_torch
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import source
-from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
+from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
 
 
 def condition_of(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> RankCondition | None:
@@ -59,9 +59,11 @@ def by_element(facts: Facts, odd_next: HistoryStep, reference_next: HistoryStep)
     """One loop calls this or that according to its element: the ranks meet the elements in another order."""
     if odd_next.site is None or reference_next.site is None or odd_next.site.file != reference_next.site.file:
         return False
-    sides = source.branches(facts.program, odd_next.site)
+    sides = enclosing.branches(facts.program, odd_next.site)
     return (
-        sides is not None and reference_next.site.line in sides[1] and source.asks_element(facts.program, odd_next.site)
+        sides is not None
+        and reference_next.site.line in sides[1]
+        and enclosing.asks_element(facts.program, odd_next.site)
     )
 
 
@@ -69,8 +71,8 @@ def both_ways(facts: Facts, odd_next: HistoryStep, reference_next: HistoryStep) 
     """The calls stand on the two sides of one `if`, and each side has both."""
     if odd_next.site is None or reference_next.site is None or odd_next.site.file != reference_next.site.file:
         return False
-    sides = source.branches(facts.program, odd_next.site)
+    sides = enclosing.branches(facts.program, odd_next.site)
     if sides is None or reference_next.site.line not in sides[1]:
         return False
     wanted = {odd_next.op, reference_next.op}
-    return all(wanted <= source.called_names(facts.program, odd_next.site.file, side) for side in sides)
+    return all(wanted <= enclosing.called_names(facts.program, odd_next.site.file, side) for side in sides)

@@ -19,13 +19,13 @@ from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryStep
 from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
+from ddpdoctor.diagnose.divergence.cfg import FlowGraph
+from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.relative_position import users_line
 from ddpdoctor.diagnose.facts import Facts, kept
-from ddpdoctor.diagnose.source_reading.cfg import LOOPS, FlowGraph
-from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
-from ddpdoctor.diagnose.source_reading.source import enclosing_loops
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.enclosing import LOOPS, enclosing_loops
 
 #: Files and functions beyond which a program is not followed.
 _MOST_FILES = 12
@@ -188,12 +188,12 @@ def ended_inner_loop(facts: Facts, compared: Comparison) -> bool:
 def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
     """The ways through those of the files that are the user's; None where they are too many."""
     own = [file for file in files if not facts.is_library(file)][:_MOST_FILES]
-    found = {file: facts.program.tree(file) for file in own}
+    found = {file: facts.program.module(file) for file in own}
     histories = [step.site for history in facts.histories.values() for step in history.steps if step.site]
     stacks = dict.fromkeys(facts.stack(seen.rank) for seen in facts.evidence.ranks)
     state = [site for stack in stacks for site in stack]
     ran = frozenset((site.file, site.line) for site in (*histories, *state) if site.file in found)
     pairs = {pair for stack in stacks for pair in itertools.pairwise(stack)}
     calls = frozenset(((caller.file, caller.line), (called.file, called.line)) for called, caller in pairs)
-    graph = FlowGraph({file: tree for file, tree in found.items() if tree is not None}, ran, calls)
+    graph = FlowGraph({file: module for file, module in found.items() if module is not None}, ran, calls)
     return graph if len(graph.nodes) <= _MOST_NODES else None

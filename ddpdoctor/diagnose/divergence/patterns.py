@@ -17,6 +17,7 @@ from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
 from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
+from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
     left_loop,
@@ -25,7 +26,6 @@ from ddpdoctor.diagnose.divergence.relative_position import (
     shares_loop,
 )
 from ddpdoctor.diagnose.facts import Facts, kept
-from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet

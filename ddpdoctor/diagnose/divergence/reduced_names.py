@@ -7,14 +7,15 @@ from typing import TypeGuard
 
 from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.digest.histories import HistoryStep
+from ddpdoctor.diagnose.divergence import empty_checks
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
+from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import empty_checks
-from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.nodes import walk
 
 
 def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, HistoryStep, RankSet] | None:
@@ -45,7 +46,7 @@ def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep
         return None
     for frame in facts.stack(ranks.members[0]):
         tree = facts.program.tree(frame.file)
-        for node in ast.walk(tree) if tree else ():
+        for node in walk(tree) if tree else ():
             if _goes_over_names(node) and node.lineno <= frame.line <= (node.end_lineno or node.lineno):
                 text = facts.program.line_text(frame.file, frame.line)
                 return BranchPoint(BranchKind.DATA, EdgeKind.ROUND, frame, text)
@@ -64,7 +65,7 @@ def _goes_over_names(node: ast.AST) -> TypeGuard[ast.expr]:
     called = {
         inner.func.attr
         for part in given
-        for inner in ast.walk(part)
+        for inner in walk(part)
         if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute)
     }
     return bool(called & {"items", "keys", "values"})
@@ -89,7 +90,7 @@ def _loop_over_names(facts: Facts, point: BranchPoint, call: Site) -> range | No
     tree = facts.program.tree(point.site.file)
     if tree is None or call.file != point.site.file:
         return None
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.For) or node.lineno != point.site.line:
             continue
         lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
@@ -100,13 +101,11 @@ def _loop_over_names(facts: Facts, point: BranchPoint, call: Site) -> range | No
 
 def _over_names(loop: ast.For) -> bool:
     """`for k in d` where `d[k]` is read, or `for k, v in d.items()`."""
-    methods = {
-        n.func.attr for n in ast.walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
-    }
+    methods = {n.func.attr for n in walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
     if methods & {"items", "keys", "values"}:
         return True
-    targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
-    return any(_index(node) in targets for statement in loop.body for node in ast.walk(statement))
+    targets = {node.id for node in walk(loop.target) if isinstance(node, ast.Name)}
+    return any(_index(node) in targets for statement in loop.body for node in walk(statement))
 
 
 def _index(node: ast.AST) -> str:

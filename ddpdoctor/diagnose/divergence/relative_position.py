@@ -9,10 +9,10 @@ from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
 
 
 class RelativePosition(Enum):
@@ -29,7 +29,7 @@ class SourceLoop:
     """A loop in the source."""
 
     file: str
-    span: source.Span
+    span: enclosing.Span
 
 
 def made_by(facts: Facts, step: HistoryStep, ranks: RankSet) -> bool:
@@ -79,7 +79,7 @@ def shares_loop(facts: Facts, left: Rank, right: Rank) -> bool:
     if not 0 < length < min(len(ours), len(theirs)):
         return False
     fork = ours[length - 1]
-    loop = source.enclosing_loop(facts.program, fork)
+    loop = enclosing.enclosing_loop(facts.program, fork)
     return loop is not None and ours[length].function != theirs[length].function
 
 
@@ -100,13 +100,13 @@ def position_of(facts: Facts, actor: Rank, other: Rank) -> tuple[RelativePositio
     if shared == 0:
         return RelativePosition.UNKNOWN, None
     mine, its = ours[shared - 1], theirs[shared - 1]
-    loops = source.enclosing_loops(facts.program, its)
+    loops = enclosing.enclosing_loops(facts.program, its)
     for span in reversed(loops):
         if mine.line not in span:
             behind = mine.line > span.last
             return (RelativePosition.OUTSIDE if behind else RelativePosition.UNKNOWN), SourceLoop(its.file, span)
     for frame in theirs[shared:]:
-        inner = source.enclosing_loops(facts.program, frame)
+        inner = enclosing.enclosing_loops(facts.program, frame)
         if inner:
             return RelativePosition.RETURNED, SourceLoop(frame.file, inner[0])
     return (RelativePosition.INSIDE if loops else RelativePosition.UNKNOWN), None

@@ -7,11 +7,11 @@ from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence.call_conditions import condition_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model import torch_internals
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.torch_internals import Meaning
+from ddpdoctor.program import enclosing
 
 #: Functions of torch, DeepSpeed and Accelerate that gather a sharded model's parameters on every rank of the group.
 STATE_FUNCTIONS = torch_internals.functions(Meaning.GATHERS_STATE) | {
@@ -39,8 +39,8 @@ def state_call(facts: Facts, odd_next: HistoryStep, odd: RankSet) -> str:
             found = next((name for name in reversed(names) if name in STATE_FUNCTIONS), "")
             if found:
                 return found
-    line = source.Span(odd_next.site.line, odd_next.site.line, "")
-    called = source.called_names(facts.program, odd_next.site.file, line)
+    line = enclosing.Span(odd_next.site.line, odd_next.site.line, "")
+    called = enclosing.called_names(facts.program, odd_next.site.file, line)
     return next(iter(sorted(called & STATE_FUNCTIONS)), "")
 
 
@@ -48,8 +48,8 @@ def implicit(facts: Facts, odd_next: HistoryStep) -> bool:
     """The line that made the call names no such operation: something that it called issued it, for its own sake."""
     if odd_next.site is None or odd_next.site.file not in facts.evidence.code:
         return False
-    called = source.called_names(
-        facts.program, odd_next.site.file, source.Span(odd_next.site.line, odd_next.site.line, "")
+    called = enclosing.called_names(
+        facts.program, odd_next.site.file, enclosing.Span(odd_next.site.line, odd_next.site.line, "")
     )
     return bool(called) and not any(operations.family(name) == operations.family(odd_next.op) for name in called)
 

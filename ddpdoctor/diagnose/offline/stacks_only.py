@@ -6,16 +6,16 @@ reached only past a condition on the rank, while the others stand elsewhere, pas
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.conditions import RankCondition
 from ddpdoctor.diagnose.digest import frames, operations
 from ddpdoctor.diagnose.divergence import call_conditions
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
+from ddpdoctor.program.nodes import last_name
 
 #: arguments that name a group: ranks outside of it rightly stay away
 _GROUPS = frozenset({"group", "process_group", "pg"})
@@ -79,15 +79,13 @@ def _is_explicit(facts: Facts, rank: Rank) -> bool:
 
 def _on_the_other_side(facts: Facts, site: Site, op: str) -> bool:
     """The `else` calls the same operation: every rank comes to one of the two."""
-    sides = source.branches(facts.program, site)
-    called = source.called_names(facts.program, site.file, sides[1]) if sides else frozenset()
+    sides = enclosing.branches(facts.program, site)
+    called = enclosing.called_names(facts.program, site.file, sides[1]) if sides else frozenset()
     return any(operations.family(name) == operations.family(op) for name in called)
 
 
 def _names_a_group(facts: Facts, site: Site) -> bool:
     """The call is of a group that may leave the other ranks out."""
-    tree = facts.program.tree(site.file)
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree else []
-    here = [node for node in calls if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
-    of_barrier = any(source.last_name(node.func) == "barrier" and node.args for node in here)
+    here = enclosing.calls_on(facts.program, site)
+    of_barrier = any(last_name(node.func) == "barrier" and node.args for node in here)
     return of_barrier or any(keyword.arg in _GROUPS for node in here for keyword in node.keywords)

@@ -35,10 +35,9 @@ from ddpdoctor.diagnose.codes import EXCEPTION_MASKED
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.digest.failure import Failure
-from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence import except_clauses, patterns
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import except_clauses
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import RankSet

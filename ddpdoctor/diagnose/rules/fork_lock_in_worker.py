@@ -30,12 +30,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.blocked import holders, locks
+from ddpdoctor.diagnose.blocked import holders, lock_statements, locks
 from ddpdoctor.diagnose.blocked.data_workers import StuckWorker, stuck_workers
 from ddpdoctor.diagnose.codes import FORK_LOCK_IN_WORKER
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import lock_statements
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 

@@ -36,10 +36,10 @@ from ddpdoctor.diagnose.divergence import patterns, relative_position
 from ddpdoctor.diagnose.divergence.causes import CREATING, Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -57,7 +57,7 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
     places = {facts.state(wait.rank).site for wait in waits if wait is not None}
     if not all(wait is not None and wait.op in CREATING for wait in waits) or None in places or len(places) < 2:
         return
-    asked = [(site, span) for site in places if site and (span := source.if_around(facts.program, site))]
+    asked = [(site, span) for site in places if site and (span := enclosing.if_around(facts.program, site))]
     first = min(asked, key=lambda pair: (pair[0].file, pair[0].line), default=None)
     shown = (facts.location(facts.waiting, first[0]),) if first else ()
     yield diagnosis(

@@ -32,9 +32,9 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.program import enclosing
 
 #: function names of modules that read a user's commands
 _PROMPTS = {
@@ -66,7 +66,7 @@ def _prompt(facts: Facts, rank: Rank) -> str:
         if frame.function.rpartition(".")[2] in _PROMPTS.get(name, ()) and facts.is_library(frame.file):
             return "a debugger" if name != "getpass.py" else "a password prompt"
     top = main.frames[0]
-    found = source.builtins_called(facts.program, top, _ASKING) if not facts.is_library(top.file) else []
+    found = enclosing.builtins_called(facts.program, top, _ASKING) if not facts.is_library(top.file) else []
     still = facts.state(rank).activity in (Activity.STILL, Activity.UNKNOWN)
     return f"{found[0]}()" if found and still else ""
 

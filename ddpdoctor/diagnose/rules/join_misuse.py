@@ -37,6 +37,7 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.model.torch_internals import Meaning
+from ddpdoctor.program.nodes import last_name, walk
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -95,13 +96,7 @@ def _under_join(facts: Facts, rank: Rank) -> bool:
 
 def _with_join(facts: Facts, site: Site) -> bool:
     tree = facts.program.tree(site.file)
-    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.With)] if tree else []
+    blocks = [node for node in walk(tree) if isinstance(node, ast.With)] if tree else []
     around = [node for node in blocks if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
-    words = {
-        inner.attr if isinstance(inner, ast.Attribute) else inner.id
-        for node in around
-        for item in node.items
-        for inner in ast.walk(item.context_expr)
-        if isinstance(inner, (ast.Attribute, ast.Name))
-    }
+    words = {last_name(inner) for node in around for item in node.items for inner in walk(item.context_expr)}
     return bool(words & {"Join", "join"})

@@ -38,9 +38,9 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.empty_checks import asks_none
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading.empty_checks import asks_none
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 

@@ -35,10 +35,10 @@ from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -52,7 +52,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis
     counts = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
     differ = len({c.forwards_no_sync for c in counts if c}) > 1
     confidence = weaker(Confidence.CERTAIN if differ and divergence.unique else Confidence.LIKELY, divergence.cap)
-    block = source.no_sync_block(facts.program, forward)
+    block = enclosing.with_block(facts.program, forward, "no_sync")
     site = Site(forward.file, block.first, forward.function) if block else forward
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return diagnosis(

@@ -31,11 +31,11 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import WRONG_DEVICE
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.source_reading.source import last_name
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.program.nodes import last_name, walk
 
 #: calls and variables by which a program selects its device, directly or through a library
 _CHOOSING_CALLS = frozenset({"set_device", "Accelerator"})
@@ -53,7 +53,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _chooses(tree: ast.Module | None) -> bool:
     """A file that is not known as a whole may select one."""
-    return tree is None or any(_chooses_device(node) for node in ast.walk(tree))
+    return tree is None or any(_chooses_device(node) for node in walk(tree))
 
 
 def _chooses_device(node: ast.AST) -> bool:

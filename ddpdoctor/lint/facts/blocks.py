@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
 
@@ -15,21 +16,9 @@ def module_of(facts: ModuleFacts, site: SourceSite) -> Module | None:
     return next((m for m in (facts.module, *facts.analysis.reached.values()) if m.path == site.file), None)
 
 
-def function_at(module: Module, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """The innermost function around a line."""
-    best: ast.FunctionDef | ast.AsyncFunctionDef | None = None
-    functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [
-        *module.of(ast.FunctionDef), *module.of(ast.AsyncFunctionDef)
-    ]  # fmt: skip
-    for node in functions:
-        if node.lineno <= line <= (node.end_lineno or 0):
-            best = node if best is None or node.lineno >= best.lineno else best
-    return best
-
-
 def around(module: Module, site: SourceSite) -> list[ast.If | ast.IfExp | ast.BoolOp | ast.Try]:
     """Conditions and `try` blocks around a place in its function; the test of an `if` itself is not under it."""
-    scope: ast.AST = function_at(module, site.line) or module.tree
+    scope: ast.AST = innermost_function(module.tree, site.line) or module.tree
     found: list[ast.If | ast.IfExp | ast.BoolOp | ast.Try] = []
     for node in walk(scope):
         if isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try)) and _holds(node, site):
@@ -41,7 +30,7 @@ def around(module: Module, site: SourceSite) -> list[ast.If | ast.IfExp | ast.Bo
 
 def before(module: Module, site: SourceSite) -> list[tuple[ast.If, ast.stmt]]:
     """Branches in front of a place in its function that leave it, each with the statement that leaves."""
-    scope: ast.AST = function_at(module, site.line) or module.tree
+    scope: ast.AST = innermost_function(module.tree, site.line) or module.tree
     found: list[tuple[ast.If, ast.stmt]] = []
     for node in walk(scope):
         if isinstance(node, ast.If) and (node.end_lineno or 0) < site.line:
@@ -56,7 +45,7 @@ def leaves(statement: ast.stmt) -> bool:
     if isinstance(statement, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
         return True
     call = statement.value if isinstance(statement, ast.Expr) else None
-    name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
+    name = last_name(call.func) if isinstance(call, ast.Call) else ""
     return name in ("exit", "_exit", "quit", "abort")
 
 

@@ -11,6 +11,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.values import Symbol, Value
+from ddpdoctor.program.nodes import last_name
 
 
 class Told(Enum):
@@ -80,7 +81,7 @@ def _inherits(node: ast.Attribute) -> bool:
 
 
 def _by_name(call: ast.Call) -> list[ast.AST]:
-    name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    name = last_name(call.func)
     if name == "hasattr":
         return []
     return [a for a in call.args if isinstance(a, ast.Constant) and a.value == "set_epoch"]

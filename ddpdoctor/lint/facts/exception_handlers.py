@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 
 #: what one rank may meet while the others do not: memory, files, data. Not an API that is missing everywhere.
 LOCAL_EXCEPTIONS = frozenset({
@@ -46,24 +46,20 @@ def catches(handler: ast.ExceptHandler) -> set[str]:
     """Names of the exceptions that it takes, "" for what has none."""
     kinds = handler.type
     elements: Iterable[ast.expr] = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds] if kinds else []
-    return {_last_name(e) for e in elements}
+    return {last_name(e) for e in elements}
 
 
 def about_arguments(handler: ast.ExceptHandler) -> bool:
     """Whether it takes only what a call is refused for: whoever calls with the same is refused as well."""
     kinds = handler.type
     elements: Iterable[ast.expr] = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds] if kinds else []
-    names = {_last_name(e) for e in elements}
+    names = {last_name(e) for e in elements}
     return bool(names) and names <= _REFUSALS
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def acts(handler: ast.ExceptHandler) -> bool:
     """Something in it may end the process or reach the other ranks."""
-    names = (_last_name(n.func) for n in walk(handler) if isinstance(n, ast.Call))
+    names = (last_name(n.func) for n in walk(handler) if isinstance(n, ast.Call))
     return any(_ACTS.search(name) for name in names)
 
 
@@ -97,7 +93,7 @@ def _outcomes(body: list[ast.stmt], *, after_return: bool) -> tuple[bool, bool]:
 
 def trains(body: list[ast.stmt]) -> bool:
     """A call in it has the name of something that trains or evaluates."""
-    names = (_last_name(n.func) for s in body for n in walk(s) if isinstance(n, ast.Call))
+    names = (last_name(n.func) for s in body for n in walk(s) if isinstance(n, ast.Call))
     return any(_TRAINS.search(name) for name in names)
 
 

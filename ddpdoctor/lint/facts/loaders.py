@@ -15,6 +15,7 @@ from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags, union
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import site_of
 
@@ -113,14 +114,4 @@ def assigned_name(facts: ModuleFacts, made: Made) -> str | None:
 
 def same_function(facts: ModuleFacts, one: int, two: int) -> bool:
     """Two lines whose innermost function is the same."""
-    return _innermost(facts, one) is _innermost(facts, two)
-
-
-def _innermost(facts: ModuleFacts, line: int) -> ast.AST | None:
-    best: ast.AST | None = None
-    for node in facts.module.nodes:
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        if node.lineno <= line <= (node.end_lineno or 0) and node.lineno > getattr(best, "lineno", 0):
-            best = node
-    return best
+    return innermost_function(facts.module.tree, one) is innermost_function(facts.module.tree, two)

@@ -10,7 +10,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import decorator_name, walk
 
 #: calls that write a file, with the position and name of the path
 _FILES = {
@@ -147,10 +147,6 @@ def _decorated(module: Module, calls: tuple[str, ...]) -> bool:
     """A function on the way has a decorator that may do more than its name says."""
     functions = (*module.functions, *(m for c in module.classes for m in c.methods.values()))
     return any(
-        info.qualname in calls and any(_name(d) not in _PLAIN_DECORATORS for d in info.decorators) for info in functions
+        info.qualname in calls and any(decorator_name(d) not in _PLAIN_DECORATORS for d in info.decorators)
+        for info in functions
     )
-
-
-def _name(decorator: ast.expr) -> str:
-    target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""

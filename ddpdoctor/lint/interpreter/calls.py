@@ -42,6 +42,7 @@ from ddpdoctor.lint.values.join import filled_up
 from ddpdoctor.lint.values.tags import ORIGIN, Tag
 from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, join_tags, of_object, symbol_key, unknown
 from ddpdoctor.model.record import replace
+from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
 
 
@@ -244,7 +245,7 @@ def _construct(
 
 
 def _base_names(obj: Class) -> list[str]:
-    return [b.attr if isinstance(b, ast.Attribute) else b.id if isinstance(b, ast.Name) else "" for b in
+    return [last_name(b) for b in
             obj.info.node.bases]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ddpdoctor.lint.interpreter.trace import BlockExit, Scope
 from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made, Method
 from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
+from ddpdoctor.program.nodes import last_name
 
 #: gradients are not shared in this block, or they are: `with model.no_sync() if ... else nullcontext():`
 MAYBE_UNSHARED = "no_sync, or not"
@@ -52,8 +53,7 @@ def _name(value: Value, node: ast.expr) -> str:
         return value.object.path.rpartition(".")[2]
     if isinstance(value.object, Method):
         return value.object.name
-    target = node.func if isinstance(node, ast.Call) else node
-    return target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+    return last_name(node.func if isinstance(node, ast.Call) else node)
 
 
 def _enter_instance(

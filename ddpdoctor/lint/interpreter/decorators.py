@@ -13,6 +13,7 @@ from ddpdoctor.lint.values.tags import NO_TAGS
 from ddpdoctor.lint.values.values import FIRST_RANK, RANK_ZERO, Atom, Taint, Value, of_object, symbol
 from ddpdoctor.program import modules
 from ddpdoctor.program.modules import FunctionInfo
+from ddpdoctor.program.nodes import decorator_name
 from ddpdoctor.program.sites import site_of
 
 
@@ -80,7 +81,7 @@ def run(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> Trace | 
 def apply_decorators(machine: Machine, frame: Frame, info: modules.FunctionInfo) -> None:
     """What decorators say of the body: only rank 0 runs it, or no gradients are kept in it."""
     for decorator in info.decorators:
-        name = _name(decorator)
+        name = decorator_name(decorator)
         if name in ("no_grad", "inference_mode"):
             frame.no_grad = True
             continue
@@ -94,7 +95,7 @@ def apply_decorators(machine: Machine, frame: Frame, info: modules.FunctionInfo)
 
 def ranks_let_in(machine: Machine, frame: Frame, decorator: ast.expr) -> tuple[Atom, ...]:
     """On which ranks a framework's decorator lets a function run; nothing where it does not ask for the rank."""
-    name = _name(decorator)
+    name = decorator_name(decorator)
     if name not in vocabulary.FIRST_RANK_DECORATORS and name not in vocabulary.SOME_RANK_DECORATORS:
         return ()
     call = decorator if isinstance(decorator, ast.Call) else None
@@ -104,11 +105,6 @@ def ranks_let_in(machine: Machine, frame: Frame, decorator: ast.expr) -> tuple[A
     if told or name in vocabulary.SOME_RANK_DECORATORS:
         return (symbol("decorator", id(decorator), taint=Taint.RANK),)  # another rank, perhaps
     return FIRST_RANK.atoms
-
-
-def _name(decorator: ast.expr) -> str:
-    target = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return modules.last_name(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
 
 
 def _is_local(machine: Machine, frame: Frame, target: ast.expr) -> bool:

@@ -11,7 +11,7 @@ from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.values.abstract_objects import External, Instance, Items, Made, Method
 from ddpdoctor.lint.values.tags import MODEL, Tag
 from ddpdoctor.lint.values.values import FALSE, TRUE, Value, symbol_key, unknown
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.sites import SourceSite
 
 
@@ -44,16 +44,7 @@ def _unique(frame: Frame, network: Value) -> bool:
     site = obj.site
     if site is None or site.file != frame.module.path or frame.loops:
         return False
-    return _function_at(frame.module.tree, site.line) is (frame.function.node if frame.function else None)
-
-
-def _function_at(tree: ast.AST, line: int) -> ast.AST | None:
-    """The innermost function around a line."""
-    best: ast.AST | None = None
-    for node in walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or 0):
-            best = node
-    return best
+    return innermost_function(frame.module.tree, site.line) is (frame.function.node if frame.function else None)
 
 
 def inner(machine: Machine, frame: Frame, value: Value, node: ast.expr | None) -> bool:

@@ -48,6 +48,8 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD123", "collective-without-initialised-guard", Severity.WARNING)
@@ -124,11 +126,7 @@ def _other_side_copes(node: ast.If, site: SourceSite) -> bool:
     other = node.orelse if first <= site.line <= last else node.body
     if any(blocks.leaves(s) for s in other[-1:]):
         return True
-    return any(
-        isinstance(n, (ast.Attribute, ast.Name)) and "init" in (n.attr if isinstance(n, ast.Attribute) else n.id)
-        for s in other
-        for n in ast.walk(s)
-    )
+    return any("init" in last_name(n) for s in other for n in ast.walk(s))
 
 
 def _guarded(facts: ModuleFacts, site: SourceSite) -> bool:
@@ -136,7 +134,7 @@ def _guarded(facts: ModuleFacts, site: SourceSite) -> bool:
     module = blocks.module_of(facts, site)
     if module is None:
         return True
-    function = blocks.function_at(module, site.line)
+    function = innermost_function(module.tree, site.line)
     if function is not None and function.decorator_list:
         return True
     tests = [node for node in blocks.around(module, site) if not (isinstance(node, ast.If) and _is_main(node.test))]

@@ -45,7 +45,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.polling import StuckPoll
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 
 RULE = LintRule("DD126", "polling-instead-of-barrier", Severity.ERROR, words=frozenset({"sleep"}))
 
@@ -102,8 +102,7 @@ def _breaks(statement: ast.If) -> bool:
 
 def _calls(node: ast.AST) -> set[str]:
     """Names of what is called in it."""
-    found = (n.func for n in walk(node) if isinstance(n, ast.Call))
-    return {f.attr if isinstance(f, ast.Attribute) else f.id if isinstance(f, ast.Name) else "" for f in found}
+    return {last_name(n.func) for n in walk(node) if isinstance(n, ast.Call)}
 
 
 def _words(node: ast.AST) -> set[str]:

@@ -46,6 +46,7 @@ from ddpdoctor.lint.facts.touched_files import Touch, Use
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD124", "rank0-side-effect-without-barrier", Severity.WARNING, ("DD251",))
@@ -139,9 +140,6 @@ def _waits(facts: ModuleFacts, done: SourceSite, used: SourceSite) -> bool:
             continue
         if isinstance(node, ast.While):
             return True
-        if isinstance(node, ast.Call):
-            func = node.func
-            name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-            if _WAITS.search(name):
-                return True
+        if isinstance(node, ast.Call) and _WAITS.search(last_name(node.func)):
+            return True
     return False

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 
 
 def lock_taken(program: Program, site: Site) -> str:
     """The lock that the line itself takes, as `self.lock`; "" for none. Whether it is a lock, only a stack says."""
-    for node in source.around(program, site):
+    for node in enclosing.around(program, site):
         if isinstance(node, (ast.With, ast.AsyncWith)) and _in_head(node, site.line):
-            named = [item.context_expr for item in node.items if source.last_name(item.context_expr)]
+            named = [item.context_expr for item in node.items if last_name(item.context_expr)]
             return ast.unparse(named[0]) if len(named) == 1 else ""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "acquire":
             return ast.unparse(node.func.value)
@@ -29,10 +30,10 @@ def taken_by(program: Program, frames: Iterable[Site], lock: str) -> Site | None
     """Where the functions of these frames take the same lock, if they do: told by its last name."""
     wanted = lock.rpartition(".")[2]
     for frame in frames:
-        function = source.function_around(program, frame)
-        for node in ast.walk(function) if function else ():
+        function = enclosing.function_around(program, frame)
+        for node in walk(function) if function else ():
             items = node.items if isinstance(node, (ast.With, ast.AsyncWith)) else []
-            if any(source.last_name(item.context_expr) == wanted for item in items):
+            if any(last_name(item.context_expr) == wanted for item in items):
                 return Site(frame.file, getattr(node, "lineno", frame.line), frame.function)
     return None
 
@@ -44,9 +45,9 @@ def inside_of(program: Program, frames: Iterable[Site], lock: str) -> Site | Non
     """
     wanted = lock.rpartition(".")[2]
     for frame in frames:
-        for node in source.around(program, frame):
+        for node in enclosing.around(program, frame):
             if not isinstance(node, (ast.With, ast.AsyncWith)) or _in_head(node, frame.line):
                 continue
-            if any(source.last_name(item.context_expr) == wanted for item in node.items):
+            if any(last_name(item.context_expr) == wanted for item in node.items):
                 return frame
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.diagnose.source_reading.lock_statements import inside_of, lock_taken, taken_by
+from ddpdoctor.diagnose.blocked.lock_statements import inside_of, lock_taken, taken_by
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.program import Program

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ddpdoctor.diagnose.source_reading.cfg import FlowGraph
-from ddpdoctor.diagnose.source_reading.cfg_model import EdgeKind
+from ddpdoctor.diagnose.divergence.cfg import FlowGraph
+from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 
 _Back = Mapping[int, list[int]]
 

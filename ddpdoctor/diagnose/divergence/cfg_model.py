@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import PurePath
 
-from ddpdoctor.diagnose.source_reading import syntax
+from ddpdoctor.diagnose.divergence import statements
 
 
 class EdgeKind(Enum):
@@ -78,13 +78,13 @@ class KnownFunctions:
     def called_by(self, node: Node) -> FunctionNodes | None:
         """The first of the statement's calls that is known; of the object's own methods whatever they are called."""
         if node.owner:
-            for name in syntax.called_on_self(node.stmt):
+            for name in statements.called_on_self(node.stmt):
                 if method := self.methods.get((node.file, node.owner, name)):
                     return method
-        for holder, name in syntax.called_on(node.stmt):
+        for holder, name in statements.called_on(node.stmt):
             if method := self.of_class.get((self.objects.get(holder, ""), name)):
                 return method
-        for name, root in syntax.called_by(node.stmt):
+        for name, root in statements.called_by(node.stmt):
             origin = self.imported.get(node.file, {}).get(root)
             found = self.named.get(name)
             if found and origin is None and root != name and not found.method:

@@ -1,4 +1,4 @@
-"""Reading the job's source: what lies around a line. Unreadable or changed source answers nothing."""
+"""What stands around a line and on it: functions, loops, conditions, calls. Unknown source answers nothing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.modules import FunctionNode
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -37,18 +39,10 @@ def enclosing_loops(program: Program, site: Site) -> tuple[Span, ...]:
     return tuple(_span(program, site, n) for n in reversed(enclosing(program, site)) if isinstance(n, LOOPS))
 
 
-def last_name(node: ast.AST) -> str:
-    """`barrier` of `dist.barrier`, "" for what has no name."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def no_sync_block(program: Program, site: Site) -> Span | None:
-    """The innermost `with` around the line that names no_sync."""
+def with_block(program: Program, site: Site, name: str) -> Span | None:
+    """The innermost `with` around the line whose head has this name."""
     for node in reversed(enclosing(program, site)):
-        names = {last_name(n) for item in node.items for n in ast.walk(item)} if isinstance(node, ast.With) else set()
-        if "no_sync" in names:
+        if isinstance(node, ast.With) and any(last_name(n) == name for item in node.items for n in walk(item)):
             return _span(program, site, node)
     return None
 
@@ -79,28 +73,28 @@ def asks_element(program: Program, site: Site) -> bool:
     loops = [node for node in chain[: places[-1]] if isinstance(node, ast.For)] if places else []
     if not isinstance(test, ast.If) or not loops:
         return False
-    elements = {node.id for node in ast.walk(loops[-1].target) if isinstance(node, ast.Name)}
-    asked = {node.id for node in ast.walk(test.test) if isinstance(node, ast.Name)}
+    elements = {node.id for node in walk(loops[-1].target) if isinstance(node, ast.Name)}
+    asked = {node.id for node in walk(test.test) if isinstance(node, ast.Name)}
     return bool(asked) and asked <= elements | {"isinstance", "len"}
 
 
 def called_names(program: Program, file: str, span: Span) -> frozenset[str]:
     """Last names of everything called on these lines: `dist.barrier()` -> barrier."""
-    tree = program.tree(file)
-    names = set()
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Call) and node.lineno in span:
-            target = node.func
-            names.add(target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", ""))
-    return frozenset(names - {""})
+    module = program.module(file)
+    calls = module.of(ast.Call) if module else []
+    return frozenset(last_name(node.func) for node in calls if node.lineno in span) - {""}
 
 
 def builtins_called(program: Program, site: Site, names: frozenset[str]) -> list[str]:
     """Which of these names are called on the line, by nothing but their name: `input()`, not `table.input()`."""
-    tree = program.tree(site.file)
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
-    here = (call.func for call in calls if call.lineno <= site.line <= (call.end_lineno or call.lineno))
-    return sorted({func.id for func in here if isinstance(func, ast.Name)} & names)
+    return sorted({call.func.id for call in calls_on(program, site) if isinstance(call.func, ast.Name)} & names)
+
+
+def calls_on(program: Program, site: Site) -> list[ast.Call]:
+    """The calls that the line is a part of, outer ones first."""
+    module = program.module(site.file)
+    calls = module.of(ast.Call) if module else []
+    return [call for call in calls if call.lineno <= site.line <= (call.end_lineno or call.lineno)]
 
 
 def around(program: Program, site: Site) -> tuple[ast.AST, ...]:
@@ -108,28 +102,40 @@ def around(program: Program, site: Site) -> tuple[ast.AST, ...]:
     return tuple(reversed(enclosing(program, site)))
 
 
-def function_around(program: Program, site: Site) -> ast.AST | None:
+def function_around(program: Program, site: Site) -> FunctionNode | None:
     """The innermost function around a line; None for code outside of functions, or where the source is not known."""
     tree = program.tree(site.file)
-    found = [node for node in _around(tree, site.line) if isinstance(node, _FUNCTIONS)] if tree else []
-    return found[-1] if found else None
+    return innermost_function(tree, site.line) if tree else None
 
 
 def enclosing(program: Program, site: Site) -> list[ast.AST]:
     """Nodes around the line, outermost first, from the innermost function on."""
     tree = program.tree(site.file)
-    chain = list(_around(tree, site.line)) if tree else []
-    starts = [index for index, node in enumerate(chain) if isinstance(node, _FUNCTIONS)]
+    chain = list(nodes_around(tree, site.line)) if tree else []
+    starts = [index for index, node in enumerate(chain) if isinstance(node, FUNCTIONS)]
     return chain[starts[-1] + 1 :] if starts else chain
 
 
-def _around(node: ast.AST, line: int) -> Iterator[ast.AST]:
+def innermost_function(tree: ast.AST, line: int) -> FunctionNode | None:
+    """The innermost function around a line; a decorator's line is outside of it."""
+    found = functions_around(tree, line)
+    return found[-1] if found else None
+
+
+def functions_around(tree: ast.AST, line: int) -> list[FunctionNode]:
+    """The functions around a line, outermost first."""
+    return [node for node in nodes_around(tree, line) if isinstance(node, FUNCTIONS)]
+
+
+def nodes_around(node: ast.AST, line: int) -> Iterator[ast.AST]:
+    """The nodes that begin on or before a line and end on or after it, outermost first; without `node` itself."""
     for child in ast.iter_child_nodes(node):
         first = getattr(child, "lineno", None)
-        last = getattr(child, "end_lineno", None)
-        if first is not None and first <= line <= (last or first):
+        if first is None:
+            yield from nodes_around(child, line)  # a `case`, arguments, a comprehension's `for`
+        elif first <= line <= (getattr(child, "end_lineno", None) or first):
             yield child
-            yield from _around(child, line)
+            yield from nodes_around(child, line)
 
 
 def _span(program: Program, site: Site, node: ast.AST) -> Span:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from ddpdoctor.diagnose.source_reading import source
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 
 #: functions and methods that say whether a file is there
@@ -27,7 +28,7 @@ class Poll:
 
 def polled_file(program: Program, site: Site) -> Poll | None:
     """The file that a loop around a sleeping line waits for; None for any other loop."""
-    loop = next((n for n in source.around(program, site) if isinstance(n, (ast.While, ast.For))), None)
+    loop = next((n for n in enclosing.around(program, site) if isinstance(n, (ast.While, ast.For))), None)
     tree = program.tree(site.file)
     if loop is None or tree is None or not _sleeps(loop, site.line):
         return None
@@ -35,9 +36,9 @@ def polled_file(program: Program, site: Site) -> Poll | None:
         found = _check(loop.test, negated=False)
         if found:
             return Poll(ast.unparse(found[0]), found[1])
-    for node in ast.walk(loop):
+    for node in walk(loop):
         if isinstance(node, ast.Try) and any(_catches_presence(handler) for handler in node.handlers):
-            claim = next((c for statement in node.body for c in ast.walk(statement) if _is_claim(c)), None)
+            claim = next((c for statement in node.body for c in walk(statement) if _is_claim(c)), None)
             if claim is not None:
                 return Poll(ast.unparse(claim), True)
         if isinstance(node, ast.If) and _leaves(node):
@@ -48,8 +49,8 @@ def polled_file(program: Program, site: Site) -> Poll | None:
 
 
 def _sleeps(loop: ast.AST, line: int) -> bool:
-    calls = (n for n in ast.walk(loop) if isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or n.lineno))
-    return any(source.last_name(call.func) in _SLEEPS for call in calls)
+    calls = (n for n in walk(loop) if isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or n.lineno))
+    return any(last_name(call.func) in _SLEEPS for call in calls)
 
 
 def _check(test: ast.expr, *, negated: bool) -> tuple[ast.expr, bool] | None:
@@ -60,7 +61,7 @@ def _check(test: ast.expr, *, negated: bool) -> tuple[ast.expr, bool] | None:
         case ast.BoolOp(values=values):
             found = [pair for value in values if (pair := _check(value, negated=negated))]
             return found[0] if len(found) == 1 else None
-        case ast.Call(func=function) if source.last_name(function) in _CHECKS:
+        case ast.Call(func=function) if last_name(function) in _CHECKS:
             return test, not negated
     return None
 
@@ -70,17 +71,17 @@ def _leaves(node: ast.If) -> bool:
 
 
 def _catches_presence(handler: ast.ExceptHandler) -> bool:
-    names = {source.last_name(node) for node in ast.walk(handler.type)} if handler.type else set()
+    names = {last_name(node) for node in walk(handler.type)} if handler.type else set()
     return bool(names & {"FileExistsError", "OSError", "IOError"})
 
 
 def _is_claim(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
-    name = source.last_name(node.func)
-    parts = list(ast.walk(node))
+    name = last_name(node.func)
+    parts = list(walk(node))
     if name == "open":
-        exclusive = any(source.last_name(part) == "O_EXCL" for part in parts)
+        exclusive = any(last_name(part) == "O_EXCL" for part in parts)
         modes = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
         return exclusive or any(mode.startswith("x") and set(mode) <= set("xbt+") for mode in modes)
     if name == "touch":

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.diagnose.source_reading.source import LOOPS, enclosing, function_around, last_name
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.enclosing import LOOPS, enclosing, function_around
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 
 
 def handler_of_next(program: Program, loader: Site) -> Site | None:
     """The only `except` around the place where an iterator is asked for more, in the function that made it."""
     around = function_around(program, loader) or program.tree(loader.file)
-    tries = [node for node in ast.walk(around) if isinstance(node, ast.Try)] if around else []
+    tries = [node for node in walk(around) if isinstance(node, ast.Try)] if around else []
     asking = [
         node
         for node in tries
@@ -20,7 +21,7 @@ def handler_of_next(program: Program, loader: Site) -> Site | None:
             (isinstance(inner, ast.Call) and last_name(inner.func) in ("next", "__next__"))
             or (isinstance(inner, ast.For) and inner.lineno == loader.line)
             for statement in node.body
-            for inner in ast.walk(statement)
+            for inner in walk(statement)
         )
     ]
     handlers = [handler for node in asking for handler in node.handlers if not _ends_data(handler)]
@@ -40,7 +41,7 @@ def tries_again(program: Program, stands: Site, raised: int) -> bool:
             continue
         tried = any(part.lineno <= raised <= (part.end_lineno or part.lineno) for part in owner.body)
         ends = (ast.Raise, ast.Return, ast.Break)
-        if tried and not any(isinstance(inner, ends) for part in handler.body for inner in ast.walk(part)):
+        if tried and not any(isinstance(inner, ends) for part in handler.body for inner in walk(part)):
             return True
     return False
 

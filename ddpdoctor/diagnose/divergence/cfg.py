@@ -12,8 +12,8 @@ import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ddpdoctor.diagnose.source_reading import syntax
-from ddpdoctor.diagnose.source_reading.cfg_model import (
+from ddpdoctor.diagnose.divergence import statements
+from ddpdoctor.diagnose.divergence.cfg_model import (
     Edge,
     EdgeKind,
     FunctionNodes,
@@ -22,9 +22,9 @@ from ddpdoctor.diagnose.source_reading.cfg_model import (
     of_class,
     told_apart,
 )
+from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
+from ddpdoctor.program.modules import Module
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 #: a file and a number
 Line = tuple[str, int]
 
@@ -49,7 +49,7 @@ class FlowGraph:
 
     def __init__(
         self,
-        trees: Mapping[str, ast.Module],
+        modules: Mapping[str, Module],
         ran: frozenset[tuple[str, int]] = frozenset(),
         calls: frozenset[tuple[Line, Line]] = frozenset(),
     ) -> None:
@@ -57,7 +57,8 @@ class FlowGraph:
 
         `calls`: lines that were seen to call, directly or through a library, and lines of what they called.
         """
-        self.files = frozenset(trees)
+        self.files = frozenset(modules)
+        self._modules = modules
         self.nodes: list[Node] = []
         self.functions: list[FunctionNodes] = []
         #: the number of the function that each node is in
@@ -67,16 +68,16 @@ class FlowGraph:
         named: dict[str, list[FunctionNodes]] = {}
         methods: dict[tuple[str, str, str], FunctionNodes] = {}
         seen: list[FunctionNodes] = []
-        for file, tree in trees.items():
-            self._function(file, "<module>", "", tree.body)
-            for owner, node in syntax.functions(tree):
+        for file, module in modules.items():
+            self._function(file, "<module>", "", module.tree.body)
+            for owner, node in statements.functions(module.tree):
                 made = self._function(file, node.name, owner, node.body)
                 named.setdefault(node.name, []).append(made)
                 methods[file, owner, node.name] = made
                 if any((file, line) in ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)):
                     seen.append(made)
-        imported = self.imported = {file: syntax.imported(tree) for file, tree in trees.items()}
-        objects = syntax.objects(trees.values())
+        imported = {file: statements.origins(module) for file, module in modules.items()}
+        objects = statements.objects(modules.values())
         known = KnownFunctions(told_apart(named, seen), methods, imported, objects, of_class(methods))
         for index in range(len(self.nodes)):
             self._join(index, known)
@@ -100,7 +101,9 @@ class FlowGraph:
 
     def collectives(self) -> frozenset[int]:
         """Statements that issue a collective of the default group by torch's own name: nobody passes them unseen."""
-        return frozenset(n for n, node in enumerate(self.nodes) if syntax.issues(node.stmt, self.imported[node.file]))
+        return frozenset(
+            n for n, node in enumerate(self.nodes) if statements.issues(node.stmt, self._modules[node.file])
+        )
 
     def goes_round(self, index: int, target: int) -> bool:
         """From inside a loop back to its head."""
@@ -118,13 +121,13 @@ class FlowGraph:
         first = len(self.nodes)
         made.entry = self._block(body, fell, replace(scope, exit=end, raised=(raised,)))
         inside = range(first, len(self.nodes))
-        made.yields = [n for n in inside if syntax.yields(self.nodes[n].stmt)]
-        made.constant = {n: value for n in inside if (value := syntax.returned(self.nodes[n].stmt)) is not None}
+        made.yields = [n for n in inside if statements.yields(self.nodes[n].stmt)]
+        made.constant = {n: value for n in inside if (value := statements.returned(self.nodes[n].stmt)) is not None}
         made.constant[fell] = False
         return made
 
     def _node(self, scope: _Scope, stmt: ast.AST | None) -> int:
-        first, last = syntax.lines_of(stmt)
+        first, last = statements.lines_of(stmt)
         self.nodes.append(Node(scope.file, scope.function, stmt, first, last, scope.owner))
         self.home.append(scope.home)
         return len(self.nodes) - 1
@@ -168,12 +171,12 @@ class FlowGraph:
             case ast.For() | ast.AsyncFor() | ast.While():
                 return self._loop(stmt, index, follow, scope)
             case ast.With() | ast.AsyncWith():
-                silent = any("suppress" in syntax.names_called(item.context_expr) for item in stmt.items)
+                silent = any("suppress" in statements.names_called(item.context_expr) for item in stmt.items)
                 inner = replace(scope, raised=(self._aside(index, follow), *scope.raised)) if silent else scope
                 return [Edge(self._block(stmt.body, follow, inner), EdgeKind.ON)]
             case ast.Match():
                 cases = [Edge(self._block(case.body, follow, scope), EdgeKind.YES) for case in stmt.cases]
-                return cases if syntax.takes_all(stmt.cases[-1]) else [*cases, Edge(follow, EdgeKind.NO)]
+                return cases if statements.takes_all(stmt.cases[-1]) else [*cases, Edge(follow, EdgeKind.NO)]
         return [Edge(follow, EdgeKind.ON)]
 
     def _loop(self, stmt: ast.For | ast.AsyncFor | ast.While, index: int, follow: int, scope: _Scope) -> list[Edge]:
@@ -272,7 +275,7 @@ class FlowGraph:
         """What follows a `yield` follows only when the consumer asks for more; `yield from` also goes on by itself."""
         yielding = self.nodes[index]
         ways, failed = _split(yielding.edges)
-        if syntax.yields_all(yielding.stmt):
+        if statements.yields_all(yielding.stmt):
             generator.resumed.append(Edge(index, EdgeKind.ON))
             yielding.edges = [*(Edge(edge.target, EdgeKind.END) for edge in ways), *failed]
         else:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.diagnose.source_reading import syntax
-from ddpdoctor.diagnose.source_reading.source import last_name
+from ddpdoctor.diagnose.divergence import statements
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 
 _MAKING = frozenset({"list", "dict", "set", "deque", "defaultdict", "OrderedDict"})
@@ -17,7 +17,7 @@ _DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetCom
 def asks_empty(program: Program, site: Site) -> bool:
     """The `if` on this line asks nothing but whether there is anything: `not found`, `len(found) == 0`, `x.numel()`."""
     tree = program.tree(site.file)
-    nodes = ast.walk(tree) if tree else ()
+    nodes = walk(tree) if tree else ()
     test = next((n.test for n in nodes if isinstance(n, ast.If) and n.lineno == site.line), None)
     return tree is not None and test is not None and _asks(test, _held(tree))
 
@@ -25,8 +25,8 @@ def asks_empty(program: Program, site: Site) -> bool:
 def asks_none(program: Program, site: Site) -> bool:
     """The statement on this line asks whether something is None, which is how loops that fetch see the end of data."""
     tree = program.tree(site.file)
-    heads = (n for n in ast.walk(tree) if isinstance(n, ast.stmt) and n.lineno == site.line) if tree else ()
-    asked = (node for stmt in heads for part in syntax.head(stmt) for node in ast.walk(part))
+    heads = (n for n in walk(tree) if isinstance(n, ast.stmt) and n.lineno == site.line) if tree else ()
+    asked = (node for stmt in heads for part in statements.head(stmt) for node in walk(part))
     return any(isinstance(node, ast.Compare) and _compares_with_none(node) for node in asked)
 
 
@@ -53,7 +53,7 @@ def _counts(expression: ast.expr) -> bool:
 def _held(tree: ast.Module) -> frozenset[str]:
     """Names and attributes that the file makes a collection, or fills like one."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Assign):
             made = isinstance(node.value, ast.Call) and last_name(node.value.func) in _MAKING
             if made or isinstance(node.value, _DISPLAYS):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from ddpdoctor.model import c10d
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import dotted, last_name, walk
 
 #: torch.distributed's collectives, as programs call them.
 _COLLECTIVES = frozenset(row.name for row in c10d.FUNCTIONS.values() if row.collective)
+_PACKAGE = "torch.distributed"
 #: Methods that everything has: a call of one says nothing about which function is meant.
 _COMMON = frozenset({"step", "forward", "backward", "train", "eval", "zero_grad", "update", "get", "close"})
 
@@ -58,78 +61,56 @@ def called_by(stmt: ast.AST | None) -> Iterator[tuple[str, str]]:
     (last name, first name) of each: `torch.save()` is ("save", "torch"), `save()` is ("save", "save").
     """
     for part in head(stmt) if stmt else ():
-        for node in ast.walk(part):
+        for node in walk(part):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 yield node.func.id, node.func.id
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _COMMON:
-                yield node.func.attr, _root(node.func)
+                yield node.func.attr, next(iter(dotted(node.func)), "")
 
 
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+def origins(module: Module) -> dict[str, frozenset[str]]:
+    """Names that a file imports -> the words of the path that they are imported from."""
+    found = {name: frozenset(target.split(".")) for name, target in module.imports.items()}
+    everything = frozenset(word for star in module.stars for word in star.split("."))
+    return found | {name: everything | {name} for name in (_unbound(module) - found.keys() if everything else ())}
 
 
-def imported(tree: ast.AST) -> dict[str, frozenset[str]]:
-    """Names that a file imports -> the words of the module's path and of the name there."""
-    found: dict[str, frozenset[str]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for name in node.names:
-                found[name.asname or name.name.partition(".")[0]] = frozenset(name.name.split("."))
-        elif isinstance(node, ast.ImportFrom):
-            for name in node.names:
-                found[name.asname or name.name] = frozenset({*(node.module or "").split("."), name.name} - {""})
-    everything = found.pop("*", None)
-    if everything is not None:
-        found |= {name: everything | {name} for name in _unbound(tree) - found.keys()}
-    return found
-
-
-def _unbound(tree: ast.AST) -> set[str]:
+def _unbound(module: Module) -> set[str]:
     """Names that a file reads and never sets."""
-    read: set[str] = set()
-    bound: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            bound.add(node.name)
-    return read - bound
+    names = module.of(ast.Name)
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in module.of(ast.arg)}
+    bound |= {n.name for n in (*module.of(ast.FunctionDef), *module.of(ast.AsyncFunctionDef), *module.of(ast.ClassDef))}
+    return {node.id for node in names} - bound
 
 
 def called_on(stmt: ast.AST | None) -> Iterator[tuple[str, str]]:
     """(variable or attribute, method) of each `name.method()` and `owner.name.method()` that a statement calls."""
     for part in head(stmt) if stmt else ():
-        for node in ast.walk(part):
+        for node in walk(part):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 holder = node.func.value
-                name = holder.attr if isinstance(holder, ast.Attribute) else getattr(holder, "id", "")
+                name = last_name(holder)
                 if name and name != "self":
                     yield name, node.func.attr
 
 
-def objects(trees: Iterable[ast.Module]) -> dict[str, str]:
+def objects(modules: Iterable[Module]) -> dict[str, str]:
     """Variables and attributes -> the class of the program that they hold objects of, if it is the same everywhere."""
     held: dict[str, set[str]] = {}
-    every = [node for tree in trees for node in ast.walk(tree)]
-    classes = {node.name for node in every if isinstance(node, ast.ClassDef)}
-    for node in every:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                held.setdefault(_held_as(target), set()).add(_class_made(node.value, classes))
-        elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
-            held.setdefault(_held_as(node), set())
-        elif isinstance(node, ast.arg):
-            held.setdefault(node.arg, set()).add("")
+    every = tuple(modules)
+    classes = {node.name for module in every for node in module.of(ast.ClassDef)}
+    for module in every:
+        for assign in module.of(ast.Assign):
+            for target in assign.targets:
+                held.setdefault(last_name(target), set()).add(_class_made(assign.value, classes))
+        names = (node.id for node in module.of(ast.Name) if isinstance(node.ctx, ast.Store))
+        attributes = (node.attr for node in module.of(ast.Attribute) if isinstance(node.ctx, ast.Store))
+        for stored in (*names, *attributes):
+            held.setdefault(stored, set())
+        for parameter in module.of(ast.arg):
+            held.setdefault(parameter.arg, set()).add("")
     return {name: next(iter(made)) for name, made in held.items() if name and len(made) == 1 and made != {""}}
-
-
-def _held_as(target: ast.expr) -> str:
-    return target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
 
 
 def _class_made(value: ast.expr, classes: set[str]) -> str:
@@ -144,22 +125,24 @@ def _class_made(value: ast.expr, classes: set[str]) -> str:
 def called_on_self(stmt: ast.AST | None) -> Iterator[str]:
     """Names of the methods that a statement calls as `self.name()`."""
     for part in head(stmt) if stmt else ():
-        for node in ast.walk(part):
+        for node in walk(part):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
                     yield name
 
 
-def issues(stmt: ast.AST | None, imported: Mapping[str, frozenset[str]]) -> bool:
+def issues(stmt: ast.AST | None, module: Module) -> bool:
     """A plain call of a collective on the default group, `dist.all_reduce(loss)`, as a statement of its own."""
     call = stmt.value if isinstance(stmt, ast.Expr) else None
     if not isinstance(call, ast.Call) or any(keyword.arg in ("group", None) for keyword in call.keywords):
         return False
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    root = _root(call.func) or name
+    name = last_name(call.func)
     # the group may be the third argument, of barrier the first
     plain = not call.args if name == "barrier" else len(call.args) < 3
-    return plain and name in _COLLECTIVES and {"torch", "distributed"} <= imported.get(root, frozenset())
+    if not plain or name not in _COLLECTIVES:
+        return False
+    starred = isinstance(call.func, ast.Name) and name not in module.bindings and _PACKAGE in module.stars
+    return starred or module.imported(call.func).startswith(f"{_PACKAGE}.")
 
 
 def functions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -173,14 +156,13 @@ def functions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.Functio
 
 def names_called(expression: ast.expr) -> list[str]:
     """Last names of all that an expression calls: `model.train()` -> train."""
-    targets = [node.func for node in ast.walk(expression) if isinstance(node, ast.Call)]
-    return [t.attr if isinstance(t, ast.Attribute) else getattr(t, "id", "") for t in targets]
+    return [last_name(node.func) for node in walk(expression) if isinstance(node, ast.Call)]
 
 
 def yields_all(stmt: ast.AST | None) -> bool:
-    return any(isinstance(node, ast.YieldFrom) for part in (head(stmt) if stmt else ()) for node in ast.walk(part))
+    return any(isinstance(node, ast.YieldFrom) for part in (head(stmt) if stmt else ()) for node in walk(part))
 
 
 def yields(stmt: ast.AST | None) -> bool:
     parts = head(stmt) if stmt else ()
-    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for part in parts for node in ast.walk(part))
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for part in parts for node in walk(part))
