@@ -8,9 +8,9 @@ from ddpdoctor.diagnose.conditions import RankCondition, own_conditions, rank_co
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
+from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.relative_position import outside_torch
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing

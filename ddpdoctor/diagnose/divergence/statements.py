@@ -80,7 +80,9 @@ def _unbound(module: Module) -> set[str]:
     names = module.of(ast.Name)
     bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     bound |= {node.arg for node in module.of(ast.arg)}
-    bound |= {node.name for node in module.of(ast.FunctionDef)} | {node.name for node in module.of(ast.AsyncFunctionDef)}
+    bound |= {node.name for node in module.of(ast.FunctionDef)} | {
+        node.name for node in module.of(ast.AsyncFunctionDef)
+    }
     bound |= {node.name for node in module.of(ast.ClassDef)}
     return {node.id for node in names} - bound
 
