@@ -4,13 +4,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help env demo test test-slow variants check format docs bench accuracy clean
+.PHONY: help env demo test test-slow variants coverage check format docs bench accuracy clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
 	@echo "make test       the tests, real torchrun jobs included"
 	@echo "make test-slow  the tests that take minutes each, and every fixture's programs under torchrun"
 	@echo "make variants   every fixture's scenario in other forms (half an hour)"
+	@echo "make coverage   which lines the unit, golden and property tests run"
 	@echo "make check      ruff (lint, format) and mypy --strict"
 	@echo "make format     let ruff format and mend what it can"
 	@echo "make docs       write the pages that are made from the program"
@@ -42,6 +43,14 @@ test-slow: env
 # Other ranks, numbers of ranks, models, launchers and files; two at a time, for each starts up to six processes.
 variants: env
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/e2e/variants
+
+# Without the jobs of tests/e2e: the code inside of their ranks is measured by what they print, not by lines.
+coverage: env
+	@mkdir -p build/coverage
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -q tests/unit tests/golden tests/property -m "not slow"
+	-$(BIN)/python -m coverage combine -q  # a program that a test killed leaves a file without data
+	$(BIN)/python -m coverage report
 
 check: env
 	$(BIN)/ruff check .
