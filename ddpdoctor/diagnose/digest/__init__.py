@@ -1,4 +1,4 @@
-"""From evidence to what Facts holds: who waits for whom, what each rank does, where histories part, who failed.
+"""The evidence digest that Facts holds: wait-for graph, state of each rank, divergences of histories, failures.
 
 Imports the model only: nothing here knows Facts, rules or the job's source.
 """

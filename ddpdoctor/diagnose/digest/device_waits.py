@@ -1,8 +1,8 @@
-"""Pure. Ranks that wait in the queue of their GPU: on NCCL a process goes on when it has launched a collective.
+"""Ranks that wait for their GPU's queue. With NCCL, a call returns once the collective is queued on the GPU. Pure.
 
-It stands still only where it needs a result (`loss.item()`, a copy to the host, a print) or where the queue is full, in
-a line that communicates nothing, and it spins there with all of a core. What it waits for is the oldest collective that
-its GPU has not finished.
+The process blocks only where it needs a result (`loss.item()`, a copy to the host, a print) or where the queue is full.
+That line need not communicate anything, and the process keeps one core busy there. What it waits for is the oldest
+collective that its GPU has not finished.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ddpdoctor.model.ranks import Group, RankSet
 
 
 def unfinished(rank: RankEvidence) -> RecorderEntry | None:
-    """The collective in which the GPU of a rank that stands still is; None where it has none, or the rank moves on.
+    """The collective in which the GPU of a blocked rank is; None if there is none or the rank makes progress.
 
-    Only for a rank that has a page and is in none of the waits that its page and stack show. A rank that is held up by
-    something of its own has none: those that it has launched are finished as soon as the others come to them.
+    Only for a rank that has a page and is in none of the waits that its page and stack show. A rank that is delayed by
+    something of its own has no such collective: those it has launched finish as soon as the others reach them.
     """
     motion = rank.motion
     if rank.recorder is None or rank.exit is not None or motion is None:
@@ -30,7 +30,7 @@ def unfinished(rank: RankEvidence) -> RecorderEntry | None:
 def held_elsewhere(evidence: Evidence, group: Group, entry: RecorderEntry) -> RankSet:
     """Members that have launched the operation too, while their GPU is still in an older one of another group.
 
-    One collective runs after the other, as long as the program waits for each.
+    A GPU runs one collective after the other if the program waits for each.
     """
     found = []
     for member in group.members:

@@ -1,4 +1,4 @@
-"""Why a rank that waits is not proven to be stuck."""
+"""The reasons why a waiting rank is not proven to be stuck."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Doubt(Enum):
     BLIND = "something of the rank could not be looked at"
     NO_PAGE = "it has no page"
     FREE_THREAD = "another of its threads has communicated and is not blocked"
-    #: what stack, kernel and samples say of the thread
+    #: from the stack, the kernel and the samples of the thread
     NO_STACK = "no stack confirms the wait"
     ANOTHER_STACK = "the stack does not confirm the wait"
     ONE_SAMPLE = "only one sample was taken"
@@ -19,7 +19,7 @@ class Doubt(Enum):
     THREAD_UNKNOWN = "the thread's state is not known"
     THREAD_AWAKE = "the thread does not sleep"
     COMPUTES = "the process is computing"
-    #: what is known of the operation
+    #: from what is known of the operation
     NOT_GLOO = "only gloo's waits can be proven"
     DEVICE_QUEUE = "the process itself is in no communication call: only its GPU is known to wait"
     UNKNOWN_GROUP = "the group is not known"

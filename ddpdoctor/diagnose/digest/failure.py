@@ -1,4 +1,4 @@
-"""The first failure of a crash: whose exception was raised first, and who is only its victim."""
+"""The first failure of a crash: which rank raised an exception first, and which are only its victims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ddpdoctor.model.progress import EndKind, Raised
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 
-#: What a rank says when its peer has gone; never the reason of a crash while another rank has one.
+#: Messages of a rank whose peer has gone. Never the cause of a crash if another rank has a failure of its own.
 _PEER_LOSS = re.compile(
     r"connection closed by peer|connection reset|connection refused|broken pipe|gloo/transport|"
     r"remote process exited|remote error|ncclremoteerror|ncclsystemerror|socket timeout|"
@@ -22,14 +22,14 @@ _PEER_LOSS = re.compile(
     re.IGNORECASE,
 )
 _PEER_LOSS_TYPES = frozenset({"DistBackendError", "DistNetworkError", "DistStoreError", "RuntimeError", "ValueError"})
-#: exceptions that say how a loop goes on, not that something failed
+#: exceptions used for control flow, not for errors
 _SIGNALS = frozenset({"StopIteration", "StopAsyncIteration", "GeneratorExit", "Empty", "Full", "TimeoutError"})
-#: What launchers send to the survivors of a first death, and how many seconds after it at the soonest. torchrun gives
-#: 30 s between SIGTERM and SIGKILL; other launchers less.
+#: Signals that launchers send to the survivors of a first death, with the earliest delay in seconds. torchrun leaves 30
+#: s between SIGTERM and SIGKILL; other launchers less.
 _LAUNCHER_DELAY = {-15: 0.0, -2: 0.0, -9: 2.0}
-#: An interpreter that ends after an exception needs this long at most, flushing and joining daemons included.
+#: How long an interpreter takes at most to end after an exception, with flushing and joining daemons, in seconds.
 ON_ITS_WAY_OUT_SECONDS = 3.0
-#: SIGABRT: how gloo ends a process where operations of unequal size meet
+#: SIGABRT: gloo ends a process with it when operations of unequal size meet
 ABORTED = -6
 _FATAL_FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
 
@@ -44,9 +44,9 @@ class Failure:
     raised: Raised | None
     #: exit status, None while the process still lives
     status: int | None
-    #: the rank only lost a peer, or was ended by the launcher
+    #: the rank only lost a peer, or the launcher ended it
     victim: bool
-    #: what was raised last says that a peer has gone: this stands behind it, and may have been handled well
+    #: the last exception says that a peer has gone; this is the one behind it, which may have been handled correctly
     hidden: bool = False
 
     @property
@@ -55,7 +55,7 @@ class Failure:
 
 
 def find_masked(evidence: Evidence) -> tuple[Failure, ...]:
-    """Ranks with an exception of their own whose process lives on: in a `finally`, or held up on its way out."""
+    """Ranks with an exception of their own whose process is still alive: in a `finally`, or blocked while it exits."""
     found: list[Failure] = []
     for rank in evidence.ranks:
         if rank.exit is not None or rank.page is None or not _lives(rank):
@@ -70,9 +70,9 @@ def find_masked(evidence: Evidence) -> tuple[Failure, ...]:
 
 
 def reason(raised: Raised) -> Raised:
-    """The exception, or where that only says that a peer has gone, the first one behind it that says something else.
+    """The exception; if it only says that a peer has gone, the first one behind it that says something else.
 
-    `finally: dist.barrier()` after a failure fails too, and hides it.
+    A `finally: dist.barrier()` after a failure fails too, and hides that failure.
     """
     if not is_peer_loss(raised):
         return raised
@@ -80,19 +80,19 @@ def reason(raised: Raised) -> Raised:
 
 
 def _left_by_exit(rank: RankEvidence) -> Raised | None:
-    """`sys.exit` with a status of failure that nothing has caught: the main thread is out of the program."""
+    """Whether an uncaught `sys.exit` with a failure status has taken the main thread out of the program."""
     page, main = rank.page, frames.main_thread(rank)
     if page is None or page.leaving is None or main is None or not main.frames:
         return None
     went_on = any(event.time > page.leaving.time for event in page.events)
-    # a program may be run out of an installed package; the module of a process of multiprocessing has no file
+    # the program may be run from an installed package; in a child of multiprocessing the module frame has no file
     module = any(frame.function == "<module>" and not frame.file.startswith("<") for frame in main.frames)
     inside = module or bool(frames.own_frames(main.frames))
     return None if went_on or inside else page.leaving
 
 
 def is_masked(rank: RankEvidence, now: float) -> bool:
-    """The exception left the program a while ago, and the process is still there."""
+    """Whether the exception left the program a while ago and the process is still alive."""
     raised = _raised(rank)
     late = raised is not None and now - raised.time > ON_ITS_WAY_OUT_SECONDS
     return rank.exit is None and late and _lives(rank)
@@ -103,7 +103,7 @@ def _lives(rank: RankEvidence) -> bool:
 
 
 def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
-    """Every rank that failed, the first failure first; victims after those that have a reason of their own."""
+    """Every rank that failed, first failure first; victims after the ranks with a failure of their own."""
     now = evidence.timing.collected
     dying = [rank for rank in evidence.ranks if not is_masked(rank, now)]
     found = [failure for rank in dying if (failure := _failure(rank))]
@@ -114,14 +114,14 @@ def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
         known = {failure.rank for failure in judged}
         judged += [hidden for rank in evidence.ranks if rank.rank not in known and (hidden := _hidden(rank))]
     if judged and all(failure.victim for failure in judged) and not _somebody_left(evidence):
-        # Nobody else failed or left: whoever lost a connection first has no excuse.
+        # No other rank failed or left, so the rank that lost a connection first is not a victim.
         first = min((f for f in judged if f.raised), key=lambda failure: failure.time, default=None)
         judged = [replace(failure, victim=failure is not first) for failure in judged]
     return tuple(sorted(judged, key=lambda failure: (failure.victim, failure.time, failure.rank)))
 
 
 def _uncovered(failure: Failure) -> Failure:
-    """With what the rank was handling when it lost its peer, where that is a reason of its own."""
+    """With the exception that the rank was handling when it lost its peer, if that one has another reason."""
     first = reason(failure.raised) if failure.raised else None
     if first is None or first is failure.raised:
         return failure
@@ -129,7 +129,7 @@ def _uncovered(failure: Failure) -> Failure:
 
 
 def _somebody_left(evidence: Evidence) -> bool:
-    """A rank ended with status 0, or is not seen at all: the others may have lost that one."""
+    """Whether a rank ended with status 0 or was not observed: it may be the peer that the others lost."""
     return len(evidence.unseen()) > 0 or any(rank.exit and rank.exit.status == 0 for rank in evidence.ranks)
 
 
@@ -144,7 +144,7 @@ def _failure(rank: RankEvidence) -> Failure | None:
 
 
 def exit_site(rank: RankEvidence) -> Site | None:
-    """Where the program called the `sys.exit` that ended it with a status of failure; None if that is not known."""
+    """Where the program called the `sys.exit` that ended it with a failure status; None if that is not known."""
     leaving = rank.page.leaving if rank.page else None
     failed = rank.exit is not None and (rank.exit.status > 0 or rank.exit.status == ABORTED)
     if leaving is None or rank.page is None or not failed:
@@ -154,14 +154,14 @@ def exit_site(rank: RankEvidence) -> Site | None:
 
 
 def _hidden(rank: RankEvidence) -> Failure | None:
-    """An exception that the rank is still handling while its peers have already lost it: a `finally` takes its time."""
+    """The exception that the rank is still handling while its peers have already lost it: its `finally` takes time."""
     own = [raised for one in rank.page.pending if not is_peer_loss(raised := reason(one))] if rank.page else []
     first = min(own, key=lambda raised: raised.time, default=None)
     return Failure(rank.rank, first.time, first, None, False) if first else None
 
 
 def _raised(rank: RankEvidence) -> Raised | None:
-    """The exception that ended the process. One that is merely being handled may yet be caught."""
+    """The exception that ended the process. One that is only being handled may still be caught."""
     if rank.page is None:
         return rank.raised
     ending = rank.page.ending
@@ -169,7 +169,7 @@ def _raised(rank: RankEvidence) -> Raised | None:
 
 
 def _ended_by_launcher(failure: Failure, failures: list[Failure]) -> bool:
-    """Launchers send SIGTERM to the rest as soon as one rank has failed, and SIGKILL to those that stay."""
+    """Whether the launcher ended it: SIGTERM to the rest as soon as one rank has failed, SIGKILL to those that stay."""
     if failure.raised is not None or failure.status not in _LAUNCHER_DELAY:
         return False
     exits = [other.time for other in failures if other.rank != failure.rank and other.status is not None]
@@ -177,13 +177,13 @@ def _ended_by_launcher(failure: Failure, failures: list[Failure]) -> bool:
 
 
 def is_peer_loss(raised: Raised) -> bool:
-    """The exception says that another rank has gone, not that something is wrong here."""
+    """Whether the exception says that another rank has gone, and not that this one has a fault."""
     plain = raised.type.rpartition(".")[2]
     return plain in _PEER_LOSS_TYPES and _PEER_LOSS.search(raised.message) is not None
 
 
 def failure_site(rank: RankEvidence, failure: Failure) -> Site | None:
-    """The user's innermost frame where it went wrong: of the traceback, else of the faulthandler file."""
+    """The user's innermost frame of the failure: from the traceback, else from the faulthandler file."""
     if failure.raised is not None:
         return raised_site(failure.raised)
     found = [Site(m["file"], int(m["line"]), m["function"]) for m in _FATAL_FRAME.finditer(rank.fatal)]
@@ -197,7 +197,7 @@ _FRAME = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<functi
 
 
 def raised_site(raised: Raised) -> Site | None:
-    """The user's innermost frame of an exception; of one that a worker raised, the line in the worker."""
+    """The user's innermost frame of an exception; if a data worker raised it, the line in the worker."""
     if torch_internals.RETOLD.pattern.match(raised.message):
         inner = [Site(m["file"], int(m["line"]), m["function"]) for m in _FRAME.finditer(raised.message)]
         if own := frames.own_frames(reversed(inner)):
@@ -206,7 +206,7 @@ def raised_site(raised: Raised) -> Site | None:
 
 
 def said(raised: Raised) -> str:
-    """The exception's message in one line, "" where it has none; of one that a worker raised, its own words."""
+    """The exception's message in one line, "" if it has none; for a data worker's exception, the worker's message."""
     lines = raised.message.strip().splitlines()
     told = torch_internals.RETOLD.pattern.match(raised.message)
     if told and len(lines) > 2:
@@ -216,28 +216,28 @@ def said(raised: Raised) -> str:
 
 
 def model_differs(failure: Failure) -> bool:
-    """DistributedDataParallel found that the ranks' models differ."""
+    """Whether DistributedDataParallel found that the ranks' models differ."""
     return failure.raised is not None and torch_internals.MODEL_DIFFERS.is_in(failure.raised.message)
 
 
 def sizes_differ(failure: Failure) -> tuple[int, int] | None:
-    """gloo ended the rank because another's operation brought more bytes than its own expected: came, expected."""
+    """(received, expected) bytes where gloo ended the rank because another rank's operation was larger than its own."""
     found = torch_internals.SIZES_DIFFER.pattern.search(failure.raised.message) if failure.raised else None
     return (int(found[1]), int(found[2])) if found else None
 
 
-#: what the connection to a worker says when the worker ends while it hands over a batch
+#: exceptions of the connection to a data worker that ends while it hands over a batch
 _CUT_OFF = frozenset({"ConnectionResetError", "ConnectionRefusedError", "BrokenPipeError", "EOFError"})
 
 
 def lost_data_worker(failure: Failure) -> bool:
-    """The rank's DataLoader noticed that a worker of its is gone."""
+    """Whether the rank's DataLoader noticed that one of its workers is gone."""
     said = failure.raised is not None and torch_internals.LOST_WORKER.is_in(failure.raised.message)
     return said or cut_off_data_worker(failure)
 
 
 def cut_off_data_worker(failure: Failure) -> bool:
-    """The connection to a data worker broke while a batch was fetched through it."""
+    """Whether the connection to a data worker broke while a batch was fetched through it."""
     raised = failure.raised
     if raised is None or raised.type not in _CUT_OFF or not raised.frames:
         return False
@@ -246,15 +246,15 @@ def cut_off_data_worker(failure: Failure) -> bool:
 
 
 class FailureKind(Enum):
-    """What a failure says of its own cause."""
+    """What a failure says about its own cause."""
 
-    #: gloo met an operation of another size
+    #: gloo received an operation of another size
     SIZES_DIFFER = "sizes differ"
-    #: it lost another rank, or waited too long for one
+    #: the rank lost another rank, or waited too long for one
     LOST_PEER = "lost a peer"
     MODEL_DIFFERS = "model differs"
     LOST_DATA_WORKER = "lost a data worker"
-    #: SIGABRT without an exception, as gloo ends a rank whose operations do not fit together
+    #: SIGABRT without an exception: how gloo ends a rank whose operations do not match
     ABORTED = "aborted"
     OTHER = "other"
 

@@ -1,4 +1,4 @@
-"""Reading stacks: which frames are torch's or the probe's own, and which show a thread inside a blocking wait."""
+"""Stack frames: which belong to torch or the probe, and which show a thread inside a blocking wait."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def is_torch(file: str) -> bool:
 
 
 def is_internal(file: str) -> bool:
-    """A frame that no user wrote: torch's, the probe's, or the interpreter's own machinery."""
+    """Whether the file is not user code: torch, the probe, or the interpreter's own machinery."""
     return file.startswith("<") or libraries.origin(file) in ((Kind.LIBRARY, "torch"), (Kind.LIBRARY, "ddpdoctor"))
 
 
 def is_library(file: str, own: frozenset[str]) -> bool:
-    """Code that the job uses rather than runs; `own`: the installed packages that it runs."""
+    """Whether the file is code that the job uses rather than runs. `own`: the installed packages that the job runs."""
     return file.startswith("<") or not libraries.is_own(file, own)
 
 
 def own_packages(evidence: Evidence) -> frozenset[str]:
-    """Installed packages that the job runs, as its pages say, or what its main threads and exceptions came through.
+    """The installed packages that the job runs, from its pages or from the frames of its main threads and exceptions.
 
-    A main thread on its way out has left the program: whose function it is in then says nothing.
+    A main thread that is exiting has left the program, so its frames are not used.
     """
     stacks = [main.frames for rank in evidence.ranks if (main := main_thread(rank))]
     ended = [rank.page.ending.raised if rank.page and rank.page.ending else rank.raised for rank in evidence.ranks]
@@ -43,14 +43,14 @@ def own_packages(evidence: Evidence) -> frozenset[str]:
 
 
 def own_frames(frames: Iterable[Site]) -> tuple[Site, ...]:
-    """The frames of the program that the stack's outermost frames say is run, innermost first."""
+    """The frames of the program itself (the code that the stack's outermost frames belong to), innermost first."""
     every = tuple(frames)
     run = libraries.own_packages([(frame.file for frame in every)])
     return tuple(frame for frame in every if not is_library(frame.file, run))
 
 
 def user_frames(frames: Iterable[Site]) -> tuple[Site, ...]:
-    """The program's own frames, innermost first; frames of libraries other than torch where there is nothing else."""
+    """The program's own frames, innermost first; frames of libraries other than torch if there are no others."""
     every = tuple(frames)
     return own_frames(every) or tuple(frame for frame in every if not is_internal(frame.file))
 
@@ -60,7 +60,7 @@ def innermost_user_frame(frames: Iterable[Site]) -> Site | None:
 
 
 def waits_in_torch(thread: Thread, *, backward: bool) -> bool:
-    """The thread's innermost Python frame is one from which torch waits in C++."""
+    """Whether the thread's innermost Python frame is one from which torch waits in C++."""
     if not thread.frames:
         return False
     top = thread.frames[0]
@@ -73,7 +73,7 @@ def waits_in_torch(thread: Thread, *, backward: bool) -> bool:
 
 
 def waits_implicitly(thread: Thread) -> bool:
-    """Blocked, if at all, on collectives that torch's C++ issued: backward, bucket rebuild, buffers."""
+    """Whether the thread, if blocked, waits for collectives that torch's C++ issued (backward, buckets, buffers)."""
     if not thread.frames or not is_torch(thread.frames[0].file):
         return False
     if _name(thread.frames[0]) in functions(Meaning.WAITS_UNSEEN) or _runs_backward(thread.frames[0]):
@@ -83,19 +83,19 @@ def waits_implicitly(thread: Thread) -> bool:
 
 
 def are_in(frames: Iterable[Site], meaning: Meaning) -> bool:
-    """One of the frames is in a file of torch with this meaning."""
+    """Whether one of the frames is in a file of torch with this meaning."""
     return any(is_in(frame.file, meaning) for frame in frames)
 
 
 def _runs_backward(frame: Site) -> bool:
-    """torch's last Python frame before the engine; `backward` itself before torch 2.3."""
+    """Whether it is torch's last Python frame before the autograd engine (`backward` itself before torch 2.3)."""
     return shows(frame.file, frame.function, Meaning.RUNS_BACKWARD)
 
 
 def engine_thread(rank: RankEvidence) -> Thread | None:
-    """The thread of autograd's engine that runs Python: hooks of FSDP, DeepSpeed and the like. None if it is not clear.
+    """The thread of the autograd engine that runs Python hooks (FSDP, DeepSpeed and others). None if it is ambiguous.
 
-    C++ started it, so nothing of Python's `threading`, and no module, is at its root.
+    C++ started that thread, so neither `threading` nor a module is at its root.
     """
     main = main_thread(rank)
     threads = rank.stacks.threads if rank.stacks else ()
@@ -111,29 +111,29 @@ def engine_thread(rank: RankEvidence) -> Thread | None:
 
 
 def is_python_thread(thread: Thread) -> bool:
-    """Python's own `threading` started it."""
+    """Whether Python's `threading` started the thread."""
     return any(_name(frame) in ("_bootstrap", "_bootstrap_inner") for frame in thread.frames[-2:])
 
 
 def torch_call(thread: Thread) -> str:
-    """The function of torch that the user's code called: the outermost of the innermost torch frames."""
+    """The function of torch that the user's code called: the outermost frame of the innermost run of torch frames."""
     called = list(itertools.takewhile(lambda frame: is_internal(frame.file), thread.frames))
     names = [_name(frame) for frame in reversed(called) if is_torch(frame.file)]
     return next((name for name in names if name not in ("wrapper", "inner", "__call__")), "a torch call")
 
 
 def _is_dispatch(frame: Site) -> bool:
-    """torch's own way from a Python operator down to C++."""
+    """Whether the frame belongs to torch's dispatch from a Python operator to C++."""
     return is_in(frame.file, Meaning.DISPATCHES)
 
 
 def _name(frame: Site) -> str:
-    """The function's own name; from Python 3.11 on py-spy gives the qualified one."""
+    """The function's name without qualification; from Python 3.11 on py-spy reports the qualified name."""
     return frame.function.rpartition(".")[2]
 
 
 def same_place(left: Site | None, right: Site | None) -> bool:
-    """The same line. Function names are not compared: stacks have qualified ones, pages may not."""
+    """Whether both are the same line. Function names are not compared: stacks have qualified ones, pages may not."""
     return left is not None and right is not None and (left.file, left.line) == (right.file, right.line)
 
 
@@ -143,7 +143,7 @@ def thread_of(rank: RankEvidence, os_id: int) -> Thread | None:
 
 
 def main_thread(rank: RankEvidence) -> Thread | None:
-    """The main thread by its kernel id (that of the process), else by its name."""
+    """The main thread, found by its kernel id (equal to the process id), else by its name."""
     return thread_of(rank, rank.worker.pid) or (rank.stacks.main() if rank.stacks else None)
 
 

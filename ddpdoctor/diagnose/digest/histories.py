@@ -1,8 +1,8 @@
-"""Comparing what ranks did: where two call histories part, and whether it matters.
+"""Comparison of two ranks' histories: where they diverge, and whether that matters.
 
 Ranks of a healthy job differ all the time: rank 0 logs, each branch of an `if` broadcasts from its own line. What
 matters is a place from which on one rank has issued more, fewer or other collectives than another. So two histories are
-walked side by side; where they differ, the shortest stretch after which they agree again is looked for, and only a
+compared event by event. Where they differ, the shortest stretch after which they agree again is sought, and only a
 stretch that changes the order of collectives counts as a difference.
 """
 
@@ -19,23 +19,23 @@ from ddpdoctor.model.progress import Event, EventKind
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 
-#: How many events may lie between two places at which histories agree.
+#: Most events between two places at which histories agree.
 WINDOW = 48
-#: How many equal events in a row count as agreeing again.
+#: Equal events in a row that count as agreeing again.
 RUN = 4
-#: How many differences are looked at thoroughly: a program whose ranks have roles differs everywhere.
+#: Most differences that are examined thoroughly: if ranks have different roles, histories differ everywhere.
 THOROUGH = 32
 _FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
-#: what data iterators do
+#: events of data iterators
 _DATA = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.NEXT_RAISED})
-#: collectives that wrapped models begin a forward with
+#: collectives with which wrapped models begin a forward
 _BEGIN_FORWARDS = ("broadcast", "all_gather_into_tensor", "_all_gather_base")
 _COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """One event of a history, without what differs between runs of the same code."""
+    """One event of a history, without what varies between runs of the same code."""
 
     kind: EventKind
     site: Site | None
@@ -43,26 +43,26 @@ class HistoryStep:
     group: tuple[str, tuple[Rank, ...]] | None = None
     #: global rank of the root, where the operation has one
     root: Rank | None = None
-    #: issues a collective: its order matters to the others
+    #: issues a collective, so its order matters to other ranks
     collective: bool = False
 
     @property
     def issued(self) -> tuple[object, ...]:
-        """What must be the same on all ranks for the operations to pair."""
+        """What must be equal on all ranks for the operations to pair."""
         return (self.op or self.kind.value, self.group, self.root)
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryDiff:
-    """A place where the history of one rank (`left`) and that of another (`right`) go apart."""
+    """A place at which the history of one rank (`left`) and that of another (`right`) diverge."""
 
-    #: the last event that both have before it
+    #: the last event before it that both have
     before: HistoryStep | None
     left: tuple[HistoryStep, ...]
     right: tuple[HistoryStep, ...]
-    #: the histories agree again afterwards
+    #: the histories agree again after it
     rejoined: bool
-    #: what one has issued so far is the beginning of what the other has: it may only be behind
+    #: one rank's collectives so far are a prefix of the other's, so it may only be behind
     behind: bool = False
     #: the event at which both agree again
     after: HistoryStep | None = None
@@ -76,7 +76,7 @@ class HistoryDiff:
         return next(iter(self.right), self.after)
 
     def inserted(self) -> bool:
-        """The left side issued collectives here, the right none, and both went on as before."""
+        """Whether only the left side issued collectives here and both agree again afterwards."""
         return self.rejoined and bool(_issued(self.left)) and not _issued(self.right)
 
     def mirrored(self) -> HistoryDiff:
@@ -85,7 +85,7 @@ class HistoryDiff:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What the main thread of one rank did, oldest first."""
+    """The events of one rank's main thread, oldest first."""
 
     rank: Rank
     steps: tuple[HistoryStep, ...]
@@ -94,17 +94,17 @@ class History:
     truncated: bool
 
     def loaders(self) -> frozenset[Site | None]:
-        """Places where the rank made data iterators."""
+        """The places where the rank created data iterators."""
         return frozenset(s.site for s in self.steps if s.kind in _DATA)
 
     def made(self, step: HistoryStep) -> bool:
-        """The rank has issued this operation from this place at some time."""
+        """Whether the rank has issued this operation from this place before."""
         same = [other for other in self.steps if other.kind is step.kind and other.site == step.site]
         return any(other.op == step.op or step.kind is not EventKind.CALL for other in same)
 
 
 def read_history(rank: RankEvidence) -> History | None:
-    """The main thread's history; None without a page."""
+    """The main thread's history; None if the rank has no page."""
     if rank.page is None:
         return None
     events = [event for event in rank.page.events if event.thread in (rank.page.pid, 0)]
@@ -127,7 +127,7 @@ def read_history(rank: RankEvidence) -> History | None:
 
 
 def _with_collective(forward: HistoryStep, event: Event) -> HistoryStep | None:
-    """A forward together with the collective that it begins with; None where the event is something else.
+    """A forward merged with the collective that it begins with; None if the event is not such a collective.
 
     DDP broadcasts buffers, FSDP gathers parameters: both from the line that calls the model.
     """
@@ -152,21 +152,21 @@ def _step(event: Event, *, reduces: bool) -> HistoryStep | None:
 
 
 def history_diffs(left: History, right: History) -> tuple[HistoryDiff, ...]:
-    """All places where the order of collectives of two ranks goes apart, oldest first."""
+    """All places where the order of collectives of two ranks diverges, oldest first."""
     ours, theirs = shared(left, right)
     return tuple(_walk(ours, theirs))
 
 
 def shared(left: History, right: History) -> tuple[tuple[HistoryStep, ...], tuple[HistoryStep, ...]]:
-    """Both histories from a common moment on, without what only one of the two can have.
+    """Both histories from a common moment on, without the events that only one rank can have.
 
-    That is collectives of groups without the other, and data iterators that the other never made.
+    Those are collectives of groups that the other rank is not in, and data iterators that it never created.
     """
     shared = left.loaders() & right.loaders()
 
     def concerns_both(step: HistoryStep) -> bool:
         if step.kind is EventKind.NEXT_RAISED:
-            return False  # it may be caught within the loader's wrapper; that it was is asked for apart
+            return False  # it may be caught within the loader's wrapper; loader errors are examined separately
         if step.kind in _DATA:
             return step.site in shared
         return step.group is None or (left.rank in step.group[1] and right.rank in step.group[1])
@@ -180,7 +180,7 @@ def shared(left: History, right: History) -> tuple[tuple[HistoryStep, ...], tupl
         for h in (left, right)
     ]
     if start:
-        # Which of two simultaneous events is first is chance: begin where both agree.
+        # The order of simultaneous events is chance: begin where both agree.
         skip = None if _agree(sides[0], sides[1], 0, 0) else _rejoin(sides[0], sides[1], 0, 0)
         if skip:
             sides = [sides[0][skip[0] :], sides[1][skip[1] :]]
@@ -215,12 +215,12 @@ def _issued(steps: Sequence[HistoryStep]) -> list[object]:
 def _open_end(
     before: HistoryStep | None, ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]
 ) -> list[HistoryDiff]:
-    """The histories never agree again: go on to the first collective in which they differ."""
+    """The histories never agree again: continue to the first collective in which they differ."""
     left, right = _issued(ours), _issued(theirs)
     shorter = min(len(left), len(right))
     same = next((n for n in range(shorter) if left[n] != right[n]), shorter)
     if {ours[0].kind, theirs[0].kind} == _FORWARDS and ours[0].site == theirs[0].site:
-        same = 0  # only one of the two will reduce gradients, whatever they issue first
+        same = 0  # only one of the two will reduce gradients, whatever both issue first
     if len(left) == len(right) == same:
         return []
     ours, theirs = _after(ours, same), _after(theirs, same)
@@ -228,7 +228,7 @@ def _open_end(
 
 
 def _after(steps: Sequence[HistoryStep], count: int) -> Sequence[HistoryStep]:
-    """What follows the first `count` collectives."""
+    """The steps after the first `count` collectives."""
     places = [index for index, step in enumerate(steps) if step.collective]
     return steps[places[count - 1] + 1 :] if count else steps
 
@@ -236,11 +236,11 @@ def _after(steps: Sequence[HistoryStep], count: int) -> Sequence[HistoryStep]:
 def _rejoin(
     ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], i: int, j: int, *, thorough: bool = True
 ) -> tuple[int, int] | None:
-    """How much of each to skip so that both agree again: what lets them agree longest, else the least in sum.
+    """How many steps of each history to skip so that both agree again: the longest agreement, else the smallest sum.
 
-    A loop's history repeats, so that a skipped backward can also be read as an inserted forward, and a step done in
-    another way as one that was left out; only the right reading lets the histories agree up to where one of them ends.
-    The answer is the same from either side.
+    A loop's history repeats, so a skipped backward can also be read as an inserted forward, and a step done in another
+    way as one that was left out. Only the right reading makes the histories agree up to the end of one of them. The
+    result is symmetric in the two sides.
     """
     best: tuple[int, int] | None = None
     longest = 0
@@ -258,13 +258,13 @@ def _rejoin(
 
 @functools.cache
 def _skips() -> tuple[tuple[int, int], ...]:
-    """All that may be skipped: the least in sum first, of these what takes from both sides alike."""
+    """All candidate skips: smallest sum first, and among those the most even ones first."""
     pairs = [(a, b) for a in range(WINDOW + 1) for b in range(WINDOW + 1) if a or b]
     return tuple(sorted(pairs, key=lambda pair: (pair[0] + pair[1], abs(pair[0] - pair[1]), pair)))
 
 
 def _agreement(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], i: int, j: int) -> int:
-    """For how many steps both agree; without limit where they do up to an end."""
+    """For how many steps both agree; unlimited if they agree up to the end of one of them."""
     length = 0
     while i + length < len(ours) and j + length < len(theirs):
         if ours[i + length] != theirs[j + length]:

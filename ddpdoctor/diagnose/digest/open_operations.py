@@ -1,4 +1,4 @@
-"""What recorders hold of an operation that is not finished: who else has entered it, and of which group."""
+"""Unfinished operations in the ranks' recorders: which other ranks have entered them, and in which group."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ddpdoctor.model.ranks import Group, Rank, RankSet
 def entry_of(rank: RankEvidence, call: Call) -> RecorderEntry | None:
     """The recorder's entry that the call waits for.
 
-    A synchronous call is the newest one of its thread. Where the thread waits for an earlier asynchronous operation,
-    or several threads communicate, the oldest candidate is taken: who is missing there is missing from all.
+    For a synchronous call it is the newest entry of its thread. If the thread waits for an earlier asynchronous
+    operation, or several threads communicate, the oldest candidate is taken: a rank missing there is missing from all.
     """
     name = call.group.name if call.group else None
     entries = [entry for entry in open_entries(rank) if name is None or entry.group == name]
@@ -26,10 +26,10 @@ def entry_of(rank: RankEvidence, call: Call) -> RecorderEntry | None:
 
 
 def needed(kind: Kind, rank: Rank, root: Rank | None, absent: RankSet) -> RankSet:
-    """Members that the operation cannot do without, out of those that have not entered it.
+    """Members that the operation needs, out of those that have not entered it.
 
-    A leaf needs its root, the root of a reduction needs all. Whom else one needs (gloo sends along a tree) is not
-    known; but if nobody else is inside the operation, it must be one of those who have not come.
+    A non-root rank needs its root, the root of a reduction needs all. Which others a rank needs is not known (gloo
+    sends along a tree); but if nobody else is inside the operation, it must be one of those that have not entered.
     """
     if kind is Kind.ALL:
         return absent
@@ -39,7 +39,7 @@ def needed(kind: Kind, rank: Rank, root: Rank | None, absent: RankSet) -> RankSe
 
 
 def entered(member: RankEvidence | None, group: Group, entry: RecorderEntry) -> bool:
-    """The member's own frontier has reached the operation. One that has ended takes no further part."""
+    """Whether the member's own last operation has reached this one. A member that has ended takes no further part."""
     if member is None:
         return True  # unknown is not absent
     if member.recorder is None:
@@ -49,24 +49,24 @@ def entered(member: RankEvidence | None, group: Group, entry: RecorderEntry) -> 
 
 
 def differs(member: RankEvidence, group: Group, entry: RecorderEntry) -> bool:
-    """The member's operation at this place of the group is, or was, another one: it can never join ours."""
+    """Whether the member's operation at this position of the group is, or was, another one: it can never join ours."""
     theirs = member.recorder.at(group.name, entry.seq) if member.recorder else None
     return theirs is not None and theirs.op != "" and operations.family(theirs.op) != operations.family(entry.op)
 
 
 def is_open(member: RankEvidence, group: Group, entry: RecorderEntry) -> bool:
-    """The member is inside the same operation and has not finished it."""
+    """Whether the member is inside the same operation and has not finished it."""
     theirs = member.recorder.at(group.name, entry.seq) if member.recorder else None
     return theirs is not None and not theirs.retired
 
 
 def open_entries(rank: RankEvidence) -> tuple[RecorderEntry, ...]:
-    """What the rank has begun and not finished, oldest first."""
+    """The operations that the rank has begun and not finished, oldest first."""
     return rank.recorder.outstanding() if rank.recorder else ()
 
 
 def group_named(evidence: Evidence, rank: RankEvidence, name: str) -> Group | None:
-    """The group of that name in which the rank is; from another page where the rank's own is missing."""
+    """The rank's group of that name, from another page if the rank's own is missing."""
     if rank.recorder and (own := next((g for g in rank.recorder.groups if g.name == name and g.members), None)):
         return own
     pages = [rank.page, *(other.page for other in evidence.ranks)]

@@ -1,4 +1,4 @@
-"""What the operations' names mean: which recorder entry belongs to a call, and whom an operation waits for."""
+"""What operation names mean: which recorder entry belongs to a call, and which ranks an operation waits for."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _RECORDED_AS: tuple[tuple[str, frozenset[str]], ...] = (
     ("scatter_object", frozenset({"broadcast", "scatter"})),
     ("scatter", frozenset({"scatter"})),
 )
-#: Collective calls that issue nothing that a recorder holds: told apart by counting them.
+#: Collective calls that issue nothing a recorder holds: they are matched by counting them.
 UNRECORDED = frozenset({"new_group", "split_group", "init_process_group", "monitored_barrier", "destroy_process_group"})
 _BARRIERS = frozenset({"barrier", "monitored_barrier"})
 
 
 def family(op: str) -> str:
-    """The recorder's name of an operation without its variants: `_allgather_base` -> `all_gather`."""
+    """The recorder's name of an operation without its variant: `_allgather_base` -> `all_gather`."""
     plain = op.strip("_").replace("allgather", "all_gather").replace("allreduce", "all_reduce")
     plain = plain.replace("alltoall", "all_to_all")
     for known in ("all_gather", "all_reduce", "all_to_all", "broadcast", "reduce_scatter", "gather", "scatter"):
@@ -48,7 +48,7 @@ def is_barrier(op: str) -> bool:
 
 
 def equal_sizes(op: str) -> bool:
-    """Its tensors have one size on all ranks; of all others, `all_gather_v` among them, unequal sizes say nothing."""
+    """Whether its tensors have one size on all ranks; of others (also `all_gather_v`) unequal sizes say nothing."""
     return family(op) in _EQUAL_SIZES and not op.endswith("_v")
 
 
@@ -63,10 +63,10 @@ def belongs(entry: RecorderEntry, op: str) -> bool:
 
 
 def kind(op: str) -> Kind:
-    """Whom an operation waits for. Object collectives issue operations of several kinds."""
+    """Which ranks an operation waits for. Object collectives issue operations of several kinds."""
     return _KINDS.get(family(op), Kind.ALL)
 
 
 def entry_kind(entry: RecorderEntry) -> Kind:
-    """Whom the recorded operation waits for."""
+    """Which ranks the recorded operation waits for."""
     return kind(entry.op)

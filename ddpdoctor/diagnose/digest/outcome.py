@@ -1,4 +1,4 @@
-"""The verdict's first word: healthy, slow, hang or crash, and whether a deadlock is proven."""
+"""The outcome of a look: healthy, slow, hang or crash, and whether a deadlock is proven."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def judge(
     blockers: RankSet,
     failures: tuple[Failure, ...],
 ) -> Outcome:
-    """crash: a rank failed; hang: ranks wait and nobody they wait for moves; slow: whom they wait for works."""
+    """crash: a rank failed; hang: ranks wait and no rank they wait for moves; slow: a rank they wait for is working."""
     waiting = [rank for rank, state in states.items() if state.activity is Activity.WAITING]
     if failures:
         return Outcome.CRASH
@@ -36,7 +36,7 @@ def judge(
 
 
 def _moved(evidence: Evidence, rank: Rank) -> bool:
-    """The rank made progress between the samples: it only happens to be in a wait."""
+    """Whether the rank made progress between the samples, so that it is in a wait only by chance."""
     seen = evidence.rank(rank)
     return seen is not None and seen.motion is not None and seen.motion.page_moved is Observed.YES
 
@@ -50,10 +50,10 @@ def deadlock(outcome: Outcome, graph: WaitGraph) -> Deadlock:
 def cap_of_histories(
     outcome: Outcome, graph: WaitGraph, failures: tuple[Failure, ...], sides: tuple[RankSet, RankSet]
 ) -> Confidence | None:
-    """How sure a cause read from histories can be at most; None: it is not what holds the job up.
+    """The highest confidence for a cause read from histories; None if the divergence does not hold the job up.
 
-    Histories of healthy jobs may part too (torch's Join, work for one rank only), so `certain` needs a proof that
-    these very ranks are stuck, or gloo's own abort where operations do not fit together.
+    Histories of healthy jobs may diverge too (torch's Join, work for one rank only), so `certain` needs a proof that
+    these very ranks are stuck, or gloo's own abort because operations do not match.
     """
     if outcome is Outcome.CRASH:
         own = [failure for failure in failures if not failure.victim]
@@ -66,8 +66,8 @@ def cap_of_histories(
     return Confidence.CERTAIN if held else Confidence.LIKELY
 
 
-#: How sure it can be at most that a rank's death is the cause: some kinds have a diagnosis of their own, and some only
-#: show that operations met that do not belong together, or that another rank had gone before.
+#: The highest confidence for a rank's death as the cause: some kinds of failure have a diagnosis of their own, and some
+#: only show that operations met that do not match, or that another rank had gone before.
 _CAPS_OF_DEATHS = {
     FailureKind.SIZES_DIFFER: Confidence.POSSIBLE,
     FailureKind.LOST_PEER: Confidence.POSSIBLE,
@@ -77,9 +77,9 @@ _CAPS_OF_DEATHS = {
 
 
 def cap_of_death(first: Failure, *, parted: bool) -> Confidence:
-    """How sure it can be at most that the first failure is the cause.
+    """The highest confidence that the first failure is the cause.
 
-    `parted`: the ranks' histories differ or were not seen, so gloo's abort may only show that.
+    `parted`: the ranks' histories differ or were not observed, so gloo's abort may only be a consequence of that.
     """
     kind = kind_of(first)
     if kind is FailureKind.ABORTED and parted:
@@ -88,7 +88,7 @@ def cap_of_death(first: Failure, *, parted: bool) -> Confidence:
 
 
 def _is_held(graph: WaitGraph, side: RankSet) -> bool:
-    """One of the side is certainly stuck, and the others, who did the same, wait too."""
+    """Whether one rank of the side is certainly stuck, and the others, which did the same, wait too."""
     live = [rank for rank in side if rank in graph.waits]
     return not live or (any(rank in graph.stuck for rank in live) and all(graph.waits[rank] for rank in live))
 

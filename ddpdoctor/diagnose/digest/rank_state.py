@@ -1,4 +1,4 @@
-"""What each rank is doing: waiting, working, stopped, standing still, gone."""
+"""The state of each rank: waiting, working, stopped, blocked, gone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.stacks import Site
 
-#: those that end processes, by Linux's numbers (signal(7)): a report is read elsewhere, too
+#: signals that end processes, by Linux's numbers (signal(7)), because a report may be read on another system
 _SIGNALS = {
     1: "SIGHUP",
     2: "SIGINT",
@@ -26,9 +26,9 @@ _SIGNALS = {
     15: "SIGTERM",
     24: "SIGXCPU",
 }
-#: A heartbeat is written once a second; one this much older than the sample has stopped.
+#: Age of a heartbeat at which it counts as lost, in seconds; it is written once a second.
 HEARTBEAT_LOST_SECONDS = 4.0
-#: More than the probe itself moves in a second.
+#: Bytes per second that count as I/O of the job: more than the probe itself moves.
 BUSY_IO_BYTES = 65536
 
 
@@ -36,34 +36,34 @@ class Activity(Enum):
     WAITING = "waiting"
     WORKING = "working"
     STOPPED = "stopped"
-    #: alive, in no wait that we know, and nothing of it moves
+    #: alive, in no known wait, and without any activity
     STILL = "still"
     EXITED = "exited"
-    #: one sample cannot tell working from standing still
+    #: one sample cannot distinguish working from blocked
     UNKNOWN = "unknown"
     UNSEEN = "unseen"
 
 
 @dataclass(frozen=True, slots=True)
 class RankState:
-    """One rank's activity, where it is, and a few words for it."""
+    """One rank's activity, its position, and a short label for it."""
 
     activity: Activity
     #: innermost frame that the user wrote, else the last call site of the history
     site: Site | None
     label: str
-    #: the heartbeat stopped while the process is not: some call holds the interpreter's lock
+    #: the heartbeat stopped while the process is not stopped: some call holds the interpreter's lock
     holds_gil: bool = False
 
 
 def judge_rank(
     rank: RankEvidence | None, wait: Wait | None, now: float, own: frozenset[str], *, reported_hanging: bool = False
 ) -> RankState:
-    """Judge one rank. `now` is when its last sample was taken, CLOCK_MONOTONIC seconds.
+    """Judge one rank. `now`: when its last sample was taken, CLOCK_MONOTONIC seconds.
 
     `own`: the installed packages that the job runs.
 
-    `reported_hanging`: somebody says that the job hangs, so an idle rank that was looked at once is taken to stand.
+    `reported_hanging`: someone reports that the job hangs, so an idle rank seen in only one sample counts as blocked.
     """
     if rank is None:
         return RankState(Activity.UNSEEN, None, "not seen")
@@ -89,7 +89,7 @@ def judge_rank(
 
 
 def _idle(rank: RankEvidence) -> bool:
-    """At the one look the main thread was not on a core, as far as the source of the stacks can tell."""
+    """Whether the main thread was off the core in the one sample, as far as the source of the stacks can tell."""
     main = frames.main_thread(rank)
     return main is not None and len(main.frames) > 0 and main.active is not Observed.YES
 
@@ -136,6 +136,6 @@ def _site(rank: RankEvidence, wait: Wait | None) -> Site | None:
 
 
 def _last_site(rank: RankEvidence) -> Site | None:
-    """The newest place in user code that the history names."""
+    """The newest place in user code in the history."""
     events = rank.page.events if rank.page else ()
     return next((event.site for event in reversed(events) if event.site), None)

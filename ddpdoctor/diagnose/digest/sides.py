@@ -1,4 +1,4 @@
-"""Which ranks went one way and which another: histories sorted into sides that agree with one another."""
+"""The job's histories divided into sides: sets of ranks whose histories agree with one another."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep, history_diffs
 from ddpdoctor.model.ranks import Rank, RankSet
 
-#: Classes of ranks compared with each other; jobs with more kinds of behaviour have no majority worth naming.
+#: Most classes of ranks compared with each other; with more kinds of behaviour no majority is meaningful.
 MOST_CLASSES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One difference between histories, seen from the side whose doing is the odd one."""
+    """One difference between two histories, seen from the odd side."""
 
     odd: RankSet
     reference: RankSet
@@ -27,7 +27,7 @@ class Comparison:
 
     @property
     def odd_next(self) -> HistoryStep | None:
-        """What the odd ranks did next; None where their history ends."""
+        """The odd ranks' next step; None if their history ends."""
         return self.diff.left_next
 
     @property
@@ -35,24 +35,26 @@ class Comparison:
         return self.diff.right_next
 
     def mirrored(self) -> Comparison:
-        """The same seen from the other side."""
+        """The same difference seen from the other side."""
         return Comparison(self.reference, self.odd, self.diff.mirrored())
 
 
 @dataclass(frozen=True, slots=True)
 class HistorySplit:
-    """One side of the job parted from the other; `left` of the diffs is the odd side, `right` the reference."""
+    """One side of the job that diverged from another; `left` of the diffs is the odd side, `right` the reference."""
 
     odd: RankSet
     reference: RankSet
     #: oldest first
     diffs: tuple[HistoryDiff, ...]
-    #: the odd side is a true minority
+    #: the odd side is a real minority
     minority: bool
 
     @property
     def cause(self) -> HistoryDiff:
-        """The place to explain. Differences that recur are the program's habit, the one that does not is the cause."""
+        """The difference to explain. Recurring differences are the program's habit; the one that does not recur is the
+        cause.
+        """
         shapes = [(p.left_next, p.right_next) for p in self.diffs]
         single = [p for p, pattern in zip(self.diffs, shapes, strict=True) if shapes.count(pattern) == 1]
         return (single or list(self.diffs))[0]
@@ -62,12 +64,12 @@ class HistorySplit:
         return len(self.diffs) == 1
 
     def compared(self) -> Comparison:
-        """At the place to explain, seen from the odd side."""
+        """The difference to explain, seen from the odd side."""
         return Comparison(self.odd, self.reference, self.cause)
 
 
 def divide(histories: Mapping[Rank, History]) -> tuple[HistorySplit, ...]:
-    """Compare the ranks' histories: one split for every side that is not the largest; empty if all agree."""
+    """Compare the ranks' histories: one split for every side but the largest; empty if all agree."""
     classes = _classes(list(histories.values()))
     if not 1 < len(classes) <= MOST_CLASSES:
         return ()
@@ -78,7 +80,7 @@ def divide(histories: Mapping[Rank, History]) -> tuple[HistorySplit, ...]:
     sides: list[list[list[History]]] = [[] for _ in first]
     for members in classes:
         homes = [n for n, side in enumerate(first) if side is members or not _really_part(side[0], members[0])]
-        if len(homes) == 1:  # a history that would fit to several sides says nothing
+        if len(homes) == 1:  # a history that fits several sides says nothing
             sides[homes[0]].append(members)
     ranked = sorted(([h for c in side for h in c] for side in sides), key=lambda s: (-len(s), min(h.rank for h in s)))
     reference = ranked[0]
@@ -92,12 +94,12 @@ def _split(side: list[History], largest: list[History]) -> HistorySplit:
 
 
 def _really_part(left: History, right: History) -> bool:
-    """They part, whichever of the two is read against the other: where one reading lets them agree, they do."""
+    """Whether they differ in both directions of comparison: if either direction lets them agree, they do."""
     return bool(history_diffs(left, right)) and bool(history_diffs(right, left))
 
 
 def _classes(histories: Sequence[History]) -> list[list[History]]:
-    """Ranks with literally the same steps; groups of which only some are members differ by name, hence by class."""
+    """Ranks with identical steps; groups with other members have other names, so they make other classes."""
     found: dict[tuple[object, ...], list[History]] = {}
     for history in histories:
         found.setdefault((history.steps, history.truncated), []).append(history)

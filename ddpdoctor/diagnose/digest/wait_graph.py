@@ -1,9 +1,9 @@
-"""The wait-for graph: threads that wait, ranks that they wait for, and what of it proves a deadlock.
+"""The wait-for graph: waiting threads, the ranks that they wait for, and which of them are proven to be deadlocked.
 
-A rank is stuck for certain if each of its threads that ever communicated is inside a blocking wait and needs a rank
-that has exited or is itself stuck. The largest set of ranks for which this holds is found by taking out, again and
-again, every rank that could still be set free; cycles, knots (where a receive accepts any source) and chains that end
-at an exited rank all remain.
+A rank is certainly stuck if each of its threads that ever communicated is inside a blocking wait and needs a rank that
+has exited or is itself stuck. The largest set of ranks for which this holds is computed by repeatedly removing every
+rank that could still be released; cycles, knots (where a receive accepts any source) and chains that end at an exited
+rank remain.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ddpdoctor.model.ranks import Rank, RankSet
 
 @dataclass(frozen=True, slots=True)
 class WaitGraph:
-    """Waits by rank, and what follows from them."""
+    """The waits of each rank, and the conclusions from them."""
 
     waits: Mapping[Rank, tuple[Wait, ...]]
-    #: live ranks that certainly cannot move again
+    #: live ranks that certainly cannot continue
     stuck: RankSet
-    #: why a rank that waits is not proven to be stuck
+    #: why a waiting rank is not proven to be stuck
     doubts: Mapping[Rank, Doubt] = field(default_factory=dict)
 
     @property
@@ -36,16 +36,16 @@ class WaitGraph:
         return (wait for rank in sorted(self.waits) for wait in self.waits[rank])
 
     def main_wait(self, rank: Rank) -> Wait | None:
-        """The wait to show for a rank: its first, which is the main thread's where that waits."""
+        """The wait to show for a rank: the first, which is the main thread's if that waits."""
         return next(iter(self.waits.get(rank, ())), None)
 
     def targets(self, ranks: Iterable[Rank]) -> RankSet:
-        """Ranks that these wait for, directly."""
+        """The ranks that these wait for directly."""
         return RankSet.of(target for rank in ranks for wait in self.waits.get(rank, ()) for target in wait.targets)
 
 
 def build(evidence: Evidence) -> WaitGraph:
-    """Find all waits and prove what can be proven; missing evidence is a doubt, never an edge."""
+    """Find all waits and prove what can be proven; missing evidence gives a doubt, never an edge."""
     waits: dict[Rank, tuple[Wait, ...]] = {}
     doubts: dict[Rank, Doubt] = {}
     for rank in evidence.ranks:
@@ -76,7 +76,7 @@ def _held(wait: Wait, immovable: set[Rank]) -> bool:
 
 
 def _doubt(evidence: Evidence, rank: RankEvidence, waits: tuple[Wait, ...]) -> Doubt | None:
-    """Why the rank may still advance although it waits, None if nothing speaks for it."""
+    """Why the rank may still advance although it waits; None if there is no such reason."""
     if not waits:
         return Doubt.NO_WAIT
     if any(gap.rank == rank.rank and gap.source is not Source.CODE for gap in evidence.gaps):
@@ -91,7 +91,7 @@ def _doubt(evidence: Evidence, rank: RankEvidence, waits: tuple[Wait, ...]) -> D
 
 
 def _alive(rank: RankEvidence, os_id: int) -> bool:
-    """A thread that the kernel no longer lists is gone; without the kernel's list it may live."""
+    """Whether the thread may be alive: one that the kernel no longer lists is gone; without that list it may live."""
     if rank.process is None or not rank.process.threads:
         return True
     return any(thread.os_id == os_id for thread in rank.process.threads)

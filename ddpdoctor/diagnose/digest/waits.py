@@ -1,4 +1,4 @@
-"""Who is inside a blocking wait, and for whom: the edges of the wait-for graph, one operation at a time."""
+"""The edges of the wait-for graph: which threads are inside a blocking wait, and for which ranks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.stacks import Site, Thread
 
 _NOBODY = RankSet()
-#: point-to-point operations whose handle one can wait for
+#: point-to-point operations whose handle a rank can wait for
 _PAIRS = {"irecv": Kind.RECV, "isend": Kind.SEND}
 #: Cores that a process with a sleeping main thread may use (heartbeat, sampling) and still count as blocked.
 IDLE_CORES = 0.1
@@ -46,15 +46,15 @@ class Wait:
     seq: int | None = None
     peer: Rank | None = None
     root: Rank | None = None
-    #: waits for every one of these
+    #: waits for all of these
     needs: RankSet = _NOBODY
-    #: waits for at least one of these; empty where `needs` says it all
+    #: waits for at least one of these; empty if `needs` is complete
     any_of: RankSet = _NOBODY
-    #: members whose operation at the same place of the group is another one
+    #: members with another operation at the same position of the group
     mismatched: RankSet = _NOBODY
-    #: key of the store that it waits for, "" for other waits
+    #: the store key that it waits for, "" for other waits
     key: str = ""
-    #: why this wait can carry no proof, None where it can
+    #: why this wait proves nothing, None if it can be part of a proof
     doubt: Doubt | None = None
 
     @property
@@ -63,7 +63,7 @@ class Wait:
 
 
 def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
-    """The blocking waits of one live rank, one a thread at most."""
+    """The blocking waits of one live rank, at most one per thread."""
     waits = [_wait_in_call(evidence, rank, call) for call in _blocking_calls(rank)]
     seen = {wait.thread for wait in waits}
     main = frames.main_thread(rank)
@@ -75,7 +75,7 @@ def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
 
 
 def _wait_of_device(evidence: Evidence, rank: RankEvidence, main: Thread | None, entry: RecorderEntry) -> Wait:
-    """The wait of a rank whose process stands where it needs what its GPU has not finished."""
+    """The wait of a rank whose process is blocked on a result that its GPU has not finished."""
     site = frames.innermost_user_frame(main.frames) if main else None
     wait = _entry_wait(evidence, rank, rank.worker.pid, site, None, Doubt.DEVICE_QUEUE, entry)
     if wait.group is None or wait.kind is not Kind.ALL:
@@ -84,7 +84,7 @@ def _wait_of_device(evidence: Evidence, rank: RankEvidence, main: Thread | None,
 
 
 def _waits_in_recorder(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
-    """The wait of a rank of which only a recorder's dump is left: its oldest unfinished operation."""
+    """The wait of a rank of which only a recorder dump is left: its oldest unfinished operation."""
     if rank.page is not None or rank.stacks is not None or rank.raised is not None or rank.recorder is None:
         return ()
     entry = next((e for e in rank.recorder.entries if not e.retired and e.state != "completed"), None)
@@ -121,7 +121,7 @@ def _waits_in_log(rank: RankEvidence) -> tuple[Wait, ...]:
 
 
 def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> Iterable[Wait]:
-    """A wait that no page names: torch's C++ issued the operation, or the rank has no page."""
+    """A wait that no page records: torch's C++ issued the operation, or the rank has no page."""
     site = frames.innermost_user_frame(thread.frames)
     entries = open_entries(rank)
     if frames.waits_implicitly(thread) and entries:
@@ -129,7 +129,7 @@ def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> It
         yield _entry_wait(evidence, rank, thread.os_id, site, None, doubt, entries[0])
     elif rank.page is None and frames.waits_in_torch(thread, backward=False) and not _moves(rank):
         inner = frames.engine_thread(rank) if frames.waits_implicitly(thread) else None
-        if inner is not None:  # on CUDA hooks of backward run in a thread of their own: that is where it stands
+        if inner is not None:  # with CUDA, hooks of backward run in a thread of their own: the rank is blocked there
             site = frames.innermost_user_frame(inner.frames)
         calling = inner is not None and frames.waits_in_torch(inner, backward=False)
         op = frames.torch_call(inner if inner is not None and calling else thread)
@@ -139,7 +139,7 @@ def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> It
 
 
 def uses_processor(process: ProcessState | None, motion: Motion) -> bool:
-    """Did it compute between two samples? One that is ready to run does, however little of a crowded core it got."""
+    """Whether the process computed between two samples. A runnable one did, however little of a core it got."""
     ready = process is not None and process.state == "R" and motion.cpu_seconds > 0
     return ready or motion.cpu_share >= IDLE_CORES
 
@@ -150,7 +150,7 @@ def _moves(rank: RankEvidence) -> bool:
 
 
 def _blocking_calls(rank: RankEvidence) -> Iterable[Call]:
-    """Calls in flight that block, with what the stack contradicts left out; the innermost of each thread."""
+    """The innermost blocking call in flight of each thread, without those that the stack contradicts."""
     innermost: dict[int, Call] = {}
     for call in rank.page.calls if rank.page else ():
         if call.asynchronous and call.kind is not Kind.WAIT:
@@ -231,14 +231,14 @@ def _entry_wait(
 
 
 def _not_gloo(rank: RankEvidence, entry: RecorderEntry | None = None) -> bool:
-    """Its waits prove nothing: with NCCL a process may go on while operations stand."""
+    """Whether the rank's waits prove nothing: with NCCL a process may continue while operations are unfinished."""
     if entry is not None and entry.backend:
         return "nccl" in entry.backend
     return rank.page is not None and "gloo" not in rank.page.backend
 
 
 def _counted_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: Doubt | None) -> Wait:
-    """Operations that no recorder holds: the n-th call of that name pairs with the others' n-th."""
+    """The wait of an operation that no recorder holds: the n-th call of that name pairs with the others' n-th."""
     members = call.group.members if call.group else tuple(Rank(r) for r in range(evidence.world_size))
     mine = _calls_of(rank, call)
     absent = []
@@ -256,7 +256,7 @@ def _counted_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: Dou
 
 
 def _calls_of(rank: RankEvidence, call: Call) -> int | None:
-    """How many calls of this operation on this group the rank has begun; None where history was lost."""
+    """How many calls of this operation on this group the rank has begun; None if history was lost."""
     if rank.page is None or rank.page.events_lost:
         return None
     events = (event.call for event in rank.page.events if event.kind is EventKind.CALL and event.call)
@@ -292,7 +292,7 @@ def _wait(
 
 
 def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> Doubt | None:
-    """Why a thread that seems blocked may still move, None if nothing speaks for it."""
+    """Why a thread that seems blocked may still move; None if there is no such reason."""
     if rank.page is None:
         return Doubt.NO_PAGE
     thread = frames.thread_of(rank, os_id)

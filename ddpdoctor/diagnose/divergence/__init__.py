@@ -1,4 +1,4 @@
-"""Why the ranks' histories differ: the pattern of each divergence, the statements that parted the ranks, the cause.
+"""Why the ranks' histories differ: each divergence's pattern, the statements where the ranks diverged, and its cause.
 
 Imports Facts, the digest and the readers of source. Knows no rule, and says nothing of ranks that are stuck alone.
 """

@@ -1,4 +1,4 @@
-"""Barriers that met another barrier than was meant, long before the operation in which the ranks hang."""
+"""Barriers that paired with a barrier from another place, long before the operation in which the ranks hang."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ddpdoctor.diagnose.facts import Facts
 
 
 def first_pair(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, HistoryStep] | None:
-    """The first two barriers that met from different places: the odd ranks' and the others'."""
+    """The first two barriers that paired although called from different places: the odd ranks' and the others'."""
     left, right = facts.histories.get(divergence.odd.members[0]), facts.histories.get(divergence.reference.members[0])
     if left is None or right is None or left.truncated or right.truncated:
         return None
@@ -26,10 +26,11 @@ def first_pair(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, Histo
 
 
 def extra_barrier(facts: Facts, divergence: Divergence) -> Divergence | None:
-    """The divergence at the barrier that was too much, where the one that the odd ranks hang in has its counterpart.
+    """The divergence at the surplus barrier, if the barrier that the odd ranks hang in has its counterpart.
 
     `if main: work(); barrier()` and `if not main: barrier()` in one function are two halves of a pair. If the others'
-    half has met another barrier of the odd ranks, that one was too much, and not the half that they then wait in.
+    half has already paired with another barrier of the odd ranks, that other one is the surplus barrier, not the half
+    that the odd ranks then wait in.
     """
     pair = first_pair(facts, divergence)
     if (
@@ -49,7 +50,7 @@ def extra_barrier(facts: Facts, divergence: Divergence) -> Divergence | None:
 
 
 def skipped_barrier(facts: Facts, divergence: Divergence) -> bool:
-    """A barrier of some ranks paired with another barrier of the rest, and all went on, off by one."""
+    """A barrier of some ranks paired with another barrier of the rest, and all ranks continued, off by one."""
     ours, theirs = divergence.odd_next, divergence.collectives()[1]
     if ours is None or ours.site is None or theirs is None or theirs.site == ours.site:
         return False
@@ -60,7 +61,9 @@ def skipped_barrier(facts: Facts, divergence: Divergence) -> bool:
 
 
 def may_have_met_another(facts: Facts, divergence: Divergence) -> bool:
-    """The odd ranks' call is a barrier that may have returned, paired with one that was meant for another place."""
+    """Whether the odd ranks' call is a barrier that may have returned, paired with a barrier meant for
+    another place.
+    """
     if divergence.odd_next is None or not is_barrier(divergence.odd_next.op):
         return False
     return divergence.diff.inserted() or first_pair(facts, divergence) is not None

@@ -1,4 +1,4 @@
-"""How many batches and micro-batches either side was given, as the ranks' counters and histories tell."""
+"""How many batches and micro-batches each side received, from the ranks' counters and histories."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _ROUND = frozenset({EventKind.NEXT, EventKind.OPTIMIZER_STEP})
 
 
 def only_ended(divergence: Divergence) -> bool:
-    """The source knows one way out, that the loop ended, and no round that would leave no trace."""
+    """Whether the end of the loop is the only way out in the source, and no iteration can pass without a trace."""
     loops = [point for point in divergence.branch_points if point.kind in (BranchKind.DATA, BranchKind.COUNT)]
     return len(divergence.branch_points) == len(loops) == 1 and not loops[0].idle
 
 
 def counts(facts: Facts, divergence: Divergence) -> dict[Rank, LoaderCount | None]:
-    """What each rank's counters say of the loader at which the odd ranks went another way."""
+    """Each rank's counters for the loader at which the odd ranks diverged."""
     ranks = (*divergence.odd, *divergence.reference)
     return {rank: _count(facts, rank, divergence.odd_site) for rank in ranks}
 
 
 def ended_before(facts: Facts, divergence: Divergence) -> bool:
-    """Counters or whole histories show that the loader gave the odd ranks less and then ended."""
+    """Whether counters or complete histories show that the loader gave the odd ranks fewer batches and then ended."""
     loop, short, long = divergence.odd_site, divergence.odd, divergence.reference
     if loop is None:
         return False
@@ -38,15 +38,18 @@ def ended_before(facts: Facts, divergence: Divergence) -> bool:
 
 
 def fewer_batches(facts: Facts, divergence: Divergence) -> bool:
-    """Nothing speaks against it that the odd ranks were given less: as many everywhere means that another thing parted
-    the ranks, but for loops that take several batches a round."""
+    """Whether the odd ranks can have received fewer batches. Equal counts exclude it, as then something else made the
+    ranks diverge, except in loops that take several batches per iteration.
+    """
     if ended_before(facts, divergence) or _draws_several(divergence):
         return True
     return not all(counts(facts, divergence).values())
 
 
 def _draws_several(divergence: Divergence) -> bool:
-    """A round takes more than one batch (`zip`), so that the rank that ran out was given as many as the others."""
+    """Whether an iteration takes more than one batch (`zip`), so that the rank that ran out received as many as the
+    others.
+    """
     before = divergence.diff.before
     return before is not None and before.kind is EventKind.NEXT and before.site == divergence.odd_site
 
@@ -57,9 +60,9 @@ def _count(facts: Facts, rank: Rank, loop: Site | None) -> LoaderCount | None:
 
 
 def _counters_agree(given: Mapping[Rank, LoaderCount | None], short: RankSet, long: RankSet) -> bool:
-    """The counters, which lose nothing, tell the same on every rank of either side: fewer delivered, and an end.
+    """Whether the counters, which lose nothing, say the same on every rank: fewer batches and an end on the short side.
 
-    Loaders that look one batch ahead have seen the end on the other side too.
+    Loaders that prefetch one batch have seen the end on the other side too.
     """
     few = [c for r in short if (c := given[r])]
     many = [c for r in long if (c := given[r])]
@@ -71,7 +74,7 @@ def _counters_agree(given: Mapping[Rank, LoaderCount | None], short: RankSet, lo
 
 
 def _ends_in_earlier_epoch(facts: Facts, loop: Site, short: RankSet, long: RankSet) -> bool:
-    """The short side is in a later epoch already: it got fewer batches in the first that is not the same for all."""
+    """Whether the short side is already in a later epoch: it got fewer batches in the first epoch that differs."""
     few, many = ([_epochs(facts, rank, loop) for rank in side] for side in (short, long))
     if not all(few) or not all(many):
         return False
@@ -82,7 +85,7 @@ def _ends_in_earlier_epoch(facts: Facts, loop: Site, short: RankSet, long: RankS
 
 
 def _epochs(facts: Facts, rank: Rank, loop: Site) -> list[int] | None:
-    """Batches of each epoch, the unfinished last one included; None where the history has lost some."""
+    """Batches per epoch, the unfinished last one included; None if the history has lost some."""
     history = facts.histories.get(rank)
     if history is None or history.truncated:
         return None
@@ -96,7 +99,7 @@ def _epochs(facts: Facts, rank: Rank, loop: Site) -> list[int] | None:
 
 
 def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, RankSet, RankSet] | None:
-    """The forward that one side began again where the other updated its weights, and both sides."""
+    """The forward that one side repeated where the other updated its weights, and both sides."""
     before = divergence.diff.before
     if before is None or before.kind is not EventKind.BACKWARD:
         return None
@@ -114,7 +117,7 @@ def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep
 
 
 def _again(facts: Facts, forward: HistoryStep, ranks: RankSet) -> bool:
-    """The same forward ran before in this step: neither a batch was fetched nor weights updated since."""
+    """Whether the same forward ran before in this step: neither a batch was fetched nor weights updated since."""
     history = facts.histories.get(ranks.members[0])
     steps = history.steps if history else ()
     last = next((n for n in reversed(range(len(steps))) if steps[n] == forward), None)

@@ -1,4 +1,4 @@
-"""The statements at which one side's way goes on to what it did, and behind which no way leads to the other's."""
+"""Branch points: statements from which one side reached its next call, and could no longer reach the other side's."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ from ddpdoctor.program.program import Program
 
 
 class BranchKind(Enum):
-    """What decided."""
+    """What kind of statement decided."""
 
     #: an `if`, a `while`, a `match`
     CONDITION = "condition"
     #: a `for` over a range
     COUNT = "count"
-    #: a `for` over anything else, which may have had less to give
+    #: a `for` over anything else, which may have yielded fewer items
     DATA = "data"
-    #: something was raised, on a condition or out of the blue, and caught
+    #: an exception was raised, conditionally or unexpectedly, and caught
     EXCEPTION = "exception"
 
 
 @dataclass(frozen=True, slots=True)
 class BranchPoint:
-    """One statement that can have parted the ranks, and how the odd ranks went on from it."""
+    """One statement at which the ranks may have diverged, and the branch that the odd ranks took."""
 
     kind: BranchKind
-    #: how the odd ranks went on from it
+    #: the edge that the odd ranks took from it
     taken: EdgeKind
     #: the condition, the loop's head, or the `except`
     site: Site
     #: its text, as in `if batch is None`
     text: str
-    #: the `continue`, `break`, `return` or `raise` that the odd ranks then came to
+    #: the `continue`, `break`, `return` or `raise` that the odd ranks then reached
     jump: Site | None = None
     jump_text: str = ""
 
-    #: a loop whose rounds can all pass without a trace in the history
+    #: a loop whose iterations can all pass without a trace in the history
     idle: bool = False
 
     @property
     def enters(self) -> bool:
-        """The branch of an `if` that does not jump: something was done there and then the common way taken up again."""
+        """Whether the odd ranks took a branch of an `if` that does not jump: it rejoins the common path afterwards."""
         return self.kind is BranchKind.CONDITION and self.taken in (EdgeKind.YES, EdgeKind.NO) and self.jump is None
 
     @property
     def place(self) -> Site:
-        """The line to show: the jump where there is one; of a loop that came to its end, its head."""
+        """The line to show: the jump if there is one; the head of a loop that ended."""
         return self.site if self.taken is EdgeKind.END or self.jump is None else self.jump
 
 
 class Search:
-    """Ways from the last common step to what either side did next."""
+    """A search for paths from the last common step to each side's next step."""
 
     def __init__(
         self,
@@ -71,15 +71,16 @@ class Search:
         alike: Callable[[Site], bool],
         callers: Sequence[frozenset[int]] = (),
     ) -> None:
-        """`alike`: whether the loop or condition that begins on a line is decided alike on all ranks.
+        """`alike`: whether the loop or condition that begins on a line is decided equally on all ranks.
 
-        `callers`: who called the function that the odd ranks now stand in, as their stack shows it.
+        `callers`: who called the function that the odd ranks are in now, from their stack.
         """
         self.graph = graph
         self._back = Reachability(graph)
         self._alike = alike
         self._callers = callers
-        #: nodes that leave a trace in the odd ranks' or the others' history: no way of theirs leads through them unseen
+        #: nodes that leave a trace in the odd or the reference ranks' history: a path of that side through one would
+        #: show there
         self.traced = (left, right)
 
     def branch_points(
@@ -100,7 +101,7 @@ class Search:
             edges = onward.get(index, self.graph.nodes[index].edges)
             stays = index in right or (index in start and _in_one_statement(before, reference_next, start & right))
             if not stays and not any(edge.target in calmly for edge in edges):
-                continue  # where only an exception leads to what the others did, that parted them
+                continue  # only an exception leads to the reference ranks' step, so it made the ranks diverge
             for edge in self._parting_edges(index, edges, leads_left, leads_right):
                 point = self._branch_point(
                     program, index, self._named(index, edge, odd_next, reference_next), leads_left
@@ -108,7 +109,7 @@ class Search:
                 # conditions around one jump are one choice; the innermost is shown
                 found[(point.jump or point.site, point.taken is EdgeKind.RAISED)] = point
         points = [point for point in found.values() if not (_at_loop_head(point) and self._alike(point.site))]
-        # a condition on what all ranks have alike parts nobody where another may have
+        # a condition on something equal on all ranks is no branch point if another statement may be one
         own = [point for point in points if point.kind is not BranchKind.CONDITION or not self._alike(point.site)]
         return tuple(own or points)
 
@@ -116,13 +117,13 @@ class Search:
         return self.graph.at(step.site.file, step.site.line) if step.site else frozenset()
 
     def _onward(self, index: int, before: HistoryStep, reference_next: HistoryStep) -> list[Edge]:
-        """How the last common step was left: an iterator either delivered or ended."""
+        """The edges out of the last common step: an iterator either delivered or ended."""
         edges = self.graph.nodes[index].edges
         if before.kind is EventKind.NEXT:
             rounds = [edge for edge in edges if edge.kind is EdgeKind.ROUND]
             return rounds or edges
         if before.kind is EventKind.STOP_ITERATION:
-            # loaders that look ahead tell of the end while the last batch is still to be used
+            # prefetching loaders report the end while the last batch is still to be used
             ends = [edge for edge in edges if edge.kind is EdgeKind.END]
             ahead = reference_next.kind in (EventKind.FORWARD, EventKind.FORWARD_NO_SYNC, EventKind.BACKWARD)
             return edges if ahead or not ends else ends
@@ -141,8 +142,8 @@ class Search:
         return found
 
     def _parting_edges(self, index: int, edges: list[Edge], left: frozenset[int], right: frozenset[int]) -> list[Edge]:
-        """Edges on which the odd ranks can have gone on, and behind which there is no way to what the others did."""
-        # which function a call leads to, and where that returns to, nobody chooses
+        """Edges that the odd ranks can have taken, and from which no path leads to the reference ranks' step."""
+        # calls and returns are not choices of the program
         chosen = [
             edge for edge in edges if edge.kind is not EdgeKind.ON or isinstance(self.graph.nodes[index].stmt, LOOPS)
         ]
@@ -163,7 +164,9 @@ class Search:
         )
 
     def _named(self, index: int, edge: Edge, odd_next: HistoryStep, reference_next: HistoryStep) -> Edge:
-        """A loop over a generator goes on inside that: whether this is another round or the end, the places tell."""
+        """A loop over a generator continues inside it: the call sites tell whether this is another iteration or the
+        end.
+        """
         loop = self.graph.nodes[index]
         if edge.kind is not EdgeKind.ON or not isinstance(loop.stmt, LOOPS):
             return edge
@@ -176,13 +179,13 @@ class Search:
         return replace(edge, kind=EdgeKind.ROUND if inside[0] else EdgeKind.END)
 
     def _idles(self, loop: int) -> bool:
-        """From the loop's head a way leads back to it that leaves no trace."""
+        """Whether a path leads from the loop's head back to it without a trace."""
         rounds = [edge.target for edge in self.graph.nodes[loop].edges if edge.kind is EdgeKind.ROUND]
         seen = self._back.leading_to(frozenset({loop}), self.traced[0])
         return any(target in seen for target in rounds)
 
     def _handler(self, index: int, leads: frozenset[int]) -> int:
-        """Where an exception that leaves functions is caught in the end."""
+        """Where an exception that leaves its functions is finally caught."""
         for _ in range(64):
             if self.graph.nodes[index].stmt is not None:
                 break
@@ -190,7 +193,7 @@ class Search:
         return index
 
     def _jump(self, index: int) -> Node | None:
-        """The jump that a way comes to with nothing else to choose in between."""
+        """The jump that a path reaches without another choice in between."""
         for _ in range(64):
             node = self.graph.nodes[index]
             if isinstance(node.stmt, (ast.Continue, ast.Break, ast.Return, ast.Raise)):
@@ -203,7 +206,7 @@ class Search:
 
 
 def _in_one_statement(before: HistoryStep, reference_next: HistoryStep, shared: frozenset[int]) -> bool:
-    """Both are done by one statement, as in `model(batch).sum().backward()`, and in this order."""
+    """Whether one statement makes both calls in this order, as in `model(batch).sum().backward()`."""
     order = (EventKind.NEXT, EventKind.FORWARD, EventKind.FORWARD_NO_SYNC, EventKind.BACKWARD, EventKind.OPTIMIZER_STEP)
     if not shared or before.kind is reference_next.kind:
         return False
@@ -226,12 +229,12 @@ def _kind(stmt: ast.AST | None, jump: ast.AST | None, way: EdgeKind) -> BranchKi
 
 
 def _fetches(test: ast.expr) -> bool:
-    """`while chunk := list(islice(rows, 8))`: the loop goes on for as long as something is delivered."""
+    """Whether the loop continues as long as something is delivered: `while chunk := list(islice(rows, 8))`."""
     return isinstance(test, ast.NamedExpr) and isinstance(test.value, ast.Call)
 
 
 def _at_loop_head(point: BranchPoint) -> bool:
-    """It is another round of a loop, or its end: all ranks come to that together where they make as many rounds."""
+    """Whether it is a loop's next iteration or its end: ranks reach that together if they make as many iterations."""
     return point.taken in (EdgeKind.ROUND, EdgeKind.END)
 
 

@@ -1,4 +1,4 @@
-"""Conditions in the source under which only some ranks come to a call, or come to this call rather than that."""
+"""Conditions in the source under which only some ranks reach a call, or reach this call rather than another."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ddpdoctor.program import enclosing
 
 
 def condition_of(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> RankCondition | None:
-    """The condition on the rank under which a call was made: around it, or around a call that led to it.
+    """The condition on the rank under which a call was made: around the call, or around a call that led to it.
 
-    Callers are known while the odd rank still stands there; those that the other ranks stand in too decide nothing.
+    Callers are known while the odd rank is still in the call; callers that the other ranks are in too decide nothing.
     """
     found = (
         rank_condition(facts, place, callers, odd, reference) for place, callers in _led(facts, site, odd, reference)
@@ -56,7 +56,9 @@ def _led(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> list[tup
 
 
 def by_element(facts: Facts, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
-    """One loop calls this or that according to its element: the ranks meet the elements in another order."""
+    """Whether one loop makes different calls depending on its element, so ranks see the elements in
+    different orders.
+    """
     if odd_next.site is None or reference_next.site is None or odd_next.site.file != reference_next.site.file:
         return False
     sides = enclosing.branches(facts.program, odd_next.site)
@@ -68,7 +70,7 @@ def by_element(facts: Facts, odd_next: HistoryStep, reference_next: HistoryStep)
 
 
 def both_ways(facts: Facts, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
-    """The calls stand on the two sides of one `if`, and each side has both."""
+    """Whether the calls are on the two sides of one `if`, and each side makes both."""
     if odd_next.site is None or reference_next.site is None or odd_next.site.file != reference_next.site.file:
         return False
     sides = enclosing.branches(facts.program, odd_next.site)

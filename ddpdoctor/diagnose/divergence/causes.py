@@ -1,4 +1,4 @@
-"""The one place that decides which cause a divergence has. A rule words its own cause and gives way to no other."""
+"""The classifier: decides which cause each divergence has. A rule only words its own cause."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CREATING = frozenset({"new_group", "split_group"})
 
 
 class Cause(Enum):
-    """Why two histories can differ: for each the diagnosis that names it."""
+    """The causes of a divergence, each with the diagnosis that names it."""
 
     UNEVEN_INPUTS = codes.UNEVEN_INPUTS
     UNEVEN_MICROBATCHES = codes.UNEVEN_MICROBATCHES
@@ -45,7 +45,7 @@ class Cause(Enum):
 
 @kept
 def classified(facts: Facts) -> tuple[tuple[Divergence, Cause | None], ...]:
-    """Every divergence with its cause; None where the evidence does not decide between several."""
+    """Every divergence with its cause; None if the evidence does not decide between several causes."""
     return tuple((divergence, cause_of(facts, divergence)) for divergence in divergences(facts))
 
 
@@ -59,7 +59,7 @@ def cause_of(facts: Facts, divergence: Divergence) -> Cause | None:
 
 
 def more_than_an_order(facts: Facts) -> bool:
-    """A divergence shows that calls were made or left out, not only that they came in another order."""
+    """Whether a divergence shows calls that one side did not make, rather than the same calls in another order."""
     return any(one.pattern not in (Pattern.ORDER, Pattern.UNCLEAR) for one in divergences(facts))
 
 
@@ -93,7 +93,7 @@ def _call_in_module(facts: Facts, divergence: Divergence) -> bool:
 
 
 def _module_for_another(facts: Facts, divergence: Divergence) -> bool:
-    """Both sides went on with calls that the other did not make, and one stands in a module's forward."""
+    """Whether each side continued with calls that the other did not make, one of them in a module's forward."""
     return divergence.pattern is Pattern.ORDER and sharded_modules.module_call(facts, divergence) is not None
 
 
@@ -125,7 +125,7 @@ def _microbatches(facts: Facts, divergence: Divergence) -> bool:
 
 
 def _skipped(_: Facts, divergence: Divergence) -> bool:
-    """By a condition: where an exception may have led past the batch as well, the evidence does not decide."""
+    """By a condition: if an exception may have skipped the batch as well, the evidence does not decide."""
     if divergence.pattern is not Pattern.SKIPPED or divergence.reference_next is None:
         return False
     return not only_an_exception(divergence) and not perhaps_an_exception(divergence)
@@ -150,8 +150,8 @@ def _extra_call(divergence: Divergence) -> bool:
     return divergence.pattern is Pattern.EXTRA_CALL and divergence.odd_site is not None
 
 
-#: What a divergence must show for each cause; the first that it shows is its cause. First what was seen to happen, then
-#: what the place of the call says of its purpose, and last what holds for any call.
+#: What a divergence must show for each cause; the first match is its cause. Causes that were directly observed come
+#: first, then those that the place of the call implies, and last those that can hold for any call.
 DECIDED_BY: tuple[tuple[Cause, Callable[[Facts, Divergence], bool]], ...] = (
     (Cause.CAUGHT_EXCEPTION, _caught_exception),
     (Cause.NO_SYNC, _without_sync),

@@ -1,9 +1,9 @@
-"""The control-flow diff: which condition sent one rank this way and the others that way.
+"""The control-flow diff: which condition sent some ranks one way and the others another way.
 
-Three places are known: the last thing that both sides did, what the one did next, and what the others did next. On its
-way the one side came past a statement behind which there was no way any more to what the others did; the statements for
-which this can be so are the only ones that can have parted them. Ways on which either side would have left another
-trace in its history are no ways.
+Three places are known: the last common step, the odd ranks' next step, and the reference ranks' next step. On its path
+the odd side passed a statement after which it could no longer reach the reference ranks' step; only statements for
+which this is possible can be branch points. Paths on which a side would have left another trace in its history are
+excluded.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.enclosing import LOOPS, enclosing_loops
 
-#: Files and functions beyond which a program is not followed.
+#: Most files and functions of a program that are searched.
 _MOST_FILES = 12
 _MOST_NODES = 20_000
 
 
 def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
-    """All that can have parted them, in the order of the source; empty where the source does not connect the places."""
+    """All possible branch points in source order; empty if the source does not connect the three places."""
     before, odd, reference = compared.before, compared.odd, compared.reference
     odd_next, reference_next = (
         _by_user(facts, odd, compared.odd_next),
@@ -60,7 +60,7 @@ def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]
     seen = _traced_sites(left, right), _traced_sites(right, left)
     own = graph.collectives()
     traced = [own.union(*(graph.done(graph.at(site.file, site.line)) for site in side)) for side in seen]
-    # whoever comes to a loop with as many rounds everywhere does in it what the other side does there
+    # a rank that reaches a loop with equally many iterations everywhere does in it what the other side does there
     for n, (theirs, ours) in enumerate(
         ((odd_next.site, reference_next.site), (reference_next.site, odd_next.site))[::-1]
     ):
@@ -72,14 +72,14 @@ def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]
     )
     if found:
         return found
-    # a loop over something around a loader (islice, zip) may end without a trace of it
+    # a loop over something around a loader (islice, zip) may end without a trace of the loader's end
     loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
     search = Search(graph, traced[0] - loops, traced[1] - loops, alike, callers)
     return search.branch_points(facts.program, before, odd_next, reference_next)
 
 
 def _callers(facts: Facts, graph: FlowGraph, ranks: RankSet, site: Site) -> tuple[frozenset[int], ...]:
-    """Who called the function that the line is in, and so on outwards, where one of the ranks still stands there."""
+    """The callers of the function that the line is in, outwards, if one of the ranks is still in them."""
     stacks = (facts.stack(rank) for rank in ranks)
     stack = next((stack for stack in stacks if stack and frames.same_place(stack[0], site)), ())
     found = (graph.at(frame.file, frame.line) for frame in stack[1:])
@@ -87,19 +87,21 @@ def _callers(facts: Facts, graph: FlowGraph, ranks: RankSet, site: Site) -> tupl
 
 
 def _by_user(facts: Facts, ranks: RankSet, step: HistoryStep | None) -> HistoryStep | None:
-    """The step at the user's line where a library made it, if a rank still stands there."""
+    """The step at the user's line if a library made it and a rank is still in it."""
     return replace(step, site=users_line(facts, ranks, step.site)) if step and step.site else step
 
 
 def _rounds_for_all(facts: Facts, graph: FlowGraph, site: Site) -> frozenset[int]:
-    """Heads of the loops around a line, in its function, that make as many rounds on every rank."""
+    """Heads of the loops around a line, in its function, that make equally many iterations on every rank."""
     spans = enclosing_loops(facts.program, site)
     heads = [replace(site, line=span.first) for span in spans]
     return frozenset().union(*(graph.at(head.file, head.line) for head in heads if decided_alike(facts, head)))
 
 
 def _traced_sites(one: History, other: History) -> set[Site]:
-    """Places that the one cannot have passed unseen: they leave a trace that both have, or that it never left."""
+    """Places that `one` cannot have passed without a trace: they leave a trace that both histories show, or one that
+    this history never shows.
+    """
     both = {step.site for side in histories.shared(one, other) for step in side if step.site}
     whole = not one.truncated
     never = {step.site for step in other.steps if step.site} - {step.site for step in one.steps} if whole else set()
@@ -107,7 +109,7 @@ def _traced_sites(one: History, other: History) -> set[Site]:
 
 
 def sentences(found: tuple[BranchPoint, ...], odd: RankSet, reference: RankSet) -> Iterator[str]:
-    """One sentence for each statement that can have parted them."""
+    """One sentence for each possible branch point."""
     one_of = "" if len(found) == 1 else "perhaps "
     for point in found:
         yield one_of + _sentence(point, wording.ranks(odd), wording.ranks(reference))
@@ -131,14 +133,16 @@ def _sentence(point: BranchPoint, odd: str, reference: str) -> str:
 
 
 def unreadable(facts: Facts, compared: Comparison) -> str:
-    """A file whose lines may not be the ones that ran, "" where the source can be trusted."""
+    """A file whose lines may not be the ones that ran, "" if the source can be trusted."""
     steps = (compared.before, compared.odd_next, compared.reference_next)
     files = [facts.evidence.code.get(step.site.file) for step in steps if step and step.site]
     return next((file.path for file in files if file and file.changed), "")
 
 
 def leads_on(facts: Facts, compared: Comparison) -> bool:
-    """A way leads from what the odd ranks did next to what the others did, in the same round of all loops around it."""
+    """Whether a path leads from the odd ranks' next step to the reference ranks', in the same iteration of
+    all loops.
+    """
     odd, reference = compared.odd, compared.reference
     odd_next, reference_next = (
         _by_user(facts, odd, compared.odd_next),
@@ -168,7 +172,7 @@ def leads_on(facts: Facts, compared: Comparison) -> bool:
 
 
 def past_a_condition(facts: Facts, compared: Comparison) -> bool:
-    """One condition led past the odd ranks' call, behind which both come to what the others did: no swap."""
+    """Whether one condition leads past the odd ranks' call and both then reach the reference ranks' step: no swap."""
     points = branch_points(facts, compared)
     if len(points) != 1 or not points[0].enters or compared.before in (compared.odd_next, compared.reference_next):
         return False
@@ -177,7 +181,9 @@ def past_a_condition(facts: Facts, compared: Comparison) -> bool:
 
 
 def ended_inner_loop(facts: Facts, compared: Comparison) -> bool:
-    """What the odd ranks issued stands behind a loop that the others were still in, and all come there at its end."""
+    """Whether the odd ranks' call follows a loop that the others were still in, and all ranks reach it at the loop's
+    end.
+    """
     points = branch_points(facts, compared)
     return bool(points) and all(
         point.kind in (BranchKind.DATA, BranchKind.COUNT) and point.taken is EdgeKind.END for point in points
@@ -186,7 +192,7 @@ def ended_inner_loop(facts: Facts, compared: Comparison) -> bool:
 
 @kept
 def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
-    """The ways through those of the files that are the user's; None where they are too many."""
+    """The control-flow graph of those files that are the user's; None if there are too many."""
     own = [file for file in files if not facts.is_library(file)][:_MOST_FILES]
     found = {file: facts.program.module(file) for file in own}
     histories = [step.site for history in facts.histories.values() for step in history.steps if step.site]

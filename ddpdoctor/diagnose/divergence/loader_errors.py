@@ -1,4 +1,4 @@
-"""Batches that were lost in an exception of the data loader: the iterator raised, somebody caught it and went on."""
+"""Batches lost in an exception of the data loader: the iterator raised, and the program caught it and continued."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ddpdoctor.model.stacks import Site
 
 
 def loader_raised(facts: Facts, divergence: Divergence) -> Site | None:
-    """The loader that raised on the odd ranks, which went on a batch short: by its end, or out of the loop at once.
+    """The loader that raised on the odd ranks, which continued one batch short or left the loop at once.
 
-    Not where the exception is still under way: then nobody has caught it.
+    Not if the exception is still propagating: then nothing has caught it.
     """
     found = {rank: _failed_loaders(facts, rank) for rank in (*divergence.odd, *divergence.reference)}
     if divergence.odd_next is None or any(failure.rank in divergence.odd for failure in facts.masked):
@@ -34,7 +34,7 @@ def _failed_loaders(facts: Facts, rank: Rank) -> list[Site]:
 
 
 def _last_of_data(facts: Facts, divergence: Divergence) -> bool:
-    """The last that the odd ranks had of any loader was its exception."""
+    """Whether the odd ranks' last event of any loader was its exception."""
     kinds = (EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.NEXT_RAISED)
     histories = [facts.histories[rank] for rank in divergence.odd if rank in facts.histories]
     last = [next((s.kind for s in reversed(h.steps) if s.kind in kinds), None) for h in histories]

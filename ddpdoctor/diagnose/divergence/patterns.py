@@ -1,4 +1,4 @@
-"""Naming the way in which two histories parted: the step from "they differ here" to "this rank left its loop"."""
+"""The pattern of a divergence: the step from "the histories differ here" to "this rank left its loop"."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _NEW_ROUND = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.FORW
 class Pattern(Enum):
     #: the odd ranks' iterator ended where the others' delivered another batch
     ENDED_EARLY = "ended early"
-    #: the odd ranks went on behind the loop, without their iterator's end
+    #: the odd ranks continued after the loop, without the end of their iterator
     LEFT_LOOP = "left the loop"
-    #: the odd ranks began another round without what the others did in this one
+    #: the odd ranks began another iteration without what the others did in this one
     SKIPPED = "skipped"
     #: the odd ranks issued a collective that the others did not
     EXTRA_CALL = "extra call"
@@ -55,15 +55,15 @@ class Pattern(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Two sides whose histories differ, with the pattern: `odd` did the odd thing, `reference` is compared with."""
+    """Two sides whose histories differ, with the pattern: `odd` did the unusual thing, `reference` is compared with."""
 
     pattern: Pattern
     compared: Comparison
-    #: nothing else parted
+    #: there is no other divergence
     unique: bool
-    #: how sure a cause that rests on this may be at most
+    #: the highest confidence of a cause that rests on this
     cap: Confidence = Confidence.CERTAIN
-    #: what in the source can have parted them, and how the odd ranks went on from there; empty where it does not say
+    #: possible branch points in the source, with the branch that the odd ranks took; empty if the source does not tell
     branch_points: tuple[BranchPoint, ...] = ()
 
     @property
@@ -88,34 +88,34 @@ class Divergence:
 
     @property
     def minority(self) -> bool:
-        """The odd ranks are fewer than the others."""
+        """Whether the odd ranks are fewer than the others."""
         return len(self.odd) < len(self.reference)
 
     @property
     def tie(self) -> bool:
-        """Only sides of equal size speak: who is right cannot be told by counting."""
+        """Whether both sides have equal size: counting cannot tell which is right."""
         return len(self.odd) == len(self.reference)
 
     @property
     def odd_site(self) -> Site | None:
-        """Where the odd ranks did the odd thing."""
+        """Where the odd ranks diverged."""
         return self.odd_next.site if self.odd_next else None
 
     @property
     def culprits(self) -> RankSet:
-        """The smaller side; where both are equal, the one that did the odd thing."""
+        """The smaller side; if both are equal, the odd ranks."""
         return self.reference if len(self.reference) < len(self.odd) else self.odd
 
     def place(self, point: BranchPoint) -> Site:
-        """The line of a choice to show for the culprits: the jump that they took, or else the condition."""
+        """The line of a branch point to show for the culprits: the jump that they took, or else the condition."""
         return point.place if self.culprits == self.odd else point.site
 
     def blame(self, confidence: Confidence) -> Confidence:
-        """How sure it is that these are to blame and not those that did as usual: counting decides, if it can."""
+        """The confidence that these ranks are to blame and not the others: the majority decides if there is one."""
         return confidence if self.minority else weaker(confidence, Confidence.LIKELY)
 
     def collectives(self) -> tuple[HistoryStep | None, HistoryStep | None]:
-        """The first collective of either side from the difference on: what each waits for the other to join."""
+        """The first collective of either side after the divergence: what each waits for the other to join."""
         odd_next = next((step for step in self.diff.left if step.collective), self.odd_next)
         reference_next = next((step for step in self.diff.right if step.collective), self.reference_next)
         return odd_next, reference_next
@@ -123,7 +123,7 @@ class Divergence:
 
 @kept
 def divergences(facts: Facts) -> tuple[Divergence, ...]:
-    """One divergence for every side of the job that parted from the largest, if that is what holds the job up."""
+    """One divergence for every side that differs from the largest, if it is what holds the job up."""
     return tuple(_divergences(facts))
 
 
@@ -134,7 +134,7 @@ def _divergences(facts: Facts) -> Iterator[Divergence]:
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
             divergence = _with_pattern(facts, split)
             points = control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
-            # who has an exception under way took no condition's way, though one may lead to the same place
+            # a rank with an exception under way took no branch, even if a branch leads to the same place
             if any(one.rank in divergence.culprits and not one.victim for one in facts.masked):
                 cap = weaker(cap, Confidence.LIKELY)
             yield dataclasses.replace(divergence, cap=cap, branch_points=points)
@@ -149,14 +149,14 @@ def _around_call(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...
 
 
 def _joins(facts: Facts, rank: Rank) -> bool:
-    """The rank is inside torch's Join, which shadows the collectives of ranks that still have data."""
+    """Whether the rank is inside torch's Join, which shadows the collectives of ranks that still have data."""
     seen = facts.evidence.rank(rank)
     main = frames.main_thread(seen) if seen else None
     return main is not None and any(frame.file.endswith("distributed/algorithms/join.py") for frame in main.frames)
 
 
 def _with_pattern(facts: Facts, split: HistorySplit) -> Divergence:
-    """The difference with its pattern, looking at it from either side."""
+    """The difference with its pattern, tried from either side."""
     compared = split.compared()
     for seen in (compared, compared.mirrored()):
         pattern = _pattern(facts, seen)
@@ -191,9 +191,9 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
 
 
 def _met_wrongly(facts: Facts, compared: Comparison) -> bool:
-    """Operations that do not belong together have met: nobody is merely behind.
+    """Whether operations that do not match have met, so that no rank is merely behind.
 
-    Both sides wait in them; or they were of unequal size, for which gloo ended a rank.
+    Both sides wait in them; or their sizes were unequal and gloo ended a rank.
     """
     waits = [wait for rank in compared.reference if (wait := facts.wait(rank)) is not None]
     if any(set(wait.mismatched) & set(compared.odd) and wait.rank in facts.graph.stuck for wait in waits):
@@ -203,12 +203,12 @@ def _met_wrongly(facts: Facts, compared: Comparison) -> bool:
 
 
 def _forwards_alone(facts: Facts, odd_next: HistoryStep, reference: RankSet) -> bool:
-    """The odd ranks' forward, from a place that the others never came to, broadcasts buffers."""
+    """Whether the odd ranks' forward, from a place that the others never reached, broadcasts buffers."""
     return odd_next.kind is EventKind.FORWARD and odd_next.collective and not made_by(facts, odd_next, reference)
 
 
 def _round_pattern(before: HistoryStep | None, odd_next: HistoryStep, reference_next: HistoryStep) -> Pattern | None:
-    """Shapes that the kinds of the next events decide alone."""
+    """Patterns that follow from the kinds of the next events alone."""
     if (
         odd_next.kind is EventKind.STOP_ITERATION
         and reference_next.kind is EventKind.NEXT
@@ -227,9 +227,9 @@ def _round_pattern(before: HistoryStep | None, odd_next: HistoryStep, reference_
 
 
 def _raised_past(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
-    """The odd ranks went on with their loop past a call of the others, or made their last call once more.
+    """Whether the odd ranks' loop skipped a call of the others, or they repeated their last call, by an exception.
 
-    And only an exception leads there.
+    That is: only an exception leads there.
     """
     again = odd_next.kind is EventKind.CALL and odd_next == compared.before and odd_next != reference_next
     if not (again or odd_next.kind in _NEW_ROUND) or reference_next.kind is not EventKind.CALL:
@@ -241,10 +241,10 @@ def _raised_past(facts: Facts, compared: Comparison, odd_next: HistoryStep, refe
 def _call_against_round(
     facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep
 ) -> Pattern:
-    """One side is in a collective call where the other goes on with its loop."""
+    """One side is in a collective call where the other continues with its loop."""
     known = made_by(facts, odd_next, compared.reference)
     if _forwards_alone(facts, reference_next, compared.odd):
-        return Pattern.UNCLEAR  # theirs to tell
+        return Pattern.UNCLEAR  # decided from the other side
     if not known and odd_next.site is not None and _on_rank(facts, compared, odd_next.site):
         return Pattern.EXTRA_CALL
     if known and ran_module(compared.before, odd_next, reference_next):
@@ -267,7 +267,7 @@ def _call_against_call(
     ours, theirs = made_by(facts, odd_next, reference), made_by(facts, reference_next, odd)
     if ours and theirs:
         if control_flow_diff.past_a_condition(facts, compared.mirrored()):
-            return Pattern.UNCLEAR  # theirs to tell
+            return Pattern.UNCLEAR  # decided from the other side
         return Pattern.EXTRA_CALL if control_flow_diff.past_a_condition(facts, compared) else Pattern.ORDER
     if by_element(facts, odd_next, reference_next):
         return Pattern.ORDER
@@ -288,14 +288,14 @@ def _call_against_call(
 
 
 def _on_rank(facts: Facts, compared: Comparison, site: Site) -> bool:
-    """The odd ranks' call stands under a condition on the rank."""
+    """Whether the odd ranks' call is under a condition on the rank."""
     return condition_of(facts, site, compared.odd, compared.reference) is not None
 
 
 def condition_on_rank(facts: Facts, divergence: Divergence) -> RankCondition | None:
-    """The condition on the rank under which the odd ranks made their call, whether or not they still stand in it.
+    """The condition on the rank under which the odd ranks made their call, whether or not they are still in it.
 
-    Where no stack shows the callers any more, the only statement that can have parted the ranks may be one.
+    If no stack shows the callers any more, the only possible branch point may be such a condition.
     """
     if divergence.odd_next is None or divergence.odd_next.site is None:
         return None
@@ -308,7 +308,7 @@ def condition_on_rank(facts: Facts, divergence: Divergence) -> RankCondition | N
 
 
 def parted_by(facts: Facts, divergence: Divergence) -> tuple[str, ...]:
-    """What in the source parted the ranks, for people; or why that is not shown."""
+    """The branch points in words for the report, or why none can be shown."""
     changed = control_flow_diff.unreadable(facts, divergence.compared)
     if changed:
         return (
@@ -325,7 +325,7 @@ def parted_by(facts: Facts, divergence: Divergence) -> tuple[str, ...]:
 
 
 def decided_alone(facts: Facts, divergence: Divergence) -> bool:
-    """The odd ranks' extra call stands under a condition, and not one on the rank."""
+    """Whether the odd ranks' extra call is under a condition that does not depend on the rank."""
     if divergence.pattern is not Pattern.EXTRA_CALL or not divergence.branch_points:
         return False
     conditions = all(point.kind is BranchKind.CONDITION for point in divergence.branch_points)
@@ -333,12 +333,12 @@ def decided_alone(facts: Facts, divergence: Divergence) -> bool:
 
 
 def only_an_exception(divergence: Divergence) -> bool:
-    """Nothing leads past the skipped work, or out of the loop, but an exception that is caught."""
+    """Whether only a caught exception leads past the skipped work, or out of the loop."""
     shapes = (Pattern.SKIPPED, Pattern.LEFT_LOOP)
     return divergence.pattern in shapes and {point.kind for point in divergence.branch_points} == {BranchKind.EXCEPTION}
 
 
 def perhaps_an_exception(divergence: Divergence) -> bool:
-    """A condition leads past the skipped work, and so does an exception: the evidence does not tell which it was."""
+    """Whether a condition and an exception both lead past the skipped work: the evidence does not tell which it was."""
     kinds = {point.kind for point in divergence.branch_points}
     return divergence.pattern is Pattern.SKIPPED and BranchKind.EXCEPTION in kinds and len(kinds) > 1

@@ -1,4 +1,4 @@
-"""Loops over names, of which some ranks have fewer, and conditions past which a rank with nothing returns."""
+"""Loops over names of which some ranks have fewer, and conditions on which a rank with nothing returns early."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from ddpdoctor.program.nodes import walk
 
 
 def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, HistoryStep, RankSet] | None:
-    """The loop over names of which some ranks had fewer: the loop, the call in it, the ranks that made one more."""
+    """The loop over names of which some ranks had fewer: the loop, the call in it, the ranks that made one
+    more call.
+    """
     sides = (
         (divergence.odd_next, divergence.reference_next, divergence.odd),
         (divergence.reference_next, divergence.odd_next, divergence.reference),
@@ -40,7 +42,9 @@ def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, History
 
 
 def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep, ranks: RankSet) -> BranchPoint | None:
-    """The line that goes over a mapping's names in a comprehension or `map`, if the ranks stand in its calls again."""
+    """The line that iterates over a mapping's names in a comprehension or `map`, if the ranks are in its
+    calls again.
+    """
     before = divergence.diff.before
     if before is None or before.site != more.site or before.op != more.op:
         return None
@@ -54,7 +58,7 @@ def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep
 
 
 def _goes_over_names(node: ast.AST) -> TypeGuard[ast.expr]:
-    """`{k: mean(v) for k, v in logs.items()}`, `map(mean, logs.values())`."""
+    """Whether it iterates over names: `{k: mean(v) for k, v in logs.items()}`, `map(mean, logs.values())`."""
     match node:
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             given = [generator.iter for generator in node.generators]
@@ -72,7 +76,7 @@ def _goes_over_names(node: ast.AST) -> TypeGuard[ast.expr]:
 
 
 def nothing_to_give(facts: Facts, divergence: Divergence) -> BranchPoint | None:
-    """The condition past which a rank with nothing collected returns before the ranks' results are gathered."""
+    """The condition on which a rank with nothing collected returns before the ranks' results are gathered."""
     if divergence.odd_next is None or divergence.odd_next.site is None or len(divergence.branch_points) != 1:
         return None
     point = divergence.branch_points[0]
@@ -86,7 +90,7 @@ def nothing_to_give(facts: Facts, divergence: Divergence) -> BranchPoint | None:
 
 
 def _loop_over_names(facts: Facts, point: BranchPoint, call: Site) -> range | None:
-    """Lines of the loop, if it goes over a mapping or its keys and the call is in it."""
+    """The loop's lines, if it iterates over a mapping or its keys and contains the call."""
     tree = facts.program.tree(point.site.file)
     if tree is None or call.file != point.site.file:
         return None
@@ -100,7 +104,7 @@ def _loop_over_names(facts: Facts, point: BranchPoint, call: Site) -> range | No
 
 
 def _over_names(loop: ast.For) -> bool:
-    """`for k in d` where `d[k]` is read, or `for k, v in d.items()`."""
+    """Whether it is `for k in d` with `d[k]` read in it, or `for k, v in d.items()`."""
     methods = {n.func.attr for n in walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
     if methods & {"items", "keys", "values"}:
         return True

@@ -1,4 +1,4 @@
-"""Where ranks are to each other in the source: inside the same loop, behind it, or out of its function."""
+"""Relative positions of ranks in the source: inside the same loop, after it, or out of its function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ddpdoctor.program import enclosing
 
 class RelativePosition(Enum):
     INSIDE = "inside"
-    #: behind a loop of a function that both are in
+    #: after a loop of a function that both are in
     OUTSIDE = "outside"
     #: not in the function whose loop the other is in
     RETURNED = "returned"
@@ -33,14 +33,14 @@ class SourceLoop:
 
 
 def made_by(facts: Facts, step: HistoryStep, ranks: RankSet) -> bool:
-    """Any of the ranks has made this call from this place before (or is making it)."""
+    """Whether any of the ranks has made this call from this place before, or is making it."""
     return any(facts.histories[rank].made(step) for rank in ranks if rank in facts.histories)
 
 
 def left_loop(facts: Facts, compared: Comparison) -> tuple[RelativePosition, SourceLoop | None]:
-    """Whether the odd ranks have left a loop that the others go on with, and which.
+    """Whether the odd ranks have left a loop that the others continue, and which.
 
-    Having returned from the others' function means that only if the odd ranks were in that loop just before: not after
+    Having returned from the others' function counts only if the odd ranks were in that loop just before: not after
     their data ended, and not if they never did what the others do there.
     """
     where, loop = position_of(facts, compared.odd.members[0], compared.reference.members[0])
@@ -55,7 +55,7 @@ def left_loop(facts: Facts, compared: Comparison) -> tuple[RelativePosition, Sou
 
 
 def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:
-    """Where the user's code made a call: the site itself, or, if that is in a library, the line that led there."""
+    """The user's line that made a call: the site itself, or, if that is in a library, the line that led there."""
     if facts.is_library(site.file):
         for rank in ranks:
             own = facts.stack(rank)
@@ -65,14 +65,16 @@ def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:
 
 
 def outside_torch(facts: Facts, rank: Rank) -> tuple[Site, ...]:
-    """The main thread's frames without torch's, libraries included, innermost first."""
+    """The main thread's frames without torch's, including libraries, innermost first."""
     seen = facts.evidence.rank(rank)
     main = frames.main_thread(seen) if seen else None
     return tuple(frame for frame in main.frames if not frames.is_internal(frame.file)) if main else ()
 
 
 def shares_loop(facts: Facts, left: Rank, right: Rank) -> bool:
-    """Both stacks pass through the same line of the same loop and part below it: one loop calls this and that."""
+    """Whether both stacks pass through the same line of one loop and diverge below it, as when one loop makes both
+    calls.
+    """
     ours, theirs = facts.stack(left)[::-1], facts.stack(right)[::-1]
     common = [a for a, b in zip(ours, theirs, strict=False) if a == b]
     length = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), len(common))
@@ -86,8 +88,8 @@ def shares_loop(facts: Facts, left: Rank, right: Rank) -> bool:
 def position_of(facts: Facts, actor: Rank, other: Rank) -> tuple[RelativePosition, SourceLoop | None]:
     """Whether the odd rank is still inside the loops that the other rank is in, and which one it has left.
 
-    Both stacks are followed from the outside to the innermost function that they share; there the lines are compared.
-    Loops of functions that only the other is in were left by returning from them.
+    Both stacks are followed from the outermost frame to the innermost function that they share; there the lines are
+    compared. Loops of functions that only the other rank is in were left by returning from them.
     """
     ours, theirs = facts.stack(actor)[::-1], facts.stack(other)[::-1]
     shared = 0
@@ -113,7 +115,9 @@ def position_of(facts: Facts, actor: Rank, other: Rank) -> tuple[RelativePositio
 
 
 def ran_module(before: HistoryStep | None, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
-    """The odd ranks' call is made by a running module; the others are past the forward that should have run it."""
+    """Whether a running module made the odd ranks' call while the others are past the forward that should
+    have run it.
+    """
     runs = [
         step is not None and step.site is not None and _is_forward(step.site)
         for step in (before, odd_next, reference_next)

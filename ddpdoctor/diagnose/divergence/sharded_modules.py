@@ -1,4 +1,4 @@
-"""Collectives that a sharded model issues by itself: for its state, or while one of its modules runs."""
+"""Collectives that a sharded model issues by itself: to gather its state, or while one of its modules runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RUNNING = frozenset({"forward", "generate", "__call__"})
 def state_call(facts: Facts, odd_next: HistoryStep, odd: RankSet) -> str:
     """The function that gathers a sharded model's state and issued this collective, "" if none is seen.
 
-    Either the odd ranks' stacks stand in it, or its name is on the line that made the call.
+    Either the odd ranks' stacks contain it, or its name is on the line that made the call.
     """
     if odd_next.site is None or operations.family(odd_next.op) not in (*_GATHERING, "broadcast", "all_reduce"):
         return ""
@@ -45,7 +45,9 @@ def state_call(facts: Facts, odd_next: HistoryStep, odd: RankSet) -> str:
 
 
 def implicit(facts: Facts, odd_next: HistoryStep) -> bool:
-    """The line that made the call names no such operation: something that it called issued it, for its own sake."""
+    """Whether the calling line names no such operation, so something that it called issued the collective
+    internally.
+    """
     if odd_next.site is None or odd_next.site.file not in facts.evidence.code:
         return False
     called = enclosing.called_names(
@@ -55,7 +57,9 @@ def implicit(facts: Facts, odd_next: HistoryStep) -> bool:
 
 
 def made_in_module(facts: Facts, divergence: Divergence) -> bool:
-    """The odd ranks' call was made while a module ran: for its shards, or by a layer that communicates."""
+    """Whether the odd ranks' call was made while a module ran: to gather its shards, or by a layer that
+    communicates.
+    """
     site = divergence.odd_site
     if site is None or divergence.odd_next is None or site.function.rpartition(".")[2] not in _RUNNING:
         return False
@@ -67,9 +71,9 @@ def made_in_module(facts: Facts, divergence: Divergence) -> bool:
 def module_call(
     facts: Facts, divergence: Divergence
 ) -> tuple[HistoryStep, HistoryStep | None, RankSet, RankSet] | None:
-    """A collective of a module's forward that one side issued and the other did not come to.
+    """A collective of a module's forward that one side issued and the other did not reach.
 
-    It, what the others went on to, the ranks that ran the module, and those that left it out.
+    Returns the call, the other side's next step, the ranks that ran the module, and those that skipped it.
     """
     if divergence.pattern is Pattern.EXTRA_CALL:
         return (
@@ -89,11 +93,11 @@ def module_call(
 
 
 def _shards(facts: Facts) -> bool:
-    """Some rank stands in the code that shards models."""
+    """Whether some rank is in the code that shards models."""
     seen = [main for rank in facts.evidence.ranks if (main := frames.main_thread(rank))]
     return any(_is_sharding(frame.file) for main in seen for frame in main.frames)
 
 
 def _is_sharding(file: str) -> bool:
-    """Code that shards models, and gathers their parameters when a module runs."""
+    """Whether the file shards models, and gathers their parameters when a module runs."""
     return torch_internals.is_in(file, Meaning.SHARDS) or "/deepspeed/" in file

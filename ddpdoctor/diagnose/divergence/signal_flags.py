@@ -1,4 +1,4 @@
-"""Conditions that ask a flag which the handler of a Unix signal sets."""
+"""Conditions that test a flag which the handler of a Unix signal sets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddpdoctor.model.dependence import DependsOn
 
 
 def signal_flag(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, str, str] | None:
-    """The condition that parted the ranks, if a signal's handler sets what it asks: it, the flag, the handler."""
+    """The condition at which the ranks diverged, if a signal handler sets what it tests: condition, flag, handler."""
     if divergence.pattern not in (Pattern.LEFT_LOOP, Pattern.EXTRA_CALL):
         return None
     if {point.kind for point in divergence.branch_points} != {BranchKind.CONDITION}:

@@ -1,4 +1,4 @@
-"""The last collective of every rank, compared: the same call at the same place with tensors that do not fit."""
+"""Last collectives of all ranks compared: the same call at the same place with tensors that do not match."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
-#: Operations whose tensors must be the same on every rank. Of all_to_all, gather, scatter and the object collectives
-#: unequal sizes say nothing.
+#: Operations whose tensors must be the same on every rank. Unequal sizes say nothing for all_to_all, gather, scatter
+#: and the object collectives.
 
 
 @dataclass(frozen=True, slots=True)
 class Unequal:
-    """One call that all ranks made as their last, by what they gave to it."""
+    """One call that is the last of every rank, grouped by the tensors given to it."""
 
     call: Call
     #: elements and dtype of each rank's tensor
     given: Mapping[Rank, tuple[int, str]]
-    #: the ranks that differ from most; empty where there is no majority
+    #: the ranks that differ from most; empty if there is no majority
     odd: RankSet
-    #: how sure it can be that this is what went wrong
+    #: the highest confidence that this is the fault
     cap: Confidence
 
     @property
@@ -42,9 +42,9 @@ class Unequal:
 
 
 def last_call(facts: Facts) -> Unequal | None:
-    """The call that every rank made as its last, if what they gave to it differs and that is what holds them up.
+    """The last call of every rank, if the tensors given to it differ and that is what holds the ranks up.
 
-    gloo ends the process where sizes in bytes differ; NCCL hangs, or goes on with garbage.
+    gloo ends the process if sizes in bytes differ; NCCL hangs, or continues with garbage.
     """
     cap = _cap(facts)
     calls = {rank.rank: call for rank in facts.evidence.ranks if (call := _last(rank))}
@@ -63,7 +63,7 @@ def last_call(facts: Facts) -> Unequal | None:
 
 
 def called_from(facts: Facts, found: Unequal) -> Site | None:
-    """The user's line that led to the call: the stacks or the dying words of a rank tell it where a library made it."""
+    """The user's line that led to the call, from the stacks or a rank's last messages if a library made it."""
     site = found.call.site
     if site is None or not facts.is_library(site.file):
         return site
@@ -75,7 +75,7 @@ def called_from(facts: Facts, found: Unequal) -> Site | None:
 
 
 def _cap(facts: Facts) -> Confidence | None:
-    """A crash by gloo's own abort, or ranks that wait for one another with nobody absent."""
+    """The highest confidence: a crash by gloo's own abort, or ranks that wait for one another with no rank absent."""
     if facts.outcome is Outcome.CRASH:
         own = [failure for failure in facts.failures if not failure.victim]
         return Confidence.LIKELY if not own or (own[0].status == ABORTED and own[0].raised is None) else None
@@ -85,13 +85,13 @@ def _cap(facts: Facts) -> Confidence | None:
 
 
 def _last(rank: RankEvidence) -> Call | None:
-    """The newest collective of the history, if nothing else came after it."""
+    """The newest collective of the history, if no event follows it."""
     events = rank.page.events if rank.page else ()
     return events[-1].call if events and events[-1].kind is EventKind.CALL else None
 
 
 def _as_often(facts: Facts, call: Call) -> bool:
-    """All ranks made this call equally often: it is the same round on each, and nobody is one behind."""
+    """Whether all ranks made this call equally often: it is the same iteration on each, and no rank is one behind."""
     counts = set()
     for rank in facts.evidence.ranks:
         if rank.page is None or rank.page.events_lost:
