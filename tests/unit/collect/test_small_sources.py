@@ -100,3 +100,27 @@ def test_not_more_files_than_are_of_use(tmp_path: Path) -> None:
         (tmp_path / f"{number}.py").write_text("")
     places = [Site(str(path), 1, "f") for path in tmp_path.iterdir()]
     assert len(source_files.read(places, started=time.time())) == source_files.MOST_FILES
+
+
+def test_files_that_the_project_s_files_import(tmp_path: Path) -> None:
+    # GIVEN a script that imports a helper, which imports a module of a package, and a name of the standard library
+    (tmp_path / "lib").mkdir()
+    texts = {
+        "train.py": "import os\nfrom helper import is_main\nimport changed\n",
+        "helper.py": "from lib import topology\n",
+        "lib/__init__.py": "",
+        "lib/topology.py": "from ..helper import x\n",
+        "changed.py": "x = 1\n",
+        "unused.py": "x = 1\n",
+    }
+    started = time.time() - 100
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        written = time.time() if name == "changed.py" else started - 50
+        os.utime(tmp_path / name, (written, written))
+    named = source_files.read([Site(str(tmp_path / "train.py"), 1, "main")], started=started)
+    found = source_files.imported_by(named, started=started)
+    # THEN those are found, nearest first; none that was written since, and none that nobody imports
+    assert list(found) == [str(tmp_path / name) for name in ("helper.py", "lib/__init__.py", "lib/topology.py")]
+    assert not any(file.changed for file in found.values())
+    assert source_files.imported_by({}, started=started) == {}
