@@ -85,11 +85,7 @@ class ModuleFacts:
     @cached_property
     def reached(self) -> list[Reached]:
         """Collectives with the calls, branches and loops that lead to them."""
-        try:
-            return reached(self.analysis.roots)
-        except RecursionError:
-            self.analysis.too_deep = True
-            return []
+        return reached(self.analysis.roots)
 
     @cached_property
     def races(self) -> dict[SourceSite, SourceSite]:

@@ -156,8 +156,13 @@ def leaving_through(nodes: Trace, last: Trace, *, looped: bool = False) -> Trace
 
 def _file_events(nodes: Trace) -> list[FileEvent]:
     """What is asked for and written in nodes without operations, each once, and not more than matters."""
-    found = dict.fromkeys(step.node for step in steps(nodes) if isinstance(step.node, FileEvent))
-    return list(found)[:_MOST_FILES]
+    found: dict[FileEvent, None] = {}
+    for step in steps(nodes):
+        if isinstance(step.node, FileEvent):
+            found[step.node] = None
+            if len(found) == _MOST_FILES:
+                break
+    return list(found)
 
 
 def prune(nodes: list[Node]) -> Trace:
