@@ -221,9 +221,9 @@ class ModuleFacts:
         """Calls that lead to each branch, outermost first."""
         found: dict[SourceSite, tuple[SourceSite, ...]] = {}
         for root in self.analysis.roots:
-            for step in steps(root.trace):
-                if isinstance(step.node, Branch):
-                    found.setdefault(step.node.site, step.chain)
+            for node, chain, _, _ in steps(root.trace):
+                if isinstance(node, Branch):
+                    found.setdefault(node.site, chain)
         return found
 
 

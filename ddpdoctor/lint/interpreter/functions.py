@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import lru_cache
 
 from ddpdoctor.lint.interpreter import file_effects, fsdp, random_state, wrapping
 from ddpdoctor.lint.interpreter.attributes import attribute
@@ -57,7 +58,7 @@ class FunctionCall(Arguments):
 
 def called(call: FunctionCall) -> Value:
     """What the call gives; its collectives, exits and files go into the frame's trace."""
-    for resolve in RESOLVERS:
+    for resolve in _resolvers(call.path):
         value = resolve(call)
         if value is not None:
             return value
@@ -67,13 +68,12 @@ def called(call: FunctionCall) -> Value:
 
 
 def _collective(call: FunctionCall) -> Value | None:
-    spec = collectives.COLLECTIVES.get(call.path)
-    if spec is None:
-        return None
     if call.path in collectives.WRAPPERS:
         module = call.args or tuple(v for k, v in call.keywords if k == "module")
         wrapping.remember(call.machine, call.frame, module, call.node, call.site)
-    return enter_collective(call.frame, call.path, spec, call.args, call.keywords, call.site, call.node)
+    return enter_collective(
+        call.frame, call.path, collectives.COLLECTIVES[call.path], call.args, call.keywords, call.site, call.node
+    )
 
 
 def _source(call: FunctionCall) -> Value | None:
@@ -85,21 +85,17 @@ def _files(call: FunctionCall) -> Value | None:
 
 
 def _exit(call: FunctionCall) -> Value | None:
-    if call.path not in _EXITS:
-        return None
     call.frame.out.append(BlockExit("raise", call.site))
     call.frame.mask = 0
     return NONE
 
 
 def _cast(call: FunctionCall) -> Value | None:
-    return cast(call.path, call.args, call.site) if call.path in CASTS and call.args and not call.keywords else None
+    return cast(call.path, call.args, call.site) if call.args and not call.keywords else None
 
 
 def _tested(call: FunctionCall) -> Value | None:
     """`hasattr`, `isinstance` and `getattr`."""
-    if call.path not in _TESTS:
-        return None
     return wrapping.tested(call.machine, call.frame, call.path, call.args, call.node) or _read_by_name(call)
 
 
@@ -118,14 +114,12 @@ def _read_by_name(call: FunctionCall) -> Value | None:
 
 
 def _same(call: FunctionCall) -> Value | None:
-    return call.args[0] if call.path in _SAME and call.args else None
+    return call.args[0] if call.args else None
 
 
 def _listed(call: FunctionCall) -> Value | None:
     """`dict(...)`, `list(items)`, `map(int, items)` element by element."""
     path, args, site = call.path, call.args, call.site
-    if path not in _LISTING:
-        return None
     if path == "builtins.dict":
         return containers.table(args, call.keywords, site) if call.keywords or args else None
     obj = args[-1].object if args else None
@@ -145,15 +139,13 @@ def _starts(call: FunctionCall) -> None:
 
 
 def _rank_and_size(call: FunctionCall) -> Value | None:
-    if call.path not in _RANK_AND_SIZE or call.args or call.keywords:
+    if call.args or call.keywords:
         return None
     return of_object(Items((RANK_NUMBERS, WORLD_NUMBER)), call.path)
 
 
 def _deepspeed(call: FunctionCall) -> Value | None:
     """`deepspeed.initialize`: (engine, optimizer, loader, scheduler)."""
-    if call.path != "deepspeed.initialize":
-        return None
     site = call.site
     call.frame.out.append(Op(call.path, None, site))
     engine = of_object(Made(aliases.ENGINE, site, call.args, call.keywords, call.node), aliases.ENGINE, site)
@@ -161,7 +153,22 @@ def _deepspeed(call: FunctionCall) -> Value | None:
     return of_object(Items((engine, *rest)), call.path, site)
 
 
-#: asked in this order; the first that gives a value has it
-RESOLVERS: tuple[Callable[[FunctionCall], Value | None], ...] = (
-    _collective, _source, _files, _exit, _cast, _tested, _same, _listed, _starts, _rank_and_size, _deepspeed,
-)  # fmt: skip
+#: Asked in this order; the first that gives a value has it. With the paths that each knows, None where it looks itself.
+RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] | None], ...] = (
+    (_collective, collectives.COLLECTIVES),
+    (_source, None),
+    (_files, None),
+    (_exit, _EXITS),
+    (_cast, CASTS),
+    (_tested, _TESTS),
+    (_same, _SAME),
+    (_listed, _LISTING),
+    (_starts, None),
+    (_rank_and_size, _RANK_AND_SIZE),
+    (_deepspeed, ("deepspeed.initialize",)),
+)
+
+
+@lru_cache(maxsize=1 << 12)
+def _resolvers(path: str) -> tuple[Callable[[FunctionCall], Value | None], ...]:
+    return tuple(resolve for resolve, known in RESOLVERS if known is None or path in known)

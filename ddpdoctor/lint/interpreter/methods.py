@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import lru_cache
 
 from ddpdoctor.lint.interpreter import batches, file_effects, framework_objects, fsdp, random_state, signals
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method
@@ -51,7 +52,7 @@ class MethodCall(Arguments):
 
 def called(call: MethodCall) -> Value:
     """What the call gives; its collectives and files go into the frame's trace."""
-    for resolve in RESOLVERS:
+    for resolve in _resolvers(call.name):
         value = resolve(call)
         if value is not None:
             return value
@@ -63,7 +64,7 @@ def called(call: MethodCall) -> Value:
 
 
 def _sharded_forward(call: MethodCall) -> Value | None:
-    if call.name == "__call__" and fsdp.is_sharded(call.machine, call.receiver):
+    if fsdp.is_sharded(call.machine, call.receiver):
         return fsdp.forward(call.frame, call.given, call.site)
     return None
 
@@ -73,7 +74,7 @@ def _made(call: MethodCall) -> Value | None:
     made = call.receiver.object
     if not isinstance(made, Made):
         return None
-    for resolve in RESOLVERS_OF_MADE:
+    for resolve in _resolvers_of_made(call.name):
         value = resolve(call, made)
         if value is not None:
             return value
@@ -106,7 +107,7 @@ def _first_rank(call: MethodCall) -> Value | None:
 def _backward(call: MethodCall) -> Value | None:
     """`backward` of what a wrapped model computed averages the gradients."""
     tags = call.receiver.tags
-    if call.name != "backward" or not tags & Tag.DDP or "no_sync" in call.frame.withs:
+    if not tags & Tag.DDP or "no_sync" in call.frame.withs:
         return None
     call.frame.out.append(Op(fsdp.BACKWARD if tags & Tag.SHARDED else "backward (DDP)", None, call.site))
     return NONE
@@ -115,14 +116,14 @@ def _backward(call: MethodCall) -> Value | None:
 def _moved(call: MethodCall) -> Value | None:
     """A module of the project that is moved, or set to train: itself."""
     obj = call.receiver.object
-    if not isinstance(obj, Instance) or call.name not in _MOVING:
+    if not isinstance(obj, Instance):
         return None
     return call.receiver if "torch.nn.Module" in external_bases(call.machine, obj.info) else None
 
 
 def _collected(call: MethodCall) -> None:
     """A list now holds data of each rank. How long it is says nothing, what is computed from it does."""
-    if call.name != "append" or not call.args:
+    if not call.args:
         return
     owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
     if call.args[0].taint is Taint.RANK_LOCAL and call.args[0].tags & Tag.BATCH and isinstance(owner, ast.Name):
@@ -165,7 +166,7 @@ def _framework(call: MethodCall, made: Made) -> Value | None:
 
 
 def _environment(call: MethodCall, made: Made) -> Value | None:
-    return variable(call.args) if made.path == "os.environ" and call.name == "get" else None
+    return variable(call.args) if made.path == "os.environ" else None
 
 
 def _options(call: MethodCall, made: Made) -> Value | None:
@@ -184,8 +185,7 @@ def _parsed(call: MethodCall) -> Value | None:
 
 def _wrapped_forward(call: MethodCall, made: Made) -> Value | None:
     """The forward pass of a wrapped network."""
-    wraps = made.path in collectives.WRAPPERS or made.path in frameworks.FORWARDING
-    if call.name != "__call__" or not wraps:
+    if made.path not in collectives.WRAPPERS and made.path not in frameworks.FORWARDING:
         return None
     _forward_of_network(call, made)
     tags = Tag.DDP | union(v.tags for v in call.given) & DATA
@@ -215,21 +215,46 @@ def _prepared(call: MethodCall, made: Made) -> Value | None:
 
 def _starts(call: MethodCall, made: Made) -> None:
     """`Parallel.run(function, ...)`: nothing is known of what it gives."""
-    if made.path == frameworks.PARALLEL and call.name == "run" and call.args:
+    if made.path == frameworks.PARALLEL and call.args:
         start(call.machine, call.frame, call.args[0], [SPAWNED, *call.args[1:]], call.site)
 
 
 def _moved_object(call: MethodCall, made: Made) -> Value | None:
     """A module or the like, whose `.to()` and `.eval()` give itself."""
-    return call.receiver if call.name in _MOVING and made.is_truthy else None
+    return call.receiver if made.is_truthy else None
 
 
-#: asked in this order; the first that gives a value has it
-RESOLVERS: tuple[Callable[[MethodCall], Value | None], ...] = (
-    _sharded_forward, _made, _parsed, _signalled, _files, _random, _collective, _first_rank, _backward, _moved,
-    _collected, _computed,
-)  # fmt: skip
+#: Asked in this order; the first that gives a value has it. With the names that each knows, None where it looks itself.
+RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | None], ...] = (
+    (_sharded_forward, ("__call__",)),
+    (_made, None),
+    (_signalled, None),
+    (_files, None),
+    (_random, None),
+    (_collective, None),
+    (_first_rank, None),
+    (_backward, ("backward",)),
+    (_moved, _MOVING),
+    (_collected, ("append",)),
+    (_computed, {"__call__", *vocabulary.PURE_METHODS}),
+)
 #: of methods of what an external constructor gave
-RESOLVERS_OF_MADE: tuple[Callable[[MethodCall, Made], Value | None], ...] = (
-    _framework, _environment, _options, _wrapped_forward, _prepared, _starts, _moved_object,
-)  # fmt: skip
+RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Collection[str] | None], ...] = (
+    (_framework, None),
+    (_environment, ("get",)),
+    (_options, ("parse_args", "parse_known_args")),
+    (_wrapped_forward, ("__call__",)),
+    (_prepared, None),
+    (_starts, ("run",)),
+    (_moved_object, _MOVING),
+)
+
+
+@lru_cache(maxsize=1 << 12)
+def _resolvers(name: str) -> tuple[Callable[[MethodCall], Value | None], ...]:
+    return tuple(resolve for resolve, known in RESOLVERS if known is None or name in known)
+
+
+@lru_cache(maxsize=1 << 12)
+def _resolvers_of_made(name: str) -> tuple[Callable[[MethodCall, Made], Value | None], ...]:
+    return tuple(resolve for resolve, known in RESOLVERS_OF_MADE if known is None or name in known)

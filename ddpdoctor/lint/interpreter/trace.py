@@ -78,21 +78,14 @@ Node = Op | Branch | Loop | BlockExit | Scope | FileEvent
 Trace = tuple[Node, ...]
 
 
-class TraceStep(NamedTuple):
-    """A node of a trace, with the way to it."""
-
-    node: Node
-    #: sites of the calls that lead to it, outermost first
-    chain: tuple[SourceSite, ...]
-    #: branches that it stands under, outermost first
-    under: tuple[Branch, ...]
-    #: loops that repeat it, each with the number of calls that were open when it was entered
-    loops: tuple[tuple[Loop, int], ...]
+#: A node of a trace and the way to it: the sites of the calls that lead to it, the branches that it stands under, and
+#: the loops that repeat it, each with the number of calls that were open when it was entered; all outermost first.
+Step = tuple[Node, tuple[SourceSite, ...], tuple[Branch, ...], tuple[tuple[Loop, int], ...]]
 
 
-def steps(nodes: Trace) -> Iterator[TraceStep]:
+def steps(nodes: Trace) -> Iterator[Step]:
     """Every node in source order, whatever it stands in before it; of a branch one side and then the other."""
-    stack = [TraceStep(node, (), (), ()) for node in reversed(nodes)]
+    stack: list[Step] = [(node, (), (), ()) for node in reversed(nodes)]
     while stack:
         step = stack.pop()
         yield step
@@ -108,17 +101,17 @@ def steps(nodes: Trace) -> Iterator[TraceStep]:
             inside = node.body
         else:
             continue
-        stack.extend(TraceStep(inner, chain, under, loops) for inner in reversed(inside))
+        stack += [(inner, chain, under, loops) for inner in reversed(inside)]
 
 
 def operations(nodes: Trace) -> list[tuple[Op, tuple[SourceSite, ...]]]:
     """Every operation in source order, with the calls that lead to it, outermost first."""
-    return [(step.node, step.chain) for step in steps(nodes) if isinstance(step.node, Op)]
+    return [(node, chain) for node, chain, _, _ in steps(nodes) if isinstance(node, Op)]
 
 
 def operates(nodes: Trace) -> bool:
     """Whether there is any operation."""
-    return any(isinstance(step.node, Op) for step in steps(nodes))
+    return any(isinstance(node, Op) for node, *_ in steps(nodes))
 
 
 def exits(nodes: Trace) -> bool:
@@ -157,9 +150,9 @@ def leaving_through(nodes: Trace, last: Trace, *, looped: bool = False) -> Trace
 def _file_events(nodes: Trace) -> list[FileEvent]:
     """What is asked for and written in nodes without operations, each once, and not more than matters."""
     found: dict[FileEvent, None] = {}
-    for step in steps(nodes):
-        if isinstance(step.node, FileEvent):
-            found[step.node] = None
+    for node, *_ in steps(nodes):
+        if isinstance(node, FileEvent):
+            found[node] = None
             if len(found) == _MOST_FILES:
                 break
     return list(found)

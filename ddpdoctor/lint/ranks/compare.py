@@ -27,7 +27,7 @@ def divergences(trace: Trace, parts: Callable[[Branch], bool] = lambda _: True) 
     """
     if not operates(trace):
         return []
-    branches = [step.node for step in steps(trace) if isinstance(step.node, Branch)]
+    branches = [node for node, *_ in steps(trace) if isinstance(node, Branch)]
     found = _by_rank(trace, branches)
     ranks = range(WORLD if _differs(trace, branches) else 1)
     for branch in branches:
@@ -60,7 +60,7 @@ def _by_rank(trace: Trace, branches: list[Branch]) -> list[CollectiveDivergence]
 
 
 def _uneven_loops(trace: Trace) -> bool:
-    return any(isinstance(step.node, Loop) and len(step.node.times) > 1 for step in steps(trace))
+    return any(isinstance(node, Loop) and len(node.times) > 1 for node, *_ in steps(trace))
 
 
 def _differs(trace: Trace, branches: list[Branch]) -> bool:

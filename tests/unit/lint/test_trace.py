@@ -32,19 +32,16 @@ OUTER = Loop((3,), (CALL, op(11)), site(9))
 
 
 def test_nodes_come_in_source_order_each_behind_what_it_stands_in() -> None:
-    assert [s.node for s in steps((op(1), OUTER))] == [
+    assert [node for node, *_ in steps((op(1), OUTER))] == [
         op(1), OUTER, CALL, LOOP, INNER, op(4), op(5), BlockExit("return", site(6)), op(7), op(11),
     ]  # fmt: skip
 
 
 def test_a_step_knows_its_calls_branches_and_loops() -> None:
-    found = {s.node.site.line: s for s in steps((OUTER,)) if isinstance(s.node, Op)}
-    assert found[4].chain == (site(10),)
-    assert found[4].under == found[5].under == (INNER,)
-    assert found[4].loops == ((OUTER, 0), (LOOP, 1))
-    assert found[7].under == ()
-    assert found[11].chain == ()
-    assert found[11].loops == ((OUTER, 0),)
+    found = {node.site.line: way for node, *way in steps((OUTER,)) if isinstance(node, Op)}
+    assert found[4] == found[5] == [(site(10),), (INNER,), ((OUTER, 0), (LOOP, 1))]
+    assert found[7] == [(site(10),), (), ((OUTER, 0), (LOOP, 1))]
+    assert found[11] == [(), (), ((OUTER, 0),)]
 
 
 def test_operations_are_told_with_the_calls_that_lead_to_them() -> None:
