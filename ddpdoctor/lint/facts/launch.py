@@ -6,15 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge import launchers
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import walk
 
 #: what tests import: they run on the machine of whoever wrote them
 _TESTING = frozenset({"pytest", "unittest"})
-
-#: what launchers of several nodes set
-_VARIABLES = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
 
 
 _ONE_NODE = ("localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1")
@@ -87,5 +85,5 @@ def _words(value: ast.expr) -> set[str]:
 
 def seen(facts: ModuleFacts) -> bool:
     """The program makes its process group, or reads what the launcher says, where it can be seen."""
-    named = any(name in facts.module.text for name in _VARIABLES)
+    named = any(name in facts.module.text for name in launchers.OF_CLUSTERS)
     return named or bool(facts.named("torch.distributed.init_process_group"))

@@ -25,8 +25,7 @@ _WORDS = (
 )
 #: what a launcher tells a program, as text in it
 _TEXTS = frozenset({
-    *launchers.RANK_VARIABLES, *launchers.LOCAL_RANK_VARIABLES, *launchers.WORLD_VARIABLES,
-    "--local_rank", "--local-rank",
+    *launchers.VARIABLES, "--local_rank", "--local-rank",
 })  # fmt: skip
 #: functions and classes of torch that say something about a job
 _TORCH = frozenset(

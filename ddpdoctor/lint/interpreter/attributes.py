@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.instances import instance_value
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.members import class_attribute, member_attribute
 from ddpdoctor.lint.interpreter.names import global_value, imported
-from ddpdoctor.lint.knowledge import aliases, vocabulary
+from ddpdoctor.lint.knowledge import aliases, launchers, vocabulary
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.values.abstract_objects import (
     Class,
@@ -174,7 +174,7 @@ def _first_ranked(machine: Machine, module: Module, expressions: list[ast.expr])
 
 def _mentions_rank(node: ast.expr) -> bool:
     for inner in walk(node):
-        if isinstance(inner, ast.Constant) and inner.value in ("RANK", "LOCAL_RANK"):
+        if isinstance(inner, ast.Constant) and inner.value in launchers.RANKS:
             return True
         if isinstance(inner, ast.Attribute) and inner.attr in ("get_rank", "get_local_rank"):
             return True

@@ -9,6 +9,7 @@ from ddpdoctor.lint.interpreter.events import Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Branch
+from ddpdoctor.lint.knowledge import launchers
 from ddpdoctor.lint.values.abstract_objects import EnumMember, Items, Made, Method
 from ddpdoctor.lint.values.join import choose
 from ddpdoctor.lint.values.tags import NO_TAGS, STICKY, Tag
@@ -49,11 +50,7 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
     if name in ("In", "NotIn"):
         right = as_constant(right)
         table = right.object
-        if (
-            isinstance(table, Made)
-            and table.path == "os.environ"
-            and left.constant in ("RANK", "LOCAL_RANK", "WORLD_SIZE")
-        ):
+        if isinstance(table, Made) and table.path == "os.environ" and left.constant in launchers.SET:
             return const(name == "In")
     result = binary(name, left, right)
     return _alike(result) if result.taint is Taint.RANK_LOCAL and _about_kind(name, left, right) else result

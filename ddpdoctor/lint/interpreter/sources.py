@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.knowledge import vocabulary
-from ddpdoctor.lint.knowledge.launchers import LOCAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
+from ddpdoctor.lint.knowledge.launchers import VARIABLES, Number
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import (
@@ -59,10 +59,9 @@ def variable(args: tuple[Value, ...]) -> Value | None:
 
 def environment(name: object) -> Value | None:
     """A launcher's variable, as the text that `os.environ` holds."""
-    if name in RANK_VARIABLES:
-        return lift("text", str, (RANK_NUMBERS,))
-    if name in LOCAL_RANK_VARIABLES:
-        return lift("text", str, (LOCAL_RANK_NUMBERS,))
-    if name in WORLD_VARIABLES:
+    row = VARIABLES.get(name) if isinstance(name, str) else None
+    if row is None:
+        return None
+    if row.holds is Number.WORLD:
         return const(str(WORLD)).tagged(Tag.WORLD)
-    return None
+    return lift("text", str, (RANK_NUMBERS if row.holds is Number.RANK else LOCAL_RANK_NUMBERS,))

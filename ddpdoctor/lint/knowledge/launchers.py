@@ -1,13 +1,60 @@
-"""Environment variables by which launchers tell a process its place in the job."""
+"""Environment variables by which launchers tell a process its place in the job: one row each.
+
+torch itself reads the first three; the others are set by whatever starts one process a rank in torchrun's place.
+https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables, https://slurm.schedmd.com/srun.html,
+https://docs.open-mpi.org/en/main/tuning-apps/environment-var.html; for PMI (MPICH, Intel MPI), MVAPICH and LSF's jsrun
+what accelerate 1.15 and lightning 2.6 read.
+"""
 
 from __future__ import annotations
 
-#: variables of torchrun, Slurm, Open MPI, and of others that start one process a rank
-RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK")
-LOCAL_RANK_VARIABLES = (
-    "LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
-)  # fmt: skip
-WORLD_VARIABLES = (
-    "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_NTASKS", "SLURM_NPROCS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-    "MV2_COMM_WORLD_SIZE",
-)  # fmt: skip
+from enum import Enum
+from typing import NamedTuple
+
+
+class Number(Enum):
+    """What a variable holds."""
+
+    RANK = "rank"
+    LOCAL_RANK = "local rank"
+    #: processes of the job, or of the machine
+    WORLD = "world"
+
+
+class Variable(NamedTuple):
+    """A row of the table."""
+
+    launcher: str
+    holds: Number
+
+
+_TORCHRUN = "torchrun"
+VARIABLES: dict[str, Variable] = {
+    "RANK": Variable(_TORCHRUN, Number.RANK),
+    "LOCAL_RANK": Variable(_TORCHRUN, Number.LOCAL_RANK),
+    "WORLD_SIZE": Variable(_TORCHRUN, Number.WORLD),
+    "LOCAL_WORLD_SIZE": Variable(_TORCHRUN, Number.WORLD),
+    "SLURM_PROCID": Variable("Slurm", Number.RANK),
+    "SLURM_LOCALID": Variable("Slurm", Number.LOCAL_RANK),
+    "SLURM_NTASKS": Variable("Slurm", Number.WORLD),
+    "SLURM_NPROCS": Variable("Slurm", Number.WORLD),
+    "OMPI_COMM_WORLD_RANK": Variable("Open MPI", Number.RANK),
+    "OMPI_COMM_WORLD_LOCAL_RANK": Variable("Open MPI", Number.LOCAL_RANK),
+    "OMPI_COMM_WORLD_SIZE": Variable("Open MPI", Number.WORLD),
+    "PMIX_RANK": Variable("PMIx", Number.RANK),
+    "PMI_RANK": Variable("MPICH", Number.RANK),
+    "PMI_SIZE": Variable("MPICH", Number.WORLD),
+    "MPI_LOCALRANKID": Variable("MPICH", Number.LOCAL_RANK),
+    "MV2_COMM_WORLD_RANK": Variable("MVAPICH", Number.RANK),
+    "MV2_COMM_WORLD_LOCAL_RANK": Variable("MVAPICH", Number.LOCAL_RANK),
+    "MV2_COMM_WORLD_SIZE": Variable("MVAPICH", Number.WORLD),
+    "JSM_NAMESPACE_RANK": Variable("LSF", Number.RANK),
+    "JSM_NAMESPACE_LOCAL_RANK": Variable("LSF", Number.LOCAL_RANK),
+    "JSM_NAMESPACE_SIZE": Variable("LSF", Number.WORLD),
+}
+#: variables that hold a rank of some kind
+RANKS = frozenset(name for name, row in VARIABLES.items() if row.holds is not Number.WORLD)
+#: what the simulated job has, which is taken to be started by torchrun
+SET = frozenset(name for name, row in VARIABLES.items() if row.launcher == _TORCHRUN)
+#: ranks of the job as launchers of several machines name them; `RANK` alone may be a word of anything
+OF_CLUSTERS = tuple(n for n, row in VARIABLES.items() if row.holds is Number.RANK and row.launcher != _TORCHRUN)
