@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import filesystem
+from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.values import Symbol, Value, unknown
@@ -14,17 +15,6 @@ from ddpdoctor.model.record import record
 
 #: a path as parts that can be compared: constant names and symbols
 Parts = tuple[Any, ...]
-
-
-class Use(Enum):
-    """What a call does with a path."""
-
-    WRITES_FILE = "writes"
-    MAKES_FOLDER = "makes"
-    #: fills a folder: downloads, unpacks, saves a model
-    FILLS = "fills"
-    READS = "reads"
-    LISTS = "lists"
 
 
 @record(frozen=True, slots=True)
@@ -36,46 +26,8 @@ class Touch:
     parts: Parts
 
 
-_W, _M, _F, _R, _L = Use.WRITES_FILE, Use.MAKES_FOLDER, Use.FILLS, Use.READS, Use.LISTS
-#: function -> (position and name of the path, what it does with it)
-_FUNCTIONS: dict[str, tuple[int, str, Use]] = {
-    "os.makedirs": (0, "name", _M),
-    "os.mkdir": (0, "path", _M),
-    "torch.save": (1, "f", _W),
-    "numpy.save": (0, "file", _W),
-    "numpy.savez": (0, "file", _W),
-    "numpy.savetxt": (0, "fname", _W),
-    "shutil.copy": (1, "dst", _W),
-    "shutil.copy2": (1, "dst", _W),
-    "shutil.copyfile": (1, "dst", _W),
-    "shutil.move": (1, "dst", _F),
-    "shutil.copytree": (1, "dst", _F),
-    "shutil.unpack_archive": (1, "extract_dir", _F),
-    "urllib.request.urlretrieve": (1, "filename", _W),
-    "torch.hub.download_url_to_file": (1, "dst", _W),
-    "torchvision.datasets.utils.download_url": (1, "root", _F),
-    "torchvision.datasets.utils.download_and_extract_archive": (1, "download_root", _F),
-    "torch.load": (0, "f", _R),
-    "torch.jit.load": (0, "f", _R),
-    "numpy.load": (0, "file", _R),
-    "numpy.loadtxt": (0, "fname", _R),
-    "numpy.genfromtxt": (0, "fname", _R),
-    "numpy.fromfile": (0, "file", _R),
-    "PIL.Image.open": (0, "fp", _R),
-    "datasets.load_from_disk": (0, "dataset_path", _R),
-    "os.listdir": (0, "path", _L),
-    "os.scandir": (0, "path", _L),
-    "logging.FileHandler": (0, "filename", _W),
-}
-#: methods of objects whose first argument is the path
-_METHODS: dict[str, Use] = {
-    "save_pretrained": _F, "save_to_disk": _F, "to_csv": _W, "to_parquet": _W, "extractall": _F,
-    "from_pretrained": _R,
-}  # fmt: skip
-#: methods of a path itself
-_OF_PATHS: dict[str, Use] = {
-    "mkdir": _M, "write_text": _W, "write_bytes": _W, "read_text": _R, "read_bytes": _R, "iterdir": _L,
-}  # fmt: skip
+#: questions say nothing without an answer, and what is removed nobody needs
+_TOUCHES = frozenset(Use) - {Use.ASKS, Use.REMOVES}
 _SAME = frozenset({
     "pathlib.Path", "os.path.abspath", "os.path.realpath", "os.path.expanduser", "os.fspath", "os.path.normpath",
     "os.path.join",
@@ -92,37 +44,39 @@ def touches(facts: ModuleFacts) -> list[Touch]:
 def _touch(call: CallEvent) -> Touch | None:
     use, path = _use(call)
     parts = parts_of(path) if path is not None else None
-    return Touch(call, use, parts) if use is not None and parts else None
+    return Touch(call, use, parts) if use in _TOUCHES and parts else None
 
 
 def _use(call: CallEvent) -> tuple[Use | None, Value | None]:
-    if call.path == "builtins.open":
+    if call.path == filesystem.OPEN:
         return _opened(call), call.argument(0, "file")
     if call.path.startswith("torchvision.datasets.") and call.path.count(".") == 2:
         download = call.keyword("download")
-        return (_F if download is not None and download.constant is True else _R), call.argument(0, "root")
-    if call.path.startswith("pandas.read_"):
-        return _R, call.argument(0, "filepath_or_buffer")
-    if call.path.endswith(".from_pretrained"):
-        return _R, call.argument(0, "pretrained_model_name_or_path")
-    known = _FUNCTIONS.get(call.path)
-    if known is not None:
-        return known[2], call.argument(known[0], known[1])
+        fills = download is not None and download.constant is True
+        return Use.FILLS if fills else Use.READS, call.argument(0, "root")
+    row = filesystem.function(call.path) if call.path else None
+    if row is not None:
+        return row.use, call.argument(row.position, row.name)
     if call.path:
         return None, None
-    if call.method in _OF_PATHS:
-        return _OF_PATHS[call.method], call.receiver
-    return _METHODS.get(call.method), call.args[0] if call.args else None
+    own = filesystem.OF_PATHS.get(call.method)
+    if own is not None:
+        return own.use, call.receiver
+    row = filesystem.OF_OBJECTS.get(call.method)
+    # a text's `replace` has two arguments
+    if row is None or not call.args or (row.use is Use.MOVES and len(call.args) > 1):
+        return None, None
+    return row.use, call.args[0]
 
 
 def _opened(call: CallEvent) -> Use | None:
     mode = call.argument(1, "mode")
     if mode is None:
-        return _R
+        return Use.READS
     text = mode.constant
     if not isinstance(text, str):
         return None
-    return _W if set(text) & set("wax") else _R
+    return Use.WRITES_FILE if set(text) & set("wax") else Use.READS
 
 
 #: joins within joins that are followed
@@ -157,7 +111,7 @@ def needs(reader: Touch, writer: Touch) -> bool:
         return False
     if mine == theirs:
         return True
-    if writer.use is Use.FILLS:
+    if writer.use in (Use.FILLS, Use.MOVES):
         return inside
     # a folder is listed for the files that a loop has put there, not for a log beside them
     return reader.use is Use.LISTS and theirs[: len(mine)] == mine and bool(writer.call.context.loops)

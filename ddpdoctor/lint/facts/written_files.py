@@ -7,21 +7,12 @@ import re
 
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
+from ddpdoctor.lint.knowledge import filesystem
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import decorator_name, walk
 
-#: calls that write a file, with the position and name of the path
-_FILES = {
-    "torch.save": (1, "f"),
-    "safetensors.torch.save_file": (1, "filename"),
-    "safetensors.torch.save_model": (1, "filename"),
-    "numpy.save": (0, "file"),
-    "numpy.savez": (0, "file"),
-    "numpy.savez_compressed": (0, "file"),
-    "joblib.dump": (1, "filename"),
-}
 #: calls that begin a record of the run
 _RUNS = ("wandb.init", "mlflow.start_run", "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter")
 #: calls after which there are several processes
@@ -43,8 +34,6 @@ _CHOOSES = re.compile(
 )
 #: words in the name of a context that lets one rank in before the others
 _TAKES_TURNS = re.compile(r"rank|main|master|zero|first|one_|turn|lock", re.IGNORECASE)
-#: calls that write any kind of file
-_PLAIN_FILES = ("numpy.", "joblib.")
 #: functions in a condition that are the same on every rank
 _PLAIN_CALLS = frozenset({"len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round"})
 _PLAIN_DECORATORS = frozenset(
@@ -55,11 +44,11 @@ _PLAIN_DECORATORS = frozenset(
 def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
     """(call, path, path as it is written) of every call that writes a file."""
     found: list[tuple[CallEvent, Value, ast.expr | None]] = []
-    for name, (position, keyword) in _FILES.items():
+    for name, row in filesystem.RESULTS.items():
         for call in facts.named(name):
-            path = call.argument(position, keyword)
-            if path is not None and (not name.startswith(_PLAIN_FILES) or _near(facts, call)):
-                found.append((call, path, _written(call.node, position, keyword)))
+            path = call.argument(row.position, row.name)
+            if path is not None and (not row.plain or _near(facts, call)):
+                found.append((call, path, _written(call.node, row.position, row.name)))
     for call in facts.named("builtins.open"):
         mode, path = call.argument(1, "mode"), call.argument(0, "file")
         # what is opened to append to may be meant for all of them

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.trace import FileEvent
-from ddpdoctor.lint.knowledge.filesystem import ANYTHING, ASKING, ASKS, FOLDERS, MOVING, WRITES, WRITING, makes
+from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge.filesystem import Entry, Use
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.symbols import file_question
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
@@ -16,25 +17,40 @@ from ddpdoctor.program.sites import SourceSite
 
 def function(frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Value | None:
     """Take note of a file that is asked for or written; what the question gives."""
-    if path in ASKS and args:
-        return _asked(frame, args[0], ASKS[path], site)
-    position = WRITES.get(path)
-    if position is None:
-        if args and makes(path.rpartition(".")[2]):
-            _written(frame, args, "", site)
-    elif len(args) > position and (path != "builtins.open" or _opens_to_write(args, keywords)):
-        _written(frame, (args[position],), path.rpartition(".")[2], site)
+    row = filesystem.FUNCTIONS.get(path)
+    if row is None:
+        if path == filesystem.OPEN:
+            if args and _opens_to_write(args, keywords):
+                _written(frame, args[:1], Entry.FILE, site)
+        elif args and heuristics.WRITES_FILES.found_in(path.rpartition(".")[2]):
+            _written(frame, args, Entry.UNKNOWN, site)
+        return None
+    given = args[row.position] if len(args) > row.position else next((v for k, v in keywords if k == row.name), None)
+    if given is None:
+        return None
+    if row.use is Use.ASKS:
+        return _asked(frame, given, row.entry, site)
+    if row.use in filesystem.CHANGES:
+        _written(frame, (given,), row.entry, site)
     return None
 
 
 def method(frame: Frame, name: str, receiver: Value, args: tuple[Value, ...], site: SourceSite) -> Value | None:
     """The same for the method of a path, or of something that is given one."""
-    if name in ASKING and not args:
-        return _asked(frame, receiver, ASKING[name], site)
-    if name in WRITING or (name == "open" and _opens_to_write((receiver, *args), ())):
-        _written(frame, (receiver,), name, site)
-    elif name in MOVING or makes(name):
-        _written(frame, args, name if name in MOVING else "", site)
+    own, given = filesystem.OF_PATHS.get(name), filesystem.OF_OBJECTS.get(name)
+    if own is not None:
+        if own.use is Use.ASKS and not args:
+            return _asked(frame, receiver, own.entry, site)
+        if own.use in filesystem.CHANGES:
+            _written(frame, (receiver,), own.entry, site)
+    elif given is not None:
+        # a text's `replace` has two arguments
+        if given.use in filesystem.CHANGES and (given.use is not Use.MOVES or len(args) == 1):
+            _written(frame, args[:1], given.entry, site)
+    elif name == "open" and _opens_to_write((receiver, *args), ()):
+        _written(frame, (receiver,), Entry.FILE, site)
+    elif heuristics.WRITES_FILES.found_in(name):
+        _written(frame, args, Entry.UNKNOWN, site)
     return None
 
 
@@ -53,16 +69,14 @@ def _name(path: Value) -> object:
     return path.atoms
 
 
-def _asked(frame: Frame, path: Value, what: str, site: SourceSite) -> Value:
-    key = file_question(_name(path), what)
-    frame.out.append(FileEvent("asked", _name(path), what, site))
+def _asked(frame: Frame, path: Value, entry: Entry, site: SourceSite) -> Value:
+    key = file_question(_name(path), entry.value)
+    frame.out.append(FileEvent("asked", _name(path), entry.value, site))
     tags = Tag.FILE | Tag.OWN_FILE if len(path.atoms) > 1 or path.tags & ANY_RANK else Tag.FILE
     return Value((Symbol(key, Taint.FILES),), Taint.FILES, None, tags)
 
 
-def _written(frame: Frame, paths: Iterable[Value], by: str, site: SourceSite) -> None:
-    """`by`: the function that writes; "" where what it makes is not known."""
-    what = "folder" if by in FOLDERS else "anything" if by in ANYTHING else "file" if by else ""
+def _written(frame: Frame, paths: Iterable[Value], entry: Entry, site: SourceSite) -> None:
     for path in paths:
         if not path.known or isinstance(path.atoms[0], str):
-            frame.out.append(FileEvent("written", _name(path), what, site))
+            frame.out.append(FileEvent("written", _name(path), entry.value, site))

@@ -1,32 +1,142 @@
-"""Functions and methods that ask for, make, change or remove files."""
+"""Functions and methods that are given a path: what they do with it, and which argument it is. One row each.
+
+Read from Python 3.13, torch 2.13, torchvision 0.22, numpy 2.3, safetensors 0.7, joblib 1.5, transformers 5.23.
+"""
 
 from __future__ import annotations
 
-import re
+from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
-#: questions, and what is asked for: a folder that is made does not change the answer of `isfile`
-ASKS = {"os.path.exists": "", "os.path.lexists": "", "os.path.isfile": "file", "os.path.isdir": "folder"}
-ASKING = {"exists": "", "is_file": "file", "is_dir": "folder"}
-FOLDERS = frozenset({"mkdir", "makedirs", "copytree", "rmtree"})
-ANYTHING = frozenset({"rename", "replace", "move", "symlink_to"})
-#: functions that make, change or remove a file: the position of its path
-WRITES = {
-    "torch.save": 1, "builtins.open": 0, "os.makedirs": 0, "os.mkdir": 0, "os.rename": 1, "os.replace": 1,
-    "os.remove": 0, "os.unlink": 0, "shutil.copy": 1, "shutil.copyfile": 1, "shutil.copytree": 1, "shutil.move": 1,
-    "shutil.rmtree": 0, "numpy.save": 0, "numpy.savez": 0, "safetensors.torch.save_file": 1,
-}  # fmt: skip
-#: methods of a path, and methods whose argument is the new path
-WRITING = frozenset({"touch", "write_text", "write_bytes", "mkdir", "unlink", "symlink_to"})
-MOVING = frozenset({"rename", "replace"})
-#: other functions that are given the path: what their names promise
-_MAKES = re.compile(
-    r"^_?(save|write|dump|build|make|create|download|fetch|extract|prepare|preprocess|generate|export|process|store|tar"
-    r"|unzip|untar|tokenize|retrieve|urlretrieve|to_(csv|json|parquet|pickle))",
-    re.IGNORECASE,
-)
+
+class Use(Enum):
+    """What a call does with a path."""
+
+    #: asks whether something is there
+    ASKS = "asks"
+    WRITES_FILE = "writes"
+    MAKES_FOLDER = "makes"
+    #: fills a folder: downloads, unpacks, saves a model
+    FILLS = "fills"
+    #: puts what was made elsewhere at this path
+    MOVES = "moves"
+    REMOVES = "removes"
+    READS = "reads"
+    LISTS = "lists"
+
+
+class Entry(Enum):
+    """What a question asks for or a call makes: a folder that is made does not change the answer of `isfile`."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    ANYTHING = "anything"
+    UNKNOWN = ""
+
+
+class FileFunction(NamedTuple):
+    """A row of the table."""
+
+    use: Use
+    #: the position and the name of the path; methods of a path have none
+    position: int = 0
+    name: str = ""
+    entry: Entry = Entry.FILE
+    #: what is written is a result of the program: a checkpoint, an array, a model
+    result: bool = False
+    #: any kind of file is written by it, also such as each rank keeps for itself
+    plain: bool = False
+
+
+#: after these, something is there that was not there before, or the other way round
+CHANGES = frozenset({Use.WRITES_FILE, Use.MAKES_FOLDER, Use.FILLS, Use.MOVES, Use.REMOVES})
+_FILE, _FOLDER, _ANYTHING = Entry.FILE, Entry.FOLDER, Entry.ANYTHING
+
+#: function -> what it does with its path
+FUNCTIONS: dict[str, FileFunction] = {
+    "os.path.exists": FileFunction(Use.ASKS, 0, "path", Entry.UNKNOWN),
+    "os.path.lexists": FileFunction(Use.ASKS, 0, "path", Entry.UNKNOWN),
+    "os.path.isfile": FileFunction(Use.ASKS, 0, "path", _FILE),
+    "os.path.isdir": FileFunction(Use.ASKS, 0, "s", _FOLDER),
+    "torch.save": FileFunction(Use.WRITES_FILE, 1, "f", result=True),
+    "safetensors.torch.save_file": FileFunction(Use.WRITES_FILE, 1, "filename", result=True),
+    "safetensors.torch.save_model": FileFunction(Use.WRITES_FILE, 1, "filename", result=True),
+    "numpy.save": FileFunction(Use.WRITES_FILE, 0, "file", result=True, plain=True),
+    "numpy.savez": FileFunction(Use.WRITES_FILE, 0, "file", result=True, plain=True),
+    "numpy.savez_compressed": FileFunction(Use.WRITES_FILE, 0, "file", result=True, plain=True),
+    "numpy.savetxt": FileFunction(Use.WRITES_FILE, 0, "fname", result=True, plain=True),
+    "joblib.dump": FileFunction(Use.WRITES_FILE, 1, "filename", result=True, plain=True),
+    "logging.FileHandler": FileFunction(Use.WRITES_FILE, 0, "filename"),
+    "shutil.copy": FileFunction(Use.WRITES_FILE, 1, "dst"),
+    "shutil.copy2": FileFunction(Use.WRITES_FILE, 1, "dst"),
+    "shutil.copyfile": FileFunction(Use.WRITES_FILE, 1, "dst"),
+    "urllib.request.urlretrieve": FileFunction(Use.WRITES_FILE, 1, "filename"),
+    "torch.hub.download_url_to_file": FileFunction(Use.WRITES_FILE, 1, "dst"),
+    "os.makedirs": FileFunction(Use.MAKES_FOLDER, 0, "name", _FOLDER),
+    "os.mkdir": FileFunction(Use.MAKES_FOLDER, 0, "path", _FOLDER),
+    "shutil.copytree": FileFunction(Use.FILLS, 1, "dst", _FOLDER),
+    "shutil.unpack_archive": FileFunction(Use.FILLS, 1, "extract_dir", _FOLDER),
+    "torchvision.datasets.utils.download_url": FileFunction(Use.FILLS, 1, "root", _FOLDER),
+    "torchvision.datasets.utils.download_and_extract_archive": FileFunction(Use.FILLS, 1, "download_root", _FOLDER),
+    "shutil.move": FileFunction(Use.MOVES, 1, "dst", _ANYTHING),
+    "os.rename": FileFunction(Use.MOVES, 1, "dst", _ANYTHING),
+    "os.replace": FileFunction(Use.MOVES, 1, "dst", _ANYTHING),
+    "os.remove": FileFunction(Use.REMOVES, 0, "path"),
+    "os.unlink": FileFunction(Use.REMOVES, 0, "path"),
+    "shutil.rmtree": FileFunction(Use.REMOVES, 0, "path", _FOLDER),
+    "torch.load": FileFunction(Use.READS, 0, "f"),
+    "torch.jit.load": FileFunction(Use.READS, 0, "f"),
+    "safetensors.torch.load_file": FileFunction(Use.READS, 0, "filename"),
+    "joblib.load": FileFunction(Use.READS, 0, "filename"),
+    "numpy.load": FileFunction(Use.READS, 0, "file"),
+    "numpy.loadtxt": FileFunction(Use.READS, 0, "fname"),
+    "numpy.genfromtxt": FileFunction(Use.READS, 0, "fname"),
+    "numpy.fromfile": FileFunction(Use.READS, 0, "file"),
+    "PIL.Image.open": FileFunction(Use.READS, 0, "fp"),
+    "datasets.load_from_disk": FileFunction(Use.READS, 0, "dataset_path", _FOLDER),
+    "os.listdir": FileFunction(Use.LISTS, 0, "path", _FOLDER),
+    "os.scandir": FileFunction(Use.LISTS, 0, "path", _FOLDER),
+}
+#: functions that are one row together, by how they begin or end
+_BEGINNINGS = {"pandas.read_": FileFunction(Use.READS, 0, "filepath_or_buffer")}
+_ENDINGS = {".from_pretrained": FileFunction(Use.READS, 0, "pretrained_model_name_or_path", _FOLDER)}
+#: opens a file for what its mode says
+OPEN = "builtins.open"
+#: methods of a path itself
+OF_PATHS: dict[str, FileFunction] = {
+    "exists": FileFunction(Use.ASKS, entry=Entry.UNKNOWN),
+    "is_file": FileFunction(Use.ASKS, entry=_FILE),
+    "is_dir": FileFunction(Use.ASKS, entry=_FOLDER),
+    "touch": FileFunction(Use.WRITES_FILE),
+    "write_text": FileFunction(Use.WRITES_FILE),
+    "write_bytes": FileFunction(Use.WRITES_FILE),
+    "mkdir": FileFunction(Use.MAKES_FOLDER, entry=_FOLDER),
+    "symlink_to": FileFunction(Use.MOVES, entry=_ANYTHING),
+    "unlink": FileFunction(Use.REMOVES),
+    "read_text": FileFunction(Use.READS),
+    "read_bytes": FileFunction(Use.READS),
+    "iterdir": FileFunction(Use.LISTS, entry=_FOLDER),
+}
+#: methods of objects whose first argument is the path
+OF_OBJECTS: dict[str, FileFunction] = {
+    "save_pretrained": FileFunction(Use.FILLS, 0, "save_directory", _FOLDER, result=True),
+    "save_to_disk": FileFunction(Use.FILLS, 0, "dataset_path", _FOLDER),
+    "extractall": FileFunction(Use.FILLS, 0, "path", _FOLDER),
+    "to_csv": FileFunction(Use.WRITES_FILE, 0, "path_or_buf"),
+    "to_parquet": FileFunction(Use.WRITES_FILE, 0, "path"),
+    "from_pretrained": FileFunction(Use.READS, 0, "pretrained_model_name_or_path", _FOLDER),
+    "rename": FileFunction(Use.MOVES, 0, "target", _ANYTHING),
+    "replace": FileFunction(Use.MOVES, 0, "target", _ANYTHING),
+}
+#: functions that write a result of the program
+RESULTS = {path: row for path, row in FUNCTIONS.items() if row.result}
 
 
 @lru_cache(maxsize=1 << 12)
-def makes(name: str) -> bool:
-    return _MAKES.search(name) is not None
+def function(path: str) -> FileFunction | None:
+    """The row of a function."""
+    row = FUNCTIONS.get(path)
+    if row is None:
+        row = next((r for text, r in _BEGINNINGS.items() if path.startswith(text)), None)
+    return row or next((r for text, r in _ENDINGS.items() if path.endswith(text)), None)

@@ -42,8 +42,9 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders, touched_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.facts.touched_files import Touch, Use
+from ddpdoctor.lint.facts.touched_files import Touch
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import filesystem
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import last_name
@@ -57,13 +58,12 @@ _WAITS = re.compile(
     r"|retry|poll|distribut|DDP",
     re.IGNORECASE,
 )
-_CHANGES = frozenset({Use.WRITES_FILE, Use.MAKES_FOLDER, Use.FILLS})
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Paths that some ranks write and others need."""
     touched = touched_files.touches(facts)
-    writers = [t for t in touched if t.use in _CHANGES and t.call.context.some_ranks_only]
+    writers = [t for t in touched if t.use in filesystem.CHANGES and t.call.context.some_ranks_only]
     if not writers:
         return
     for reader in touched:
@@ -93,7 +93,10 @@ def _race(
         return None
     # the others have created the folder themselves
     own = any(
-        t.parts == writer.parts and t.use in _CHANGES and not late & ~t.call.context.mask and t.call is not reader.call
+        t.parts == writer.parts
+        and t.use in filesystem.CHANGES
+        and not late & ~t.call.context.mask
+        and t.call is not reader.call
         for t in touched
         if t.call.index < reader.call.index
     )

@@ -40,6 +40,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import filesystem
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import MADE_UP, Tag
@@ -63,7 +64,6 @@ _METHODS: dict[tuple[str, str], tuple[int, str]] = {
     ("accelerate.Accelerator", "save_model"): (1, "save_directory"),
     ("lightning.fabric.Fabric", "save"): (0, "path"),
 }
-_OF_EACH_RANK: dict[str, tuple[int, str]] = {"torch.save": (1, "f"), "numpy.save": (0, "file")}
 #: several processes are started from here: a value that the parent generates is the same for all of them
 _STARTS = ("spawn", "Process", "MultiProcessTestCase", "start_processes", "ProcessPoolExecutor", "fork")
 
@@ -104,8 +104,8 @@ def _shared(facts: ModuleFacts, call: CallEvent) -> Value | None:
 
 def _folder_of_parts(call: CallEvent) -> bool:
     """`torch.save(part, os.path.join(<a folder of this moment>, f"rank{rank}.pt"))`."""
-    place = _OF_EACH_RANK.get(call.path)
-    path = call.argument(*place) if place is not None else None
+    row = filesystem.RESULTS.get(call.path)
+    path = call.argument(row.position, row.name) if row is not None else None
     obj = path.object if path is not None else None
     if not isinstance(obj, Made) or obj.path != "os.path.join" or len(obj.args) < 2:
         return False
