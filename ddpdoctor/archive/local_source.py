@@ -12,6 +12,7 @@ from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import libraries
 from ddpdoctor.program.enclosing import functions_around
+from ddpdoctor.program.source import parse
 
 #: limits: files that are looked for, folders to search, and parent folders above each given path
 MOST_FILES = 256
@@ -51,12 +52,9 @@ def roots_of(given: Iterable[Path], places: Iterable[Site]) -> tuple[Path, ...]:
 
 def fits(text: str, places: Iterable[Site]) -> bool:
     """Whether every line lies in the function that is named for it."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+    tree = parse(text)
     length = text.count("\n") + 1
-    return all(_fits(tree, place, length) for place in places)
+    return isinstance(tree, ast.Module) and all(_fits(tree, place, length) for place in places)
 
 
 def _fits(tree: ast.Module, place: Site, length: int) -> bool:
