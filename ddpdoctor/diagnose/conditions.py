@@ -1,4 +1,4 @@
-"""What the conditions of the program depend on, asked of lint's interpreter, with the ways that the stacks show."""
+"""What the program's conditions depend on, asked of lint's interpreter along the call paths in the stacks."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ _KEYWORD = re.compile(r"^(if|elif|while|assert|match) ")
 
 @dataclass(frozen=True, slots=True)
 class RankCondition:
-    """A condition on the rank, and the line that is reached only past it."""
+    """A condition on the rank, and the line that is reached only under it."""
 
     place: Site
     span: Span
-    #: what it asks, without `if`
+    #: the condition's expression, without `if`
     test: str
     dependence: Dependence
 
 
 @kept
 def _program(facts: Facts) -> Conditions:
-    from ddpdoctor.lint.dependence import Conditions  # what is needed in a look only shall not slow down the start
+    # imported late: needed only during a look, and must not slow down the start
+    from ddpdoctor.lint.dependence import Conditions
 
     return Conditions(facts.program)
 
 
 def depends_on(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> Dependence | None:
-    """What the condition or loop that begins on the line depends on; None where that cannot be told."""
+    """What the condition or loop that begins on the line depends on; None if that is not known."""
     return _asked(facts, site, tuple(callers))
 
 
 def decided_alike(facts: Facts, site: Site) -> bool:
-    """The condition that begins on the line is the same on all ranks; the loop makes as many rounds on every rank."""
+    """Whether the condition that begins on the line is equal on all ranks; for a loop, its number of iterations."""
     told = depends_on(facts, site)
     return told is not None and told.on is DependsOn.UNIFORM
 
@@ -62,9 +63,9 @@ def _around(facts: Facts, site: Site, callers: tuple[Site, ...]) -> tuple[Condit
 def rank_condition(
     facts: Facts, site: Site, callers: Sequence[Site] = (), odd: RankSet | None = None, reference: RankSet | None = None
 ) -> RankCondition | None:
-    """The innermost condition on the rank, within the line's function, that lets only some ranks come to it.
+    """The innermost condition on the rank, in the line's function, that lets only some ranks reach the line.
 
-    Where it is known on which ranks it holds, and who came there (`odd`) and who did not, they must agree.
+    If it is known on which ranks it holds, that must agree with who reached the line (`odd`) and who did not.
     """
     for condition in _around(facts, site, tuple(callers)) if not facts.is_library(site.file) else ():
         told = condition.dependence
@@ -85,7 +86,7 @@ _OWN = frozenset({DependsOn.SIGNAL, DependsOn.CLOCK, DependsOn.RANDOM, DependsOn
 
 
 def condition_at(facts: Facts, site: Site, side: bool, odd: RankSet, reference: RankSet) -> RankCondition | None:
-    """The condition that begins on the line, if it asks for the rank; `odd` came to its one side, `reference` not."""
+    """The condition on the rank that begins on the line; `odd` took its branch `side`, `reference` did not."""
     told, text = depends_on(facts, site), facts.line(site)
     if told is None or told.on is not DependsOn.RANK:
         return None
@@ -100,7 +101,7 @@ def test_of(head: str) -> str:
 
 
 def gaps(facts: Facts) -> tuple[Gap, ...]:
-    """That the program was too large to be simulated as far as it was asked about."""
+    """Gaps for questions that exceeded the bound on simulating the program."""
     if not _program(facts).exhausted:
         return ()
     reason = "the program is too large for all its conditions to be looked into: what some depend on is not known"
@@ -119,7 +120,7 @@ def _places(facts: Facts, callers: Iterable[Site]) -> tuple[tuple[str, int], ...
 
 @kept
 def _start(facts: Facts) -> tuple[tuple[str, int], ...]:
-    """The line at a script's top level from which a rank came to where it stands."""
+    """The line at a script's top level from which a rank reached its position."""
     for seen in facts.evidence.ranks:
         for site in facts.stack(seen.rank):
             if _at_top_level(site):
@@ -132,7 +133,7 @@ def _at_top_level(site: Site) -> bool:
 
 
 def _fits(facts: Facts, condition: Condition, odd: RankSet | None, reference: RankSet | None) -> bool:
-    """The ranks that came past the condition are those that it lets, and the others are not."""
+    """Whether the ranks that took the branch are those for which the condition holds, and the others are not."""
     holds = condition.dependence.ranks
     if odd is None or reference is None or condition.dependence.local or not holds or None in holds:
         return True
@@ -140,7 +141,7 @@ def _fits(facts: Facts, condition: Condition, odd: RankSet | None, reference: Ra
     return not let_in or any(set(odd) <= ranks and not set(reference) & ranks for ranks in let_in)
 
 
-#: what a program asks of a rank in a job of some size
+#: tests of a rank that programs make, for a job of a given size
 _ASKED: tuple[Callable[[int, int], bool], ...] = (
     lambda rank, _: rank == 0,
     lambda rank, _: rank == 1,
@@ -154,9 +155,10 @@ _ASKED: tuple[Callable[[int, int], bool], ...] = (
 
 
 def _let_in(holds: tuple[bool, ...], size: int) -> tuple[set[int], ...]:
-    """The ranks of a job of this size that a condition on these of a few may mean; nothing where that is open.
+    """The ranks, in a job of this size, that a condition with these results on a few ranks may mean; empty if
+    ambiguous.
 
-    One that holds on rank 3 of four may ask for rank 3 or for the last.
+    One that holds on rank 3 of four may mean rank 3 or the last rank.
     """
     found = []
     for asked in _ASKED:
@@ -167,7 +169,7 @@ def _let_in(holds: tuple[bool, ...], size: int) -> tuple[set[int], ...]:
 
 
 def sentence(test: str, told: Dependence | None) -> str:
-    """What a condition depends on, for people; "" where that is not known, or is nothing that parts ranks."""
+    """What a condition depends on, in words; "" if that is not known, or cannot make ranks diverge."""
     if told is None or told.on in (DependsOn.UNKNOWN, DependsOn.UNIFORM):
         return ""
     if told.on is DependsOn.SIGNAL:
@@ -178,7 +180,7 @@ def sentence(test: str, told: Dependence | None) -> str:
     return f"`{test}` depends on {told.on.value}"
 
 
-#: the same for people
+#: the same in words
 _HOLDS: dict[tuple[bool | None, ...], str] = {
     (True, False, False, False): "rank 0 only",
     (False, True, True, True): "every rank but 0",

@@ -1,4 +1,4 @@
-"""The whole pure core: evidence in, report out."""
+"""The pure core: from evidence to report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ORDER = {Confidence.CERTAIN: 0, Confidence.LIKELY: 1, Confidence.POSSIBLE: 2}
 
 
 def examine(evidence: Evidence) -> Report:
-    """Say what holds the job up, who does it, and how sure that is. Incomplete evidence never raises."""
+    """Diagnose what holds the job up, which ranks cause it, and how sure that is. Incomplete evidence never raises."""
     facts = digest(evidence)
     outcome = facts.outcome
     diagnoses, not_considered = _diagnose(facts)
@@ -65,20 +65,20 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
     offline = without_pages.diagnoses(facts, missing)
     named = [diagnosis for diagnosis in offline if diagnosis.code != FALLBACK.rule.code]
     found.extend((diagnosis, _BY_CODE[diagnosis.code]) for diagnosis in named)
-    # what recorders say without pages is said of the same ranks: that the evidence does not decide stands in it
-    if not named and not _is_told(found):
+    # the recorders' diagnoses without pages concern the same ranks, and already say that the evidence does not decide
+    if not named and not _has_sure_diagnosis(found):
         found.extend((diagnosis, FALLBACK) for diagnosis in offline or FALLBACK.diagnose(facts))
     ranked = sorted(found, key=lambda pair: (_ORDER[pair[0].confidence], _PLACE[pair[1].rule]))
     return tuple(diagnosis for diagnosis, _ in ranked), not_considered
 
 
-def _is_told(found: Sequence[tuple[Diagnosis, RegisteredRule]]) -> bool:
-    """Some rule is at least fairly sure."""
+def _has_sure_diagnosis(found: Sequence[tuple[Diagnosis, RegisteredRule]]) -> bool:
+    """Whether some diagnosis is at least fairly sure."""
     return any(diagnosis.confidence is not Confidence.POSSIBLE for diagnosis, _ in found)
 
 
 def _missing_sources(evidence: Evidence) -> frozenset[Source]:
-    """Sources that nothing at all came from."""
+    """Sources that gave no evidence at all."""
     ranks = evidence.ranks
     present = {
         Source.PAGES: any(rank.page for rank in ranks),
@@ -86,7 +86,7 @@ def _missing_sources(evidence: Evidence) -> frozenset[Source]:
         Source.STACKS: any(rank.stacks for rank in ranks),
         Source.PROCESSES: any(rank.process for rank in ranks),
         Source.CODE: bool(evidence.code),
-        # No exit record is what a running job looks like; blind is only who says so.
+        # A running job has no exit records; the source is missing only if a gap says so.
         Source.EXITS: not any(gap.source is Source.EXITS for gap in evidence.gaps),
         Source.FAULTHANDLER: True,
     }
@@ -106,8 +106,8 @@ def _rank_statuses(facts: Facts, ends: Mapping[Rank, int]) -> tuple[RankStatus, 
 def _timeline(evidence: Evidence) -> Timeline:
     timing = evidence.timing
     if timing.collected <= 0.0 or timing.collected == timing.started:
-        return Timeline(None, None, None)  # files that were left behind do not say when the job was started
-    # without a page nothing tells movement, and the watcher's clock still stands at the start
+        return Timeline(None, None, None)  # files that a job left do not say when it was started
+    # without a page no progress is recorded, and the watcher's clock still shows the start
     moved = timing.last_progress - timing.started if timing.last_progress > timing.started else None
     return Timeline(moved, timing.detected - timing.started, timing.collected - timing.started)
 

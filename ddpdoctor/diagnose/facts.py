@@ -1,4 +1,4 @@
-"""Everything that rules may ask, computed once from the evidence."""
+"""Everything that rules may use, computed once from the evidence."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ _FREE = frozenset({Activity.WORKING, Activity.STOPPED, Activity.STILL, Activity.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """One look at a job, digested. Rules read this and the evidence, and nothing else. Compared by identity."""
+    """The digest of one look at a job. Rules read this and the evidence, and nothing else. Compared by identity."""
 
     evidence: Evidence
-    #: its source, parsed
+    #: the job's source, parsed
     program: Program
     #: installed packages that the job runs rather than uses
     own: frozenset[str]
     graph: WaitGraph
     states: Mapping[Rank, RankState]
-    #: live ranks inside blocking waits
+    #: live ranks in blocking waits
     waiting: RankSet
-    #: ranks that somebody waits for and that wait for nobody themselves
+    #: ranks that others wait for and that do not wait themselves
     blockers: RankSet
     histories: Mapping[Rank, History]
     splits: tuple[HistorySplit, ...]
     failures: tuple[Failure, ...]
-    #: exceptions of ranks that live on, earliest first
+    #: exceptions of ranks that are still alive, earliest first
     masked: tuple[Failure, ...]
     outcome: Outcome
-    #: what functions that are `kept` found for these facts; it goes when they go
+    #: results of functions decorated with `kept`; they are freed with these facts
     answers: dict[Hashable, object] = field(default_factory=dict, repr=False)
 
     def state(self, rank: Rank) -> RankState:
@@ -78,14 +78,14 @@ class Facts:
         return frames.user_frames(main.frames) if main else ()
 
     def is_library(self, file: str) -> bool:
-        """Code that the job uses rather than runs."""
+        """Whether the file is code that the job uses rather than runs."""
         return frames.is_library(file, self.own)
 
     def location(self, ranks: Iterable[Rank], site: Site) -> Location:
         return Location(RankSet.of(ranks), site.file, site.line, site.function, self.line(site))
 
     def locations_of(self, ranks: Iterable[Rank]) -> tuple[Location, ...]:
-        """Where ranks stand, one location for each place, most ranks first."""
+        """Where ranks are, one location for each place, most ranks first."""
         by_site: dict[Site, list[Rank]] = {}
         for rank in ranks:
             site = self.states[rank].site if rank in self.states else None
@@ -100,9 +100,9 @@ T = TypeVar("T")
 
 
 def kept(function: Callable[Concatenate[Facts, P], T]) -> Callable[Concatenate[Facts, P], T]:
-    """Compute once for the same facts and positional arguments, and keep the answer for as long as the facts live.
+    """Compute once for the same facts and positional arguments, and keep the answer as long as the facts live.
 
-    A watcher looks for days: a cache of the module's would keep the evidence of looks that are long over.
+    `watch` looks for days: a cache at module level would keep the evidence of past looks alive.
     """
 
     @functools.wraps(function)
@@ -149,9 +149,9 @@ def digest(evidence: Evidence) -> Facts:
 
 
 def _blockers(graph: WaitGraph, states: Mapping[Rank, RankState], waiting: RankSet) -> RankSet:
-    """Ranks that are waited for and do not wait. Where waits do not say for whom, all that do not wait.
+    """Ranks that are waited for and do not wait. If waits do not say for whom, all ranks that do not wait.
 
-    Where nobody waits, those that stand still for a reason that we do not know.
+    If no rank waits: ranks that are blocked for an unknown reason.
     """
     if not waiting:
         return RankSet.of(rank for rank, state in states.items() if state.activity is Activity.STILL)

@@ -1,4 +1,4 @@
-"""Phrases that several diagnoses use, so that the same fact is always said in the same words."""
+"""Phrases that several diagnoses use, so that the same fact always has the same wording."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def verb(members: RankSet, one: str, many: str) -> str:
 
 
 def place(site: Site | None) -> str:
-    """`train.py:88`, short enough for a line; `package/__init__.py:7`, for that name alone says nothing."""
+    """`train.py:88`, short enough for a line; `package/__init__.py:7`, because that file name alone is ambiguous."""
     if site is None:
         return "a place that no stack shows"
     path = PurePath(site.file)
@@ -31,7 +31,7 @@ def place(site: Site | None) -> str:
 
 
 def step(event: HistoryStep | None) -> str:
-    """What an event of a history was, for people."""
+    """An event of a history, in words."""
     if event is None:
         return "nothing more"
     words = {
@@ -47,7 +47,7 @@ def step(event: HistoryStep | None) -> str:
 
 
 def parted(odd_next: HistoryStep | None, reference_next: HistoryStep | None) -> str:
-    """What either side of a divergence did next."""
+    """What either side of a divergence did next, in words."""
     return f"the histories diverge: {step(odd_next)} against {step(reference_next)}"
 
 
@@ -66,7 +66,7 @@ def inside(facts: Facts, members: RankSet) -> str:
 
 
 def now(facts: Facts, members: RankSet) -> str:
-    """`is in all_reduce seq 8 at train.py:88`, or `ended at train.py:88`: what the first of these is at."""
+    """`is in all_reduce seq 8 at train.py:88`, or `ended at train.py:88`: the state of the first of these."""
     if any(facts.wait(rank) for rank in members):
         return inside(facts, members)
     state = facts.state(members.members[0])
@@ -76,7 +76,7 @@ def now(facts: Facts, members: RankSet) -> str:
 
 
 def held_up(facts: Facts, members: RankSet, whom: str = "it") -> str:
-    """` Ranks 0,2 wait for it in all_reduce seq 8 at train.py:88.`, to be put behind a sentence; "" for nobody."""
+    """` Ranks 0,2 wait for it in all_reduce seq 8 at train.py:88.`, to follow a sentence; "" for no ranks."""
     if not members:
         return ""
     return f" {ranks(members).capitalize()} {verb(members, 'waits', 'wait')} for {whom} in {waiting(facts, members)}."

@@ -1,4 +1,4 @@
-"""What one rank is stuck in or busy with: a system call, a lock, a worker, a compiler, a save, the way out.
+"""What one rank is blocked in or busy with: a system call, a lock, a data worker, a compiler, a save, its exit.
 
 Imports Facts, the digest and the readers of source. Compares no histories and knows no rule.
 """

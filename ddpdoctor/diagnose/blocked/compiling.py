@@ -1,4 +1,4 @@
-"""Whether a rank is compiling: torch.compile, Triton, an extension, a kernel that is built when it is first used."""
+"""Whether a rank is compiling: torch.compile, Triton, an extension, a kernel that is built on first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ddpdoctor.model.processes import Child
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.torch_internals import Meaning
 
-#: Python code outside torch that runs while something is compiled, and not when what came of it is called
+#: Python code outside torch that runs during compilation, and not when the compiled result is called
 _COMPILERS = re.compile(r"/triton/compiler/|/triton/runtime/build\.py$|/deep_gemm/jit")
 #: programs that compile, as the kernel names them (15 characters at most)
 _PROGRAMS = frozenset(
@@ -27,14 +27,14 @@ _PROGRAMS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Compiling:
-    """What shows that a rank compiles."""
+    """Evidence that a rank is compiling."""
 
     #: in words: `convert_frame.py compiles`, `its child cc1plus (pid 12) works`
     shown_by: str
 
 
 def compiling(facts: Facts, rank: Rank) -> Compiling | None:
-    """None where the rank does something else, or it cannot be told."""
+    """None if the rank does something else, or if that is not known."""
     if facts.state(rank).activity is not Activity.WORKING:
         return None
     seen = facts.rank(rank)
@@ -50,7 +50,7 @@ def compiling(facts: Facts, rank: Rank) -> Compiling | None:
 
 
 def _program(child: Child) -> str:
-    """The compiler that a child is, "" for any other program."""
+    """The compiler that the child runs, "" for any other program."""
     threads = child.process.threads if child.process else ()
     names = {thread.name for thread in threads if thread.os_id == child.worker.pid}
     return next(iter(names & _PROGRAMS), "")

@@ -1,4 +1,4 @@
-"""A rank's DataLoader workers: which of them stand in the dataset's code, and how."""
+"""A rank's DataLoader workers: which of them are blocked in the dataset's code, and how."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ddpdoctor.model.torch_internals import Meaning
 
 @dataclass(frozen=True, slots=True)
 class StuckWorker:
-    """A data worker that does not move in code of the user's."""
+    """A data worker that is blocked in the user's code."""
 
     pid: int
     site: Site
-    #: kernel function that its main thread sleeps in
+    #: kernel function in which its main thread sleeps
     wchan: str
-    #: asleep in a lock
+    #: whether it sleeps in a lock
     in_lock: bool
     blocked: BlockedSyscall
 

@@ -1,4 +1,4 @@
-"""Naming the processes that hold what somebody waits on, by their part in the job where they have one."""
+"""Names for the processes that hold a resource which a rank waits for: by their role in the job if they have one."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def named(facts: Facts, holder: Holder) -> str:
 
 
 def listed(facts: Facts, holders: Iterable[Holder]) -> str:
-    """All of them in a row; "" for nobody."""
+    """All of them, comma-separated; "" for none."""
     names = list(dict.fromkeys(named(facts, holder) for holder in holders))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return "; ".join(names[:_MOST_NAMED]) + more
 
 
 def doing(facts: Facts, rank: Rank) -> str:
-    """`in all_reduce seq 8`, `idle in load`: to follow "which is"."""
+    """`in all_reduce seq 8`, `idle in load`: the rank's state, to follow "which is"."""
     state = facts.state(rank)
     return f"in {state.label}" if state.activity is Activity.WAITING else state.label
 
@@ -60,7 +60,7 @@ def child_of(facts: Facts, rank: Rank, holder: Holder) -> Child | None:
 
 
 def peers(facts: Facts, descriptor: Descriptor, holders: Iterable[Holder]) -> RankSet:
-    """Ranks of the job at the other end of a socket: by the processes found there, or by the two addresses."""
+    """Ranks of the job at the other end of a socket, from the processes found there or from the two addresses."""
     found = ranks_among(facts, holders)
     parts = descriptor.target.split()
     if not descriptor.local or len(parts) < 2:

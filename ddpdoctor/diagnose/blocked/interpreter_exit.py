@@ -1,4 +1,4 @@
-"""Ranks on their way out of the program: in the interpreter's exit, or in the destruction of the group."""
+"""Ranks that are leaving the program: in the interpreter's exit, or destroying the process group."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
 
-#: functions of the interpreter and of multiprocessing that only run when a program is over
+#: functions of the interpreter and of multiprocessing that run only after the program has ended
 _AT_EXIT = frozenset({"_shutdown", "_run_exitfuncs", "_exit_function", "_python_exit"})
-#: multiprocessing's function that runs the target of a process, and then ends the process
+#: multiprocessing's function that runs the target of a process and then ends the process
 _STARTS = "_bootstrap"
 
 
 def is_over(facts: Facts, rank: Rank) -> bool:
-    """The main thread has left the program and does not come to its end."""
+    """Whether the main thread has left the program and its process does not end."""
     names = _names(facts, rank)
-    # a process that multiprocessing started is over below its _bootstrap, a program below nothing
+    # a process of multiprocessing has left the program when only _bootstrap is below; a script when nothing is
     callers = [*names[1:], _STARTS]
     return any(name in _AT_EXIT and caller == _STARTS for name, caller in zip(names, callers, strict=False))
 
 
 def is_leaving(facts: Facts, rank: Rank) -> bool:
-    """The program is over, or destroys its process group."""
+    """Whether the program has ended, or is destroying its process group."""
     return is_over(facts, rank) or "destroy_process_group" in _names(facts, rank)
 
 
 def _names(facts: Facts, rank: Rank) -> list[str]:
-    """Functions that the main thread stands still in, innermost first."""
+    """The functions in which the main thread is blocked, innermost first."""
     seen = facts.evidence.rank(rank)
     main = frames.main_thread(seen) if seen and seen.exit is None else None
     if main is None or facts.state(rank).activity not in (Activity.STILL, Activity.WAITING):
@@ -37,7 +37,7 @@ def _names(facts: Facts, rank: Rank) -> list[str]:
 
 
 def kept_by(facts: Facts, rank: Rank) -> tuple[str, Site] | None:
-    """A thread of the user's that still lives: its name and the place it stands at."""
+    """A thread of the user's program that is still alive: its name and its position."""
     seen = facts.rank(rank)
     main = frames.main_thread(seen)
     threads: tuple[Thread, ...] = seen.stacks.threads if seen.stacks else ()

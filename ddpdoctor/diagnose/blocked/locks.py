@@ -1,4 +1,4 @@
-"""Which lock a rank that stands still waits for, and who holds it, as far as kernel, probe, stacks and source tell."""
+"""Which lock a blocked rank waits for, and who holds it, from the kernel, the probe, the stacks and the source."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
 from ddpdoctor.model.torch_internals import Meaning
 
-#: what waits for lock files beside torch's builds: the libraries that hubs, caches and compilers use
+#: libraries that wait for lock files, used by hubs, caches and compilers; torch's own extension builds do so too
 _LIBRARIES = ("/filelock/", "/portalocker/", "/fasteners/", "/lockfile/", "/zc/lockfile/")
 
 
 class LockKind(Enum):
-    #: flock or fcntl: the kernel keeps it, and gives it back when its owner ends
+    #: flock or fcntl: the kernel keeps the lock, and releases it when its owner ends
     KERNEL = "kernel"
-    #: a file whose presence is the lock, asked for again and again
+    #: a file whose presence is the lock, tested in a loop
     POLLED = "polled"
-    #: of threads of one process
+    #: a lock between threads of one process
     THREAD = "thread"
 
 
@@ -37,36 +37,36 @@ class LockWait:
     rank: Rank
     kind: LockKind
     blocked: BlockedSyscall
-    #: the lock file, "" where its name was not seen
+    #: the lock file, "" if its name was not seen
     path: str = ""
-    #: the lock as the source names it, "" where it was not seen
+    #: the lock as written in the source, "" if it was not seen
     expression: str = ""
     #: processes that hold it, or have its file open
     owners: tuple[Holder, ...] = ()
     #: why there may be more of them
     unseen: str = ""
-    #: POLLED: whether the file is there; None where that was not seen
+    #: POLLED: whether the file exists; UNKNOWN if that was not observed
     exists: Observed = Observed.UNKNOWN
-    #: POLLED: seconds since the epoch
+    #: POLLED: modification time, seconds since the epoch
     modified: float | None = None
-    #: THREAD: the thread that is inside, and where
+    #: THREAD: the thread that holds the lock, and where it is
     thread: str = ""
     inside: Site | None = None
 
     @property
     def held(self) -> bool:
-        """The owners surely hold the lock; otherwise they only have its file open."""
+        """Whether the owners certainly hold the lock; otherwise they only have its file open."""
         living = [owner for owner in self.owners if owner.name]
         return bool(living) and all(owner.relation is Relation.OWNER for owner in living)
 
     @property
     def name(self) -> str:
-        """The file, else the lock as the source has it; "" for neither."""
+        """The lock file, else the lock as written in the source; "" if neither is known."""
         return self.path or self.expression
 
 
 def lock_wait(facts: Facts, rank: Rank) -> LockWait | None:
-    """None for a rank that waits for no lock that can be told."""
+    """None if the rank waits for no lock that can be identified."""
     blocked = blocked_syscall(facts, rank)
     if blocked is None:
         return None
@@ -91,12 +91,12 @@ def _polled(rank: Rank, blocked: BlockedSyscall, expression: str) -> LockWait:
 
 
 def _naps(blocked: BlockedSyscall) -> bool:
-    """Asleep for a while of its own choice rather than in a lock or a call."""
+    """Whether it sleeps for a fixed time, and not in a lock or a system call."""
     return not blocked.inside and not blocked.call and not blocked.wchan.startswith("futex")
 
 
 def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait | None:
-    """A lock of Python's or of a library's, which the line of the user's own takes."""
+    """A lock of Python or of a library, which the user's line acquires."""
     seen = facts.rank(rank)
     waits = blocked.calls("futex") or blocked.wchan.startswith("futex")
     taken = lock_statements.lock_taken(facts.program, blocked.site) if waits and not blocked.inside else ""
@@ -112,7 +112,7 @@ def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait |
 
 
 def holder_inside(facts: Facts, seen: RankEvidence, lock: str) -> tuple[Thread, Site] | None:
-    """The one thread of a rank, but for its main thread, that stands inside a `with` of this lock."""
+    """The only thread of a rank, apart from its main thread, that is inside a `with` of this lock."""
     found = [
         (thread, site)
         for thread in (seen.stacks.threads if seen.stacks else ())
@@ -123,7 +123,7 @@ def holder_inside(facts: Facts, seen: RankEvidence, lock: str) -> tuple[Thread, 
 
 
 def takers(facts: Facts, seen: RankEvidence, lock: str) -> tuple[tuple[Thread, Site], ...]:
-    """Threads of a rank, but for its main thread, whose functions take this lock, and where."""
+    """Threads of a rank, apart from its main thread, whose functions acquire this lock, and where."""
     return tuple(
         (thread, site)
         for thread in (seen.stacks.threads if seen.stacks else ())
@@ -137,7 +137,7 @@ def _name(thread: Thread) -> str:
 
 
 def owner_sentence(facts: Facts, wait: LockWait) -> str:
-    """Who holds the lock, or what is known of it, as one sentence or two."""
+    """Who holds the lock, or what is known about its holder, in one or two sentences."""
     if wait.kind is LockKind.THREAD:
         return _thread_owner(facts, wait)
     if wait.kind is LockKind.KERNEL:
@@ -185,7 +185,7 @@ def _thread_owner(facts: Facts, wait: LockWait) -> str:
 
 
 def _age(facts: Facts, wait: LockWait) -> str:
-    """Whether the file is older than the job; clocks of file servers may be a little off."""
+    """Whether the file is older than the job; file servers' clocks may differ slightly."""
     started = min((seen.worker.started for seen in facts.evidence.ranks), default=0.0)
     if wait.modified is None or not started:
         return ""

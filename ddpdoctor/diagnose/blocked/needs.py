@@ -1,4 +1,6 @@
-"""What a rank needs to go on, where kernel, stacks or source say so: sentences for what no rule has a name for."""
+"""What a rank needs in order to continue, from the kernel, the stacks or the source: sentences for cases without a
+rule.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Rank, RankSet
 
-#: what threads of one process wait for each other in
+#: modules in which threads of one process wait for each other
 _BETWEEN_THREADS = ("/threading.py", "/queue.py", "/concurrent/futures/")
 _MOST_THREADS = 3
 
@@ -23,7 +25,7 @@ def what_for(facts: Facts, blockers: RankSet) -> str:
 
 
 def _need(facts: Facts, rank: Rank) -> str:
-    """What the rank needs to go on, as a sentence, where kernel or source say so."""
+    """What the rank needs in order to continue, as a sentence, if kernel or source tell."""
     if interpreter_exit.is_over(facts, rank):
         kept = interpreter_exit.kept_by(facts, rank)
         by = f" and waits for its thread {kept[0]!r} at {wording.place(kept[1])}" if kept else ""
@@ -47,7 +49,7 @@ def _need(facts: Facts, rank: Rank) -> str:
 
 
 def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
-    """Where the threads stand of which one has to wake it, as a sentence."""
+    """Where the threads are of which one has to wake it, as a sentence."""
     what = f"It waits for another thread of its own process, in {blocked.inside[-1].function}"
     seen = facts.rank(rank)
     places = []
@@ -62,7 +64,7 @@ def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
 
 
 def _call_of(seen: RankEvidence, os_id: int) -> str:
-    """` in read on pipe:[7]`: the system call of a thread; "" where the kernel does not say."""
+    """` in read on pipe:[7]`: a thread's system call; "" if the kernel does not report it."""
     process = seen.process
     state = next((one for one in process.threads if one.os_id == os_id), None) if process else None
     if process is None or state is None or not state.call:
@@ -72,7 +74,7 @@ def _call_of(seen: RankEvidence, os_id: int) -> str:
 
 
 def _of_child(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
-    """Where the child that it waits for stands, as a sentence."""
+    """Where the child that it waits for is, as a sentence."""
     child = next((one for holder in blocked.holders if (one := holders.child_of(facts, rank, holder))), None)
     main = child.stacks.main() if child and child.stacks else None
     site = frames.innermost_user_frame(main.frames) if main else None
@@ -88,7 +90,7 @@ def details(facts: Facts, rank: Rank) -> Iterator[str]:
 
 
 def keys(facts: Facts) -> str:
-    """Keys of the store that ranks wait for, as a sentence to put behind others."""
+    """The store keys that ranks wait for, as a sentence that follows others."""
     wait = next((wait for wait in facts.graph.all_waits() if wait.key), None)
     if wait is None:
         return ""
@@ -97,7 +99,7 @@ def keys(facts: Facts) -> str:
 
 
 def owed(facts: Facts, key: str, found: tuple[store_keys.Setter, ...], culprits: RankSet) -> str:
-    """Which lines set the key, and what the rank that has to is doing instead."""
+    """Which lines set the key, and what the rank that should set it does instead."""
     if not found:
         return f"No line that was read sets '{key}'."
     places = ", ".join(

@@ -1,4 +1,4 @@
-"""Whether a rank is writing something out: a checkpoint, an export, an upload."""
+"""Whether a rank is writing data: a checkpoint, an export, an upload."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.model.torch_internals import Meaning
 
-#: who writes files, beside torch
+#: modules that write files, besides torch
 _WRITERS = ("/safetensors/", "/shutil.py", "/tarfile.py")
-#: what functions that save are called
+#: names of functions that save
 _SAVES = re.compile(r"(^|[._])(save|export|upload|checkpoint)", re.IGNORECASE)
-#: what functions are called that may write no more than a line: only where bytes are seen to flow do they save
+#: names of functions that may write only a line: they count as saving only if many bytes are written
 _WRITES = re.compile(r"(^|[._])(dump|write)", re.IGNORECASE)
 
 
 def saving_at(facts: Facts, rank: Rank) -> Site | None:
-    """The frame that shows a rank at work to be writing; None where it does something else, or it cannot be told."""
+    """The frame that shows that a working rank is writing; None if it does something else, or if that is not known."""
     seen = facts.rank(rank)
     main = frames.main_thread(seen)
     if main is None or facts.state(rank).activity is not Activity.WORKING:
@@ -36,6 +36,6 @@ def saving_at(facts: Facts, rank: Rank) -> Site | None:
 
 
 def written(facts: Facts, rank: Rank) -> int:
-    """Bytes that went through its system calls between the samples, 0 where that is no more than the probe's own."""
+    """Bytes written by its system calls between the samples, 0 if that is no more than the probe itself writes."""
     motion = facts.rank(rank).motion
     return motion.io_bytes if motion and motion.io_bytes >= BUSY_IO_BYTES else 0

@@ -1,4 +1,4 @@
-"""Who should set a key of the store that a rank waits for, as the source has it."""
+"""Who should set a store key that a rank waits for, from the source."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.program import Program
 
-#: methods of torch's stores that give a key a value
+#: methods of torch's stores that set a key
 _SETTERS = frozenset({"set", "multi_set", "add", "append", "compare_set"})
-#: the probe keeps this many bytes of a key: a longer one may be cut off
+#: bytes of a key that the probe keeps: a longer key may be truncated
 LONGEST = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Setter:
-    """A line that sets such a key."""
+    """A line that sets the key."""
 
     site: Site
-    #: the condition on the rank under which it stands, "" for none
+    #: the condition on the rank around it, "" for none
     condition: str
-    #: the only rank whose number makes this very key of the line's pattern, None where it does not depend on one
+    #: the only rank whose number makes the line's pattern equal to this key, None if the pattern has no rank
     rank: Rank | None
 
 
 def setters(facts: Facts, key: str) -> tuple[Setter, ...]:
-    """Lines of the user's files that can set the key; empty where none is seen, or the key is not known whole."""
+    """Lines of the user's files that can set the key; empty if none is found, or if the key is truncated."""
     if not key or len(key.encode()) >= LONGEST:
         return ()
     return tuple(
@@ -57,7 +57,7 @@ _ANYTHING = "(.+)"
 
 
 def _pattern(key: ast.expr) -> str:
-    """A regular expression for the texts that the expression can make; "" where it is no text to be seen."""
+    """A regular expression for the strings that the expression can give; "" if it is not a visible string."""
     match key:
         case ast.Constant(value=str(text)):
             return re.escape(text)
@@ -78,7 +78,7 @@ def _pattern(key: ast.expr) -> str:
 
 
 def _rank(match: re.Match[str], world_size: int) -> Rank | None:
-    """A pattern with one gap, which this key fills with the number of a rank."""
+    """The rank number with which this key fills the single gap of the pattern."""
     if len(match.groups()) != 1 or not match.group(1).isdigit():
         return None
     number = int(match.group(1))

@@ -1,4 +1,4 @@
-"""A rank that stands still: what its main thread sleeps in, as far as stack and kernel tell."""
+"""A blocked rank: the system call that its main thread is in, from stack and kernel."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from ddpdoctor.model.stacks import Site
 
 @dataclass(frozen=True, slots=True)
 class BlockedSyscall:
-    """How one rank's main thread stands still."""
+    """Where and in what one rank's main thread is blocked."""
 
     #: innermost frame of the user's own code
     site: Site
     #: frames of libraries that the user's line called, innermost first
     inside: tuple[Site, ...]
-    #: kernel function that it sleeps in, "" where the kernel does not say
+    #: kernel function in which it sleeps, "" if the kernel does not report it
     wchan: str
-    #: system call that it is inside of, "" where unknown
+    #: system call that it is in, "" if unknown
     call: str
-    #: what that call is about
+    #: the file, pipe or socket of that call
     target: Descriptor | None
-    #: path that the call is about, "" for calls about descriptors
+    #: path argument of the call, "" for calls on descriptors
     path: str = ""
-    #: who holds what it waits on
+    #: processes that hold what it waits for
     holders: tuple[Holder, ...] = ()
-    #: why there may be more of them, "" where everybody was looked at
+    #: why there may be more of them, "" if all processes could be inspected
     unseen: str = ""
-    #: lock files that the process says it sleeps for
+    #: lock files that the process reports to be waiting for
     lock_files: tuple[LockFile, ...] = ()
 
     def calls(self, *names: str) -> bool:
         return self.call in names
 
     def within(self, *paths: str) -> bool:
-        """A library frame stands in one of these files or folders."""
+        """Whether a library frame is in one of these files or folders."""
         return any(path in frame.file for frame in self.inside for path in paths)
 
 
 def blocked_syscall(facts: Facts, rank: Rank) -> BlockedSyscall | None:
-    """None for a rank that moves, waits for others, holds the interpreter's lock, or shows no line of the user's."""
+    """None if the rank moves, waits for others, holds the interpreter's lock, or shows no user line."""
     state = facts.state(rank)
     seen = facts.evidence.rank(rank)
     main = frames.main_thread(seen) if seen else None
@@ -60,7 +60,7 @@ def blocked_syscall(facts: Facts, rank: Rank) -> BlockedSyscall | None:
 
 
 def blocked_syscall_of_child(child: Child, site: Site, inside: tuple[Site, ...]) -> BlockedSyscall:
-    """How the main thread of a rank's child stands still."""
+    """Where the main thread of a rank's child is blocked."""
     return _blocked_syscall(site, inside, child.process, child.worker.pid)
 
 
@@ -76,7 +76,7 @@ def _blocked_syscall(site: Site, inside: tuple[Site, ...], process: ProcessState
 def waits_on(facts: Facts, blocked: BlockedSyscall) -> str:
     """`read on descriptor 5, pipe:[77]; at its other end: process 9 (python serve.py), outside of the job`.
 
-    "" where the kernel does not say.
+    "" if the kernel does not report it.
     """
     if blocked.call == "wait4" and blocked.holders:
         return f"wait4, for the exit of {holders.listed(facts, blocked.holders)}"

@@ -1,4 +1,4 @@
-"""What can be said without the ranks' pages: from stacks, logs and recorder dumps that a dead job left behind.
+"""Diagnoses without the ranks' pages: from stacks, logs and recorder dumps that a dead job left.
 
-Imports everything before it but the rules: of these only their codes.
+Imports everything before it, but of the rules only their codes.
 """

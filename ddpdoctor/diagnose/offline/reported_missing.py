@@ -1,4 +1,4 @@
-"""Ranks of which torch itself says that they did not come: to a monitored barrier, to the set-up of a communicator."""
+"""Ranks that torch's own messages report missing: from a monitored barrier, or from the set-up of a communicator."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ddpdoctor.model.ranks import RankSet
 
 
 def named(facts: Facts) -> RankSet:
-    """Ranks that torch's own message names as those that did not come, and that nothing shows in a wait."""
+    """Ranks that torch's own message names as missing, and that no evidence shows in a wait."""
     reported = [said for seen in facts.evidence.ranks if seen.page is None for said in seen.reported]
     return RankSet.of(rank for said in reported for rank in said.missing) - facts.waiting
 
 
 def of_missing(rule: Rule, facts: Facts, missing: RankSet) -> Diagnosis:
-    """`named` found somebody."""
+    """The diagnosis of the ranks that `named` found."""
     tellers = [seen for seen in facts.evidence.ranks if any(said.missing for said in seen.reported)]
     teller = tellers[0]
     op = next(said.op for said in teller.reported if said.missing)

@@ -1,7 +1,7 @@
-"""What single stacks and the source tell alone, where no history says what the ranks did before.
+"""Diagnoses from single stacks and the source, if no history tells what the ranks did before.
 
-Most mistakes leave the same stacks behind. One does not: ranks that stand in a collective of the whole job which is
-reached only past a condition on the rank, while the others stand elsewhere, past no such condition.
+Most mistakes leave the same stacks behind. One does not: ranks are in a collective of the whole job that is reached
+only under a condition on the rank, while the others are elsewhere, under no such condition.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import last_name
 
-#: arguments that name a group: ranks outside of it rightly stay away
+#: arguments that name a group: ranks outside the group need not come
 _GROUPS = frozenset({"group", "process_group", "pg"})
 
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """A collective that only some ranks can come to."""
+    """A collective that only some ranks can reach."""
 
     op: str
     site: Site
     odd: RankSet
     reference: RankSet
-    #: the condition on the rank that it is reached only past
+    #: the condition on the rank under which alone it is reached
     condition: RankCondition
 
     @property
     def culprits(self) -> RankSet:
-        """The smaller side; where both are equal, the one under the condition."""
+        """The smaller side; if both are equal, the one under the condition."""
         return self.reference if len(self.reference) < len(self.odd) else self.odd
 
 
@@ -67,25 +67,27 @@ def _extra(facts: Facts, op: str, site: Site, odd: RankSet, reference: RankSet) 
         if any(frames.same_place(frame, condition.place) for frame in theirs):
             return None
         if call_conditions.condition_of(facts, theirs[0], RankSet.of([rank]), odd):
-            return None  # each side has a way of its own: which of the two is wrong is not told
+            return None  # each side has a branch of its own: it is not known which of the two is wrong
     return Extra(op, site, odd, reference, condition)
 
 
 def _is_explicit(facts: Facts, rank: Rank) -> bool:
-    """The user's line calls the collective itself; what a backward or a wrapped model issues has other causes."""
+    """Whether the user's line calls the collective itself; what a backward or a wrapped model issues has
+    other causes.
+    """
     main = frames.main_thread(facts.rank(rank))
     return main is not None and not frames.waits_implicitly(main)
 
 
 def _on_the_other_side(facts: Facts, site: Site, op: str) -> bool:
-    """The `else` calls the same operation: every rank comes to one of the two."""
+    """Whether the `else` calls the same operation: then every rank reaches one of the two."""
     sides = enclosing.branches(facts.program, site)
     called = enclosing.called_names(facts.program, site.file, sides[1]) if sides else frozenset()
     return any(operations.family(name) == operations.family(op) for name in called)
 
 
 def _names_a_group(facts: Facts, site: Site) -> bool:
-    """The call is of a group that may leave the other ranks out."""
+    """Whether the call is on a group that may leave the other ranks out."""
     here = enclosing.calls_on(facts.program, site)
     of_barrier = any(last_name(node.func) == "barrier" and node.args for node in here)
     return of_barrier or any(keyword.arg in _GROUPS for node in here for keyword in node.keywords)

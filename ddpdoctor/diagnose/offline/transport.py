@@ -1,4 +1,4 @@
-"""What may keep the data of a collective from arriving, in the order in which to try it, and what need not be tried."""
+"""What may keep the data of a collective from arriving: what to try, in order, and what need not be tried."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ddpdoctor.diagnose.facts import Facts
 
-#: a group's first operations, in which its connections are made
+#: number of a group's first operations, in which its connections are made
 _FIRST = 2
 
 _PEER = (
@@ -45,7 +45,7 @@ class Advice:
 
 
 def advise(backends: frozenset[str], *, nodes: bool | None, seq: int | None) -> Advice:
-    """What to try. `nodes`: the group spans several machines, None where unknown; `seq`: its operation's number.
+    """What to try. `nodes`: the group spans several machines, None if unknown; `seq`: its operation's number.
 
     Sources: NVIDIA/nccl issues 257, 426, 631, 719, 750, 968, 1063, and pytorch/pytorch issue 1637.
     """
@@ -67,17 +67,17 @@ def advise(backends: frozenset[str], *, nodes: bool | None, seq: int | None) -> 
 
 
 def gloo_only(backends: frozenset[str]) -> bool:
-    """No rank's default group is on anything but gloo, and every rank's is known."""
+    """Whether every rank's default group is known and uses only gloo."""
     return bool(backends) and all("gloo" in backend and "nccl" not in backend for backend in backends)
 
 
 def backends(facts: Facts) -> frozenset[str]:
-    """What the ranks' default groups run on, as far as their pages tell."""
+    """The backends of the ranks' default groups, as far as their pages tell."""
     return frozenset(rank.page.backend for rank in facts.evidence.ranks if rank.page and rank.page.backend)
 
 
 def several_nodes(facts: Facts) -> bool | None:
-    """Do the ranks run on several machines? None where it cannot be told."""
+    """Whether the ranks run on several machines; None if that is not known."""
     if facts.evidence.unseen():
         return None
     places = [(rank.rank, rank.worker.local_rank) for rank in facts.evidence.ranks]

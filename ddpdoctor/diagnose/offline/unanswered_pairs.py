@@ -1,4 +1,4 @@
-"""Pure. Ranks that all receive, or all send, where stacks and logs alone are left: nobody is on the other side."""
+"""Ranks that all receive, or all send, seen from stacks and logs alone: no rank is on the other side. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MOST_PLACES = 3
 
 
 def unanswered(facts: Facts) -> Iterator[Diagnosis]:
-    """One diagnosis where every rank that is seen waits, and of those in a send or a recv all are on the same side.
+    """One diagnosis if every observed rank waits, and those in a send or a recv are all on the same side.
 
-    A stack does not show the other end. But who receives waits for one that sends, and no rank that is seen does.
+    A stack does not show the peer. But a receiver waits for a sender, and no observed rank sends.
     """
     ops = {rank: wait.op for rank in facts.waiting if (wait := facts.wait(rank))}
     inside = RankSet.of(rank for rank, op in ops.items() if op in _OPERATIONS)

@@ -1,4 +1,4 @@
-"""What recorder dumps and stacks say of a hang where no rank has a page, so that no history can be compared."""
+"""Diagnoses of a hang from recorder dumps and stacks, if no rank has a page and no history can be compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddpdoctor.model.evidence import Source
 
 
 def diagnoses(facts: Facts, missing: Set[Source]) -> tuple[Diagnosis, ...]:
-    """The dumps' own diagnoses; where they have none, what the stacks show of sends and receives."""
+    """The dumps' own diagnoses; if they have none, what the stacks show of sends and receives."""
     if facts.outcome is not Outcome.HANG or Source.PAGES not in missing:
         return ()
     recorded = () if Source.RECORDER in missing else recorded_beside(facts.evidence)

@@ -1,5 +1,5 @@
-"""Pure. What the Flight Recorders of a dead job say, at any number of ranks.
+"""Analysis of the Flight Recorder dumps of a dead job, for any number of ranks. Pure.
 
-Everything here is linear in ranks and groups: operations are looked at once for each distinct ring, and ranks meet in
-operations, so that the wait-for graph has one node for each operation that somebody stands in, not one for each rank.
+Everything here is linear in ranks and groups: operations are examined once for each distinct ring, and the wait-for
+graph has one node for each pending operation, not one for each rank.
 """

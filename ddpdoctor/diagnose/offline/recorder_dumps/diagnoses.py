@@ -20,7 +20,7 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
-#: causes that do not depend on one another and are told in one report
+#: most independent causes in one report
 _MOST_CAUSES = 4
 _UNSEEN = " It can also be in a send, a recv or a monitored_barrier: gloo's recorder does not record these."
 _MORE_RANKS = (
@@ -29,7 +29,7 @@ _MORE_RANKS = (
 
 
 def causes(job: JobState) -> tuple[Diagnosis, ...]:
-    """What holds the ranks up, the surest first; empty if nobody waits."""
+    """What holds the ranks up, most confident first; empty if no rank waits."""
     if not job.pending_ops:
         return ()
     moved = _shifts(job)
@@ -46,7 +46,9 @@ def causes(job: JobState) -> tuple[Diagnosis, ...]:
 
 
 def _shifts(job: JobState) -> list[Shift]:
-    """Shifts of all groups that somebody waits in; where the same ranks are moved in several, the earliest met."""
+    """Shifts of all groups in which a rank waits; if the same ranks are shifted in several, the earliest
+    group found.
+    """
     found: dict[RankSet, Shift] = {}
     looked: set[int] = set()
     for pending in sorted(job.pending_ops, key=lambda m: -len(m.waiting)):
@@ -60,9 +62,9 @@ def _shifts(job: JobState) -> list[Shift]:
 
 
 def _loose(job: JobState) -> list[tuple[PendingOp, RankSet]]:
-    """Meetings that need ranks which stand in no recorded operation, each rank once, at the first that it missed.
+    """Pending operations that need ranks with no recorded operation pending, each rank once, at the first it missed.
 
-    That is one that waits for nobody else; of several the one in which most wait.
+    That is one that waits for no other rank; of several the one in which most ranks wait.
     """
     last = {id(pending) for sink in job.sinks if len(sink) == 1 for pending in sink}
     found: list[tuple[PendingOp, RankSet]] = []
@@ -126,9 +128,10 @@ def _moved(job: JobState, shift: Shift) -> Diagnosis:
 
 
 def _missing(job: JobState, pending: PendingOp, missing: RankSet, *, alone: bool) -> Diagnosis:
-    """Ranks that issued less than the others and stand in no operation; or few that issued more than all others.
+    """Ranks that issued less than the others and have no pending operation; or few ranks that issued more than all
+    others.
 
-    Where several operations miss ranks, one of them may be a receive that was posted early and holds nobody up.
+    If several operations lack ranks, one of them may be a receive that was posted early and holds no rank up.
     """
     few = len(missing) <= len(job.waiting)
     culprits = missing if few else pending.waiting
@@ -190,7 +193,9 @@ def _frontier(job: JobState, pending: PendingOp, rank: Rank) -> str:
 
 
 def _lag(job: JobState, pending: PendingOp) -> Diagnosis:
-    """Some stand in an operation that needs all, and others are done with that number: it was another one to them."""
+    """Some ranks are in an operation that needs all, and others have completed that number: theirs was another
+    operation.
+    """
     few = len(pending.waiting) < len(pending.passed)
     culprits = pending.waiting if few else RankSet()
     who, others = ranks(pending.waiting), ranks(pending.passed)

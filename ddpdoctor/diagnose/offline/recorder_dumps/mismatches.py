@@ -1,4 +1,4 @@
-"""All ranks have come to one number of a group, with operations or tensors that do not fit together."""
+"""Mismatches: all ranks have reached one number of a group, with operations or tensors that do not match."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PARTED = (
     " This does not show why they diverged: a loop that was left earlier (DD201, DD206), a branch that only some "
     "ranks took (DD203), a step that one rank skipped (DD207, DD208) look the same here."
 )
-#: lines between two calls of which one can be meant for the other
+#: most lines between two calls of which one can be meant for the other
 _NEAR = 3
 
 
 def mismatch(job: JobState, pending: PendingOp, sides: Sequence[tuple[RankSet, Step]]) -> Diagnosis:
-    """All came to the same number of the group, with operations or tensors that do not fit together."""
+    """The diagnosis if all ranks reached the same number of the group, with operations or tensors that do not match."""
     usual, odd = sides[0], sides[1:]
     tie = len(odd[0][0]) == len(usual[0])
     culprits = RankSet() if tie else RankSet.of(rank for members, _ in odd for rank in members)
@@ -57,10 +57,11 @@ def mismatch(job: JobState, pending: PendingOp, sides: Sequence[tuple[RankSet, S
 
 
 def _side_by_side(sites: Sequence[Site | None]) -> bool:
-    """All calls stand close together: what differs is done there, and no rank is in another part of the program.
+    """Whether all calls are close together: the difference is made there, and no rank is in another part of the
+    program.
 
-    A rank that left a loop early meets the others' next operation with one from behind the loop; so do ranks whose
-    data end apart, and a mismatch is only how that shows.
+    A rank that left a loop early pairs the others' next operation with one from after the loop; so do ranks whose data
+    end at different times. Then the mismatch is only a consequence.
     """
     known = [site for site in sites if site is not None]
     if len(known) < len(sites) or len({(site.file, site.function) for site in known}) > 1:

@@ -1,4 +1,4 @@
-"""Operations that ranks stand in, who is missing there, and which of these operations wait for one another."""
+"""Pending operations: which ranks are in them, which are missing, and which operations wait for one another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ddpdoctor.diagnose.offline.recorder_dumps.ring_summary import RingSummary, 
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.recorder_set import RecorderSet, Ring, Step
 
-#: Different operations of one group that ranks stand in at once; the oldest ones are looked at.
+#: Most pending operations of one group that are examined; the oldest ones.
 _MOST_PLACES = 64
 #: the name of the group of all ranks
 DEFAULT = "0"
@@ -17,21 +17,21 @@ DEFAULT = "0"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingOp:
-    """One operation that ranks stand in: it is complete when all whom it needs have come."""
+    """One operation that ranks are in: it completes when all ranks that it needs have entered."""
 
     group: Group
-    #: as the first of the waiting ranks sees it
+    #: as the first of the waiting ranks recorded it
     step: Step
     waiting: RankSet
     #: have not issued it
     absent: RankSet
-    #: have issued it and stand in an older operation
+    #: have issued it and are in an older operation
     behind: RankSet
     #: left no dump
     unknown: RankSet
     #: each waiting rank's own operation here
     steps: Mapping[Rank, Step]
-    #: are done with it, or so far on that they must be
+    #: have completed it, or are so far ahead that they must have
     passed: RankSet
 
     @property
@@ -40,7 +40,7 @@ class PendingOp:
 
     @property
     def met(self) -> bool:
-        """All have come, and stand in it."""
+        """Whether all ranks have entered and are still in it."""
         return not self.absent and not self.behind and not self.unknown
 
 
@@ -51,16 +51,16 @@ class JobState:
     crowd: RecorderSet
     ring_summaries: Mapping[Ring, RingSummary]
     pending_ops: tuple[PendingOp, ...]
-    #: where each rank stands
+    #: the operation that each rank is in
     place: Mapping[Rank, PendingOp]
-    #: pending operations that wait for no other than those of their own set: one, or a circle
+    #: pending operations that wait only for those of their own set: a single one, or a cycle
     sinks: tuple[tuple[PendingOp, ...], ...]
 
     def ring_summary(self, rank: Rank) -> RingSummary:
         return self.ring_summaries[self.crowd.members[rank].ring]
 
     def standing(self, rank: Rank) -> bool:
-        """The rank left a dump and stands in an operation."""
+        """Whether the rank left a dump and is in an operation."""
         return rank in self.place
 
     @property
@@ -70,7 +70,7 @@ class JobState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Roster:
-    """A group's members, as far as they left dumps, with the role that the group has on each."""
+    """A group's members that left dumps, with the group's position on each of them."""
 
     group: Group
     roles: Mapping[Rank, int]
@@ -153,7 +153,7 @@ def _unfinished(ring: Ring, role: int, seq: int) -> bool:
 
 
 def _pairs(crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary]) -> Iterable[PendingOp]:
-    """One pending operation for each rank that stands in a send, a receive, or a batch of them."""
+    """One pending operation for each rank that is in a send, a receive, or a batch of them."""
     for rank, member in crowd.members.items():
         head = ring_summaries[member.ring].head
         if not head or not head[0].p2p:
@@ -186,7 +186,7 @@ def _pairs(crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary]) -> It
 def _answers(
     crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary], peer: Rank, group: Group, rank: Rank, step: Step
 ) -> bool:
-    """The peer stands in the counterpart of this send or receive."""
+    """Whether the peer is in the counterpart of this send or receive."""
     other = crowd.members[peer]
     wanted = "recv" if step.op == "send" else "send"
     for theirs in ring_summaries[other.ring].head:
@@ -199,7 +199,9 @@ def _answers(
 
 
 def _sinks(pending_ops: list[PendingOp], place: Mapping[Rank, PendingOp]) -> tuple[tuple[PendingOp, ...], ...]:
-    """Sets of pending operations that only wait for themselves: strongly connected, and nothing leads out of them."""
+    """Sets of pending operations that wait only for themselves: strongly connected components without an
+    outgoing edge.
+    """
     targets = {
         pending: list(
             dict.fromkeys(place[rank] for rank in pending.needs if rank in place and place[rank] is not pending)

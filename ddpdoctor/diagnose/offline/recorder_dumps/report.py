@@ -1,4 +1,4 @@
-"""The whole verdict on a job of which only recorder dumps are left."""
+"""The verdict on a job of which only recorder dumps are left."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ddpdoctor.model.recorder_set import RecorderSet, Step
 from ddpdoctor.model.report import Frontier, GroupReport, RankStatus, Report, Timeline
 from ddpdoctor.model.stacks import Site
 
-#: groups shown in full; of more, those that somebody waits in
+#: groups shown in full; if there are more, only those in which a rank waits
 _MOST_GROUPS = 64
 
 
 def examine_dumps(crowd: RecorderSet, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = ()) -> Report:
-    """Say what holds the job up, as far as recorders alone can say it. Never raises for odd dumps."""
+    """Diagnose from recorders alone what holds the job up. Never raises for odd dumps."""
     job = survey(crowd)
     waits = bool(job.pending_ops)
     return Report(
@@ -38,10 +38,7 @@ def examine_dumps(crowd: RecorderSet, gaps: tuple[Gap, ...] = (), notes: tuple[s
 
 
 def recorded_beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
-    """What the recorders of ranks without pages say, where stacks or logs are there too; empty if they say nothing.
-
-    Of a rank that was seen otherwise, the rules say more than that its operations are not known.
-    """
+    """Diagnoses from the recorders of ranks without pages, if there are stacks or logs too; empty if there are none."""
     held = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder and seen.recorder.entries}
     if len(held) < 2:
         return ()
@@ -91,7 +88,7 @@ def _location(rank: Rank, site: Site | None) -> Location | None:
 
 
 def _groups(job: JobState) -> Iterator[GroupReport]:
-    """Every group with its members' last operations; of very many groups those that somebody waits in."""
+    """Every group with its members' last operations; of very many groups those in which a rank waits."""
     waited = {id(pending.group) for pending in job.pending_ops}
     groups: dict[int, Group] = {}
     users: dict[int, dict[Rank, int]] = {}

@@ -1,4 +1,4 @@
-"""One ring, digested: how far it came in each of its groups, and what it stands in."""
+"""Summary of one ring: how far it got in each of its groups, and which operation it is in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddpdoctor.model.recorder_set import Ring, Step
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """How far a ring came in one group, in collectives."""
+    """How far a ring got in one group, in collectives."""
 
     first: Step
     last: Step
@@ -18,10 +18,10 @@ class Front:
 
 @dataclass(frozen=True, slots=True)
 class RingSummary:
-    """What matters of one ring."""
+    """The parts of one ring that the analysis needs."""
 
     fronts: Mapping[int, Front]
-    #: the oldest unfinished operation; a batch of sends and receives is one. Empty if all are finished.
+    #: the oldest unfinished operation (a batch of sends and receives counts as one); empty if all are finished
     head: tuple[Step, ...]
 
     @property
@@ -30,10 +30,10 @@ class RingSummary:
 
 
 def summarise(ring: Ring) -> RingSummary:
-    """Digest one ring.
+    """Summarise one ring.
 
-    The oldest unfinished operation is what the rank stands in: on a device later ones queue behind it, also those of
-    other groups as soon as one stream waits for the other, and on the CPU its caller waits for it first.
+    The rank is in the oldest unfinished operation: on a device later ones queue behind it, also those of other groups
+    as soon as one stream waits for the other, and on the CPU its caller waits for it first.
     """
     firsts: dict[int, Step] = {}
     lasts: dict[int, Step] = {}

@@ -1,9 +1,9 @@
-"""Where the order of a group's collectives first differs between ranks, long before anybody waits.
+"""Shifts: where the order of a group's collectives first differs between ranks, long before any rank waits.
 
-Collectives pair by their number alone. A rank that leaves one out pairs its next one with the others' previous one,
-and as long as they fit, nothing is noticed. So the members' operations are compared number by number; where a rank's
-operations are the others', moved by a few places from some number on and up to the end, it left out (or added) what
-stands there.
+Collectives pair by their number alone. If a rank leaves one out, its next one pairs with the others' previous one, and
+as long as they match, nothing fails. So the members' operations are compared number by number. If a rank's operations
+equal the others' moved by a few places, from some number up to the end, the rank left out (or added) the operations at
+that number.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import JobStat
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.recorder_set import Ring, Step
 
-#: operations that one rank may have left out or added in a row
+#: most operations that one rank may have left out or added in a row
 _FARTHEST = 8
-#: operations that must agree again after the place, so that it is no chance
+#: fewest operations that must agree again after that number, to exclude chance
 _FEWEST = 3
-#: what one operation must have in common with its partners, and where it was issued
+#: what an operation must have in common with its partners, and where it was issued
 _Mark = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Some ranks' operations of a group are moved against the others' from one number on."""
+    """Some ranks' operations of a group are shifted against the others' from one number on."""
 
     pending: PendingOp
     ranks: RankSet
     others: RankSet
     #: the first number that differs
     seq: int
-    #: what the others issued there and these ranks did not; or what these ranks added
+    #: what the others issued there and these ranks did not, or what these ranks added
     steps: tuple[Step, ...]
-    #: the ranks left it out (rather than added it)
+    #: the ranks left it out (rather than adding it)
     skipped: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The collectives of one group on ranks that agree in all of them, by number from `first` on."""
+    """The collectives of one group, by number from `first` on, for ranks that agree in all of them."""
 
     first: int
     marks: tuple[_Mark, ...]
@@ -53,7 +53,7 @@ class _Line:
 
 
 def find_shift(job: JobState, pending: PendingOp) -> Shift | None:
-    """The earliest shift among the members of a group that somebody waits in; None where there is none to tell."""
+    """The earliest shift among the members of a group in which a rank waits; None if none is found."""
     if pending.step.p2p:
         return None
     lines = _compared(_lines(job, pending))
@@ -61,13 +61,13 @@ def find_shift(job: JobState, pending: PendingOp) -> Shift | None:
         return None
     usual = max(lines, key=lambda line: len(line.ranks))
     if sum(len(line.ranks) == len(usual.ranks) for line in lines) > 1:
-        return None  # no majority: which of two is moved cannot be told
+        return None  # no majority, so it is not known which of the two is shifted
     found = [shift for line in lines if line is not usual if (shift := _shift(pending, line, usual))]
     return min(found, key=lambda shift: (shift.seq, shift.ranks.members), default=None)
 
 
 def _lines(job: JobState, pending: PendingOp) -> list[_Line]:
-    """The members' collectives, ranks with the same ring together."""
+    """The members' collectives, with ranks of the same ring together."""
     crowd = job.crowd
     sharing: dict[tuple[Ring, int], list[Rank]] = {}
     for rank in pending.group.members:
@@ -80,7 +80,7 @@ def _lines(job: JobState, pending: PendingOp) -> list[_Line]:
 
 
 def _line(ring: Ring, role: int, ranks: Sequence[Rank]) -> _Line | None:
-    """None where the numbers have holes, or are all that is known: then nothing can be compared by number."""
+    """None if the numbers have gaps, or are all that is known: then nothing can be compared by number."""
     by_number = {step.seq: step for step in ring.steps if step.role == role and not step.p2p}
     numbers = sorted(by_number)
     if not numbers or numbers[-1] - numbers[0] + 1 != len(numbers) or not all(s.op for s in by_number.values()):
@@ -90,13 +90,13 @@ def _line(ring: Ring, role: int, ranks: Sequence[Rank]) -> _Line | None:
 
 
 def mark(step: Step) -> _Mark:
-    """What partners must have in common, with the place of the call."""
+    """What partners must have in common, with the call site."""
     family = operations.family(step.op)
     return (family, step.sizes if operations.equal_sizes(step.op) else (), step.dtypes, step.site)
 
 
 def _compared(lines: list[_Line]) -> list[_Line]:
-    """Lines that agree as far as both are known made one; the longest speaks for them.
+    """Lines that agree as far as both are known are merged; the longest represents them.
 
     A line that ended before the others' rings begin cannot be compared.
     """
@@ -132,9 +132,9 @@ def _shift(pending: PendingOp, line: _Line, usual: _Line) -> Shift | None:
 
 
 def by_mark(steps: Mapping[Rank, Step]) -> list[tuple[RankSet, Step]]:
-    """Ranks by what they issued at one place, apart from the line; the largest group first.
+    """Ranks grouped by what they issued at one place, without the line; the largest group first.
 
-    Of some a log says the number alone: what they issued can be what the others did, and they stand on no side.
+    For some ranks a log gives only the number: they can have issued what the others did, and are on no side.
     """
     found: dict[_Mark, list[Rank]] = {}
     for rank, step in steps.items():

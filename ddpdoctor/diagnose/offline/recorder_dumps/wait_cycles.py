@@ -1,4 +1,4 @@
-"""Ranks that wait for one another in a circle: through several groups, or in sends and receives."""
+"""Ranks that wait for one another in a cycle: through several groups, or in sends and receives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ddpdoctor.model.recorder_set import Ring, Step
 
 
 def circle(job: JobState, sink: Sequence[PendingOp]) -> Diagnosis:
-    """The diagnosis of a set of pending operations that wait for each other and for nobody else."""
+    """The diagnosis of pending operations that wait for each other and for no others."""
     found = _shortest(job, sink)
     if all(pending.step.p2p for pending in found):
         return _pairs(job, found)
@@ -24,7 +24,7 @@ def circle(job: JobState, sink: Sequence[PendingOp]) -> Diagnosis:
 
 
 def _shortest(job: JobState, sink: Sequence[PendingOp]) -> tuple[PendingOp, ...]:
-    """A shortest circle among the pending operations; breadth first from each of the first ones."""
+    """A shortest cycle among the pending operations, by breadth-first search from each of the first ones."""
     inside = set(sink)
     best: tuple[PendingOp, ...] = ()
     for start in sorted(sink, key=lambda m: m.waiting.members)[:32]:
@@ -120,8 +120,8 @@ def _groups(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
 
 
 def may_lack_others(job: JobState, pending: PendingOp) -> bool:
-    """All that are known to be in the group have come; but others wait elsewhere, and may be in it too."""
-    # in the default group all ranks are: who waits elsewhere has come to fewer of its operations, or to more
+    """Whether all known members of the group have entered, but others wait elsewhere and may be members too."""
+    # all ranks are in the default group: a rank waiting elsewhere has reached fewer of its operations, or more
     named = pending.group.name not in job.crowd.inferred or pending.group.name == DEFAULT
     return not named and pending.met and not pending.step.p2p and len(job.waiting - pending.waiting) > 0
 
@@ -129,7 +129,7 @@ def may_lack_others(job: JobState, pending: PendingOp) -> bool:
 def circle_of_unnamed(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
     """Operations of groups whose members no dump names, while other ranks wait elsewhere: these may be the members.
 
-    In two groups of all ranks that is the circle through both; the transport has failed in neither.
+    If both are groups of all ranks, that is a cycle through both, and the transport has not failed in either.
     """
     rule = codes.GROUP_ORDER_CYCLE if len(found) > 1 else codes.UNDECIDED
     inside = RankSet.of(rank for pending in found for rank in pending.waiting)
@@ -153,9 +153,9 @@ def circle_of_unnamed(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
 
 
 def _odd(job: JobState, found: Sequence[PendingOp]) -> RankSet:
-    """The ranks of a circle that left the order that they kept until then, if these are few.
+    """The ranks of a cycle that deviated from the order they had kept until then, if they are few.
 
-    Where habit does not tell, and two groups are used by the same ranks, those in the one that fewer of them stand in.
+    If the order so far does not tell, and the same ranks use two groups: those in the group that fewer of them wait in.
     """
     everyone = [rank for pending in found for rank in pending.waiting]
     unusual: dict[Ring, bool] = {}
@@ -176,7 +176,7 @@ def _odd(job: JobState, found: Sequence[PendingOp]) -> RankSet:
 
 
 def _leaves_habit(ring: Ring, head: Step | None) -> bool:
-    """What the rank stands in never followed what it did just before, of which it has done more than one before."""
+    """Whether the pending operation never followed the previous one before, although that one was issued repeatedly."""
     place = next((n for n, step in enumerate(ring.steps) if step is head), 0)
     if head is None or place == 0:
         return False

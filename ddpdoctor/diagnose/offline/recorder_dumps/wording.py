@@ -1,4 +1,4 @@
-"""How operations, groups and places are named, so that the same fact is always said in the same words."""
+"""Names of operations, groups and places, so that the same fact always has the same wording."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.recorder_set import Step
 from ddpdoctor.model.stacks import Site
 
-#: lines of evidence, sides of a mismatch: what a person still reads
+#: most lines of evidence, and sides of a mismatch, that are shown
 _FEW = 8
-#: runs of ranks that a sentence can hold
+#: most runs of ranks in a sentence
 _MOST_RUNS = 6
 
 
 def ranks(members: RankSet) -> str:
-    """`rank 1`, `ranks 0,2-3`; of very scattered ones the first and how many."""
+    """`rank 1`, `ranks 0,2-3`; for very scattered ranks the first ones and how many."""
     text = str(members)
     runs = text.split(",")
     if len(runs) > _MOST_RUNS:
@@ -32,7 +32,7 @@ def verb(members: RankSet, one: str, many: str) -> str:
 
 
 def issued(step: Step) -> str:
-    """`all_reduce at train.py:88`; without the place where the dump has no frames, and without a name in some logs."""
+    """`all_reduce at train.py:88`; without the place if the dump has no frames, and without a name for some logs."""
     op = step.op or "an operation"
     return f"{op} at {_place(step.site)}" if step.site else op
 
@@ -57,7 +57,7 @@ def _place(site: Site) -> str:
 
 
 def label(job: JobState, pending: PendingOp) -> str:
-    """How a person knows the group, with at most a few runs of its members."""
+    """The group's name for the report, with at most a few runs of its members."""
     group = pending.group
     whole = group.label(job.crowd.world_size)
     if whole == "the default group":
@@ -73,7 +73,7 @@ def a_few(lines: Iterable[str]) -> list[str]:
 
 
 def locations(given: Iterable[tuple[RankSet, Site | None]], job: JobState, also: RankSet) -> tuple[Location, ...]:
-    """One location for each place, in the order given; then where the ranks of `also` stand."""
+    """One location for each place, in the order given; then the positions of the ranks in `also`."""
     found: dict[Site, list[int]] = {}
     for members, site in given:
         if site is not None:
