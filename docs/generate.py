@@ -176,5 +176,6 @@ def _schema_of_dataclass(kind: Any, definitions: dict[str, Any]) -> dict[str, An
 if __name__ == "__main__":
     for path, text in pages().items():
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        print(path.relative_to(DOCS.parent))
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(path.relative_to(DOCS.parent))
