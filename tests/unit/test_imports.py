@@ -53,7 +53,7 @@ ALLOWED = {
     "merge": frozenset({"model"}),
     "lint": frozenset({"model", "program", "errors", "workers"}),
     "report": frozenset({"model"}),
-    # of lint only what conditions depend on, see DIAGNOSE_OF_LINT
+    # of lint only `dependence`, see below
     "diagnose": frozenset({"model", "program", "merge", "lint"}),
     "collect": frozenset({"model", "program", "probe", "errors"}),
     "launch": frozenset({"model", "collect", "probe", "errors"}),
@@ -152,6 +152,12 @@ def test_what_any_layer_of_lint_may_import_knows_no_higher_layer(module: str) ->
         ours.split(".")[1] for i in _imports(f"lint.{module}", types=True) if (ours := _ours(i)).startswith("lint.")
     }
     assert imported <= LINT_GROUND[module]
+
+
+def test_diagnose_asks_lint_one_question_in_one_place() -> None:
+    asked = {(name, _ours(i)) for name in MODULES if _folder(name) == "diagnose" for i in _imports(name, types=True)}
+    of_lint = {(name, ours) for name, ours in asked if ours.startswith("lint")}
+    assert of_lint == {("diagnose.conditions", "lint.dependence")}
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if _folder(name) in ALLOWED])
