@@ -1,25 +1,25 @@
-"""Pure. Whose code a file is: the standard library's, a library's, or that of the job which runs it.
+"""Whether a file is code of the standard library, of a library, or of the job that runs it. Pure.
 
-A folder says little. Trainers are pip-installed and started with `python -m mytrainer.train`, and then everything that
-a person wrote lies in site-packages; so does a package of theirs that two projects share. Paths come from evidence of
-other machines as well, so neither this interpreter nor this disk is asked. What decides, in this order:
+The folder alone does not tell. Trainers are pip-installed and started with `python -m mytrainer.train`, and then all
+user code is in site-packages; so is a package of the user's that two projects share. Paths also come from evidence of
+other machines, so neither this interpreter nor this disk is asked. The criteria, in this order:
 
-1. *The standard library* is known by the shape of its path (`lib/python3.11/`, `python311.zip/`, `<frozen ...>`) and
-   by the names of its modules.
-2. *A library* is an installed package that stands in the table below. It can be the innermost frame of every call of
+1. *The standard library* is recognised by the form of its path (`lib/python3.11/`, `python311.zip/`, `<frozen ...>`)
+   and by the names of its modules.
+2. *A library* is an installed package that is in the table below. It can be the innermost frame of every call of
    a job without saying anything about that job.
-3. *The project* is whatever lies outside of the folders that installers write to: scripts, checkouts, editable
-   installs. A package that is worked on in place is somebody's own, even if the table has its name.
-4. *An installed package that the table does not have* may be the trainer or one more library; its path cannot tell.
-   It is the job's own if the job runs it, that is, if the outermost frame of a main thread that is neither the
-   standard library's nor a known library's lies in it (`own_packages`). If not, the job only uses it, and its lines
-   are passed over as a library's are.
+3. *The project* is everything outside the folders that installers write to: scripts, checkouts, editable
+   installs. A package that is developed in place is the user's own, even if its name is in the table.
+4. *An installed package that is not in the table* may be the trainer or one more library; its path cannot tell.
+   It is the job's own if the job runs it: if it contains the outermost frame of a main thread that belongs neither
+   to the standard library nor to a known library (`own_packages`). If not, the job only uses it, and its lines
+   are passed over like a library's.
 
-Point 4 errs for a thin script that hands over to an installed trainer which the table does not have: the script's line
-is named rather than the trainer's. The opposite choice would name the one line of a thin wrapper through which all of
-a job's collectives go, and two calls that stand on one line cannot be told apart.
+Point 4 errs for a thin script that calls an installed trainer which is not in the table: the script's line is reported,
+not the trainer's. The opposite choice would report the one line of a thin wrapper through which all of a job's
+collectives go, and two calls on one line cannot be distinguished.
 
-Workers may have no ddpdoctor, so the probe carries a copy of this file, probe/libraries.py; a test holds the two equal.
+Workers may have no ddpdoctor, so the probe carries a copy of this file, probe/libraries.py; a test keeps both equal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
-# Installed packages by the name that they are imported by. Whoever misses one adds a line.
+# Installed packages by import name. To add one, add a line.
 
 #: torch and the packages that are built and shipped with it
 TORCH = (
@@ -249,7 +249,7 @@ CONFIGURATION = (
     "docopt",
     "dotenv",
 )
-#: what starts a program, debugs it or runs its tests
+#: programs that start, debug or test other programs
 LAUNCHERS = (
     "torchrun",
     "submitit",
@@ -294,7 +294,7 @@ LAUNCHERS = (
     "hypothesis",
     "nose",
 )
-#: networks, remote calls, stores of keys and values
+#: networks, remote calls, key-value stores
 NETWORK = (
     "requests",
     "urllib3",
@@ -351,7 +351,7 @@ CONCURRENCY = (
     "backoff",
     "watchdog",
 )
-#: basics of packaging and of the language
+#: packaging and basic language support
 BASICS = (
     "pip",
     "setuptools",
@@ -408,11 +408,11 @@ BASICS = (
     "termcolor",
     "tabulate",
 )
-#: every library that is known by name
+#: every library in the table
 KNOWN = frozenset(
     (*TORCH, *FRAMEWORKS, *DATA, *SCIENCE, *TRACKING, *CONFIGURATION, *LAUNCHERS, *NETWORK, *CONCURRENCY, *BASICS)
 )
-#: modules of the standard library that have a file in Python, of CPython 3.8 to 3.14 (sys.stdlib_module_names of each)
+#: modules of the standard library that have a Python file, in CPython 3.8 to 3.14 (sys.stdlib_module_names of each)
 STANDARD_LIBRARY = frozenset(
     """
     __future__ _aix_support _android_support _apple_support _bootsubprocess _collections_abc _colorize
@@ -435,8 +435,8 @@ STANDARD_LIBRARY = frozenset(
     wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zoneinfo
     """.split()  # noqa: SIM905 - a list of names reads better so
 )
-#: what the folder `torch` of torch has (1.13 to 2.13): a checkout that is built in place, as its developers do, has no
-#: folder of installed packages around it, and `~/torch/train.py` is somebody's own
+#: entries of torch's folder `torch` (1.13 to 2.13). A checkout of torch that is built in place is not in a folder of
+#: installed packages, and `~/torch/train.py` is a user's own file
 _IN_TORCH = frozenset(
     """
     _VF _appdirs _awaits _C _classes _compile _custom_op _custom_ops _decomp _deploy _dispatch _dynamo
@@ -452,9 +452,9 @@ _IN_TORCH = frozenset(
     """.split()  # noqa: SIM905 - a list of names reads better so
 )
 
-#: names of the folders that pip and Debian's apt write packages to
+#: folders that pip and Debian's apt install packages to
 FOLDERS = ("site-packages", "dist-packages")
-#: the same, with those of pex and Bazel (a wheel unpacked) and of old setuptools
+#: the same, with those of pex and Bazel (an unpacked wheel) and of old setuptools
 _INSTALLED = re.compile(r"/(?:site|dist)-packages/|\.whl/|\.egg/")
 #: `lib/python3.11/`, `lib64/python3.13t/`, Debian's `lib/python3/`, `lib/pypy3.10/`, `python311.zip/`, `Python311/Lib/`
 _STANDARD = re.compile(
@@ -462,27 +462,27 @@ _STANDARD = re.compile(
 )
 #: files that torch and triton write and run: compiled graphs, kernels
 _GENERATED = re.compile(r"/torchinductor_[^/]+/|/\.triton/cache/|<eval_with_key>")
-#: torch that lies somewhere else
+#: a torch outside the folders of installed packages
 _TORCH = re.compile(r"/torch/(?P<entry>\w+)")
 _PROBE = "/ddpdoctor/probe/"
-#: what pip makes of an entry point: a script without a suffix that hands over to a package
+#: a script that pip generates for an entry point: without a suffix, it only calls a package
 _SCRIPT = re.compile(r"/(?:bin|Scripts)/[^/.]+$|\.exe/__main__\.py$")
 
 
 class Kind(Enum):
-    """Whose a file is, by its path alone."""
+    """What kind of code a file is, judged by its path alone."""
 
     STANDARD_LIBRARY = "standard library"
-    #: a package of the table, or the probe
+    #: a package in the table, or the probe
     LIBRARY = "library"
-    #: an installed package that the table does not have
+    #: an installed package that is not in the table
     INSTALLED = "installed"
-    #: outside of every folder of installed packages
+    #: outside every folder of installed packages
     PROJECT = "project"
 
 
 class Origin(NamedTuple):
-    """Whose a file is, and the package where it is installed: "" for the project and the standard library."""
+    """The kind of a file, and its package if it is installed: "" for the project and the standard library."""
 
     kind: Kind
     package: str
@@ -496,9 +496,9 @@ _PROJECT_ORIGIN = Origin(Kind.PROJECT, "")
 
 @functools.lru_cache(maxsize=8192)
 def origin(file: str) -> Origin:
-    """Whose the file at this path is; paths of any machine, absolute or as a debugger shortens them.
+    """The origin of the file at this path: a path of any machine, absolute or shortened by a debugger.
 
-    `<string>` and the like have no file and count as the project's, for it was the project that ran them.
+    `<string>` and the like have no file and count as the project's, because the project ran them.
     """
     if file.startswith("<frozen "):
         return _STANDARD_ORIGIN
@@ -519,17 +519,17 @@ def origin(file: str) -> Origin:
 
 
 def own_packages(stacks: Iterable[Iterable[str]]) -> frozenset[str]:
-    """Installed packages that a job runs rather than uses, told by its main threads: their files, innermost first."""
+    """Installed packages that a job runs rather than uses. `stacks`: the files of its main threads, innermost first."""
     return frozenset(package for files in stacks for package in _run_by(files))
 
 
 def _run_by(files: Iterable[str]) -> Iterable[str]:
-    """The package of the outermost file that is neither the standard library's nor a known library's."""
+    """The package of the outermost file that belongs neither to the standard library nor to a known library."""
     for file in reversed(tuple(files)):
         kind, package = origin(file)
         if kind is Kind.INSTALLED:
             yield package
-        # a script that an installer made only hands over: whom to, the next frame says
+        # a script that an installer made only calls a package: the next frame shows which
         if kind is Kind.INSTALLED or (kind is Kind.PROJECT and not _hands_over(file)):
             return
 
@@ -539,6 +539,6 @@ def _hands_over(file: str) -> bool:
 
 
 def is_own(file: str, own: frozenset[str]) -> bool:
-    """The file is the job's own code; `own`: the installed packages that it runs."""
+    """Whether the file is the job's own code; `own`: the installed packages that it runs."""
     kind, package = origin(file)
     return kind is Kind.PROJECT or (kind is Kind.INSTALLED and package in own)

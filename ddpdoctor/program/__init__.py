@@ -1,5 +1,5 @@
-"""Pure. A Python program as it is written: parsed files, their names, classes, functions and imports, found on demand.
+"""A Python program as written: parsed files, their names, classes, functions and imports, found on demand. Pure.
 
-Nothing is evaluated here. `project` finds the modules of a project through a function that reads files, which whoever
-uses it hands in. Shared by everything that reads people's source; imports `model` only.
+Nothing is evaluated here. `project` finds the modules of a project through a file-reading function that its caller
+passes in. Shared by everything that reads user source; imports `model` only.
 """

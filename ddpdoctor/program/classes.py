@@ -1,4 +1,4 @@
-"""What the definition of a class says: fields that its constructor takes, elements of a tuple."""
+"""What a class definition declares: fields that its constructor takes, and tuple elements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ddpdoctor.program.nodes import decorator_name, last_name
 
 
 def has_fields(info: ClassInfo) -> bool:
-    """`@dataclass`, attrs, or a NamedTuple."""
+    """Whether it is a `@dataclass`, an attrs class, or a NamedTuple."""
     for decorator in info.node.decorator_list:
         if decorator_name(decorator) in ("dataclass", "define", "frozen", "attrs", "s", "mutable"):
             return True
@@ -15,5 +15,5 @@ def has_fields(info: ClassInfo) -> bool:
 
 
 def is_tuple(info: ClassInfo) -> bool:
-    """A NamedTuple: its fields are its elements."""
+    """Whether it is a NamedTuple: its fields are its elements."""
     return any(last_name(base) == "NamedTuple" for base in info.node.bases)

@@ -1,4 +1,4 @@
-"""What stands around a line and on it: functions, loops, conditions, calls. Unknown source answers nothing."""
+"""Constructs around a line and on it: functions, loops, conditions, calls. Unknown source gives empty answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Lines of a construct, both included, and its first line's text."""
+    """The lines of a construct, both ends included, and the text of its first line."""
 
     first: int
     last: int
@@ -40,7 +40,7 @@ def enclosing_loops(program: Program, site: Site) -> tuple[Span, ...]:
 
 
 def with_block(program: Program, site: Site, name: str) -> Span | None:
-    """The innermost `with` around the line whose head has this name."""
+    """The innermost `with` around the line whose first line contains this name."""
     for node in reversed(enclosing(program, site)):
         if isinstance(node, ast.With) and any(last_name(n) == name for item in node.items for n in walk(item)):
             return _span(program, site, node)
@@ -66,7 +66,7 @@ def if_around(program: Program, site: Site) -> Span | None:
 
 
 def asks_element(program: Program, site: Site) -> bool:
-    """The innermost if/else around a line asks for nothing but the element of the `for` around it."""
+    """Whether the innermost if/else around a line tests only the element of the `for` around it."""
     chain = enclosing(program, site)
     places = [n for n, node in enumerate(chain) if isinstance(node, ast.If) and node.orelse]
     test = chain[places[-1]] if places else None
@@ -86,7 +86,7 @@ def called_names(program: Program, file: str, span: Span) -> frozenset[str]:
 
 
 def builtins_called(program: Program, site: Site, names: frozenset[str]) -> list[str]:
-    """Which of these names are called on the line, by nothing but their name: `input()`, not `table.input()`."""
+    """Which of these names are called on the line by their plain name: `input()`, not `table.input()`."""
     return sorted({call.func.id for call in calls_on(program, site) if isinstance(call.func, ast.Name)} & names)
 
 
@@ -103,7 +103,7 @@ def around(program: Program, site: Site) -> tuple[ast.AST, ...]:
 
 
 def function_around(program: Program, site: Site) -> FunctionNode | None:
-    """The innermost function around a line; None for code outside of functions, or where the source is not known."""
+    """The innermost function around a line; None for code outside functions, or if the source is not known."""
     tree = program.tree(site.file)
     return innermost_function(tree, site.line) if tree else None
 

@@ -13,7 +13,7 @@ from ddpdoctor.program.nodes import walk
 
 
 def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
-    """Index a parsed file. Iterative where the depth of the source decides the depth of the walk."""
+    """Index a parsed file. Iterative, because recursion would be as deep as the source is nested."""
     nodes = walk(tree)
     kinds: defaultdict[type[ast.AST], list[Any]] = defaultdict(list)
     for node in nodes:
@@ -26,9 +26,9 @@ def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
 
 
 def release(module: Module) -> None:
-    """Undo the index of a module that nobody needs any more: its parts point at one another and at it.
+    """Break the reference cycles of a module's index once it is no longer needed.
 
-    Without that its memory goes only when Python looks for garbage, which lint seldom lets it do.
+    Otherwise only Python's garbage collector frees its memory, and lint seldom lets it run.
     """
     for cls in module.classes:
         for index in (cls.methods, cls.constants, cls.stores):
@@ -90,12 +90,14 @@ def _absolute(module: Module, node: ast.ImportFrom) -> str:
 
 
 def member(base: str, name: str) -> str:
-    """The name of what a module has; `base` may be empty, or nothing but dots."""
+    """The dotted name of a module's member; `base` may be empty, or only dots."""
     return f"{base}.{name}" if base.rstrip(".") else f"{base}{name}"
 
 
 def relative(dots: int, target: str, name: str, *, package: bool) -> str:
-    """The absolute name of a relative import in the module `name`; with its dots where that is in no such package."""
+    """The absolute name of a relative import in the module `name`; still relative if that module is in no
+    such package.
+    """
     parts = name.split(".")
     drop = dots - (1 if package else 0)
     if drop > len(parts):
@@ -105,7 +107,9 @@ def relative(dots: int, target: str, name: str, *, package: bool) -> str:
 
 
 def top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements that run when the module is imported, blocks opened; not those of functions and classes."""
+    """Statements that run when the module is imported, including those in blocks, not those in functions
+    and classes.
+    """
     stack = list(reversed(body))
     while stack:
         statement = stack.pop()
@@ -183,7 +187,7 @@ def _bind(
 
 
 def function(module: Module, node: FunctionNode | ast.Lambda, owner: ClassInfo | None = None) -> FunctionInfo:
-    """The info of a def or lambda, wherever it stands."""
+    """The info of a def or lambda at any depth."""
     outer: set[str] = set()
     if not isinstance(node, ast.Lambda):
         for statement in top_level(node.body):
@@ -194,13 +198,13 @@ def function(module: Module, node: FunctionNode | ast.Lambda, owner: ClassInfo |
 
 
 def class_(module: Module, node: ast.ClassDef) -> ClassInfo:
-    """The info of a class, wherever it stands."""
+    """The info of a class at any depth."""
     info = ClassInfo(node.name, node, module)
     for statement in top_level(node.body):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             method = function(module, statement, info)
             known = info.methods.get(statement.name)
-            # a property's setter has the property's name; the getter is the one that is read
+            # a property's setter has the property's name; reads call the getter
             if known is None or not any(isinstance(d, ast.Attribute) for d in statement.decorator_list):
                 info.methods[statement.name] = method
             _index_stores(info, method)

@@ -14,7 +14,7 @@ N = TypeVar("N", bound=ast.AST)
 
 @record(eq=False, slots=True)
 class FunctionInfo:
-    """A function or method; identity is what makes it equal."""
+    """A function or method; compared by identity."""
 
     name: str
     node: FunctionNode | ast.Lambda
@@ -46,17 +46,17 @@ class FunctionInfo:
 
     @property
     def remembers(self) -> bool:
-        """Called again with the same arguments, it gives what it gave."""
+        """Whether it caches: a call with the same arguments returns the same object again."""
         return not self.marks.isdisjoint(("lru_cache", "cache"))
 
     @property
     def of_class(self) -> bool:
-        """Its first parameter is the class."""
+        """Whether its first parameter is the class."""
         return "classmethod" in self.marks
 
     @property
     def abstract(self) -> bool:
-        """What it does, a subclass decides: it is marked so, or only says that it is not implemented."""
+        """Whether a subclass has to implement it: it is marked abstract, or only raises NotImplementedError."""
         if self.owner is None:
             return False
         if "abstractmethod" in self.marks:
@@ -88,11 +88,11 @@ class ClassInfo:
 
 @record(eq=False, slots=True)
 class Binding:
-    """One top-level way in which a name gets a value."""
+    """One top-level statement that binds a name."""
 
-    #: the right-hand side, a def or class, or None where it is bound by a loop, `with`, `del`, unpacking, ...
+    #: the right-hand side, a def or class, or None if it is bound by a loop, `with`, `del`, unpacking, ...
     value: ast.expr | FunctionInfo | ClassInfo | None
-    #: which part of it, where it is unpacked
+    #: index of the unpacked element, None without unpacking
     part: int | None = None
 
 
@@ -106,11 +106,11 @@ class Module:
     text: str
     tree: ast.Module
     lines: list[str]
-    #: every node of the tree, contexts and operators left out; and by class
+    #: every node of the tree except contexts and operators; and by class
     nodes: list[ast.AST]
     kinds: dict[type[ast.AST], list[Any]]
     is_package: bool = False
-    #: local name -> absolute dotted target, of every import in the file, wherever it stands
+    #: local name -> absolute dotted target, of every import in the file, at any depth
     imports: dict[str, str] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
@@ -124,15 +124,17 @@ class Module:
     stored: list[int] = field(default_factory=list)
     #: dest of every `add_argument("--local_rank")` kind of option
     options: set[str] = field(default_factory=set)
-    #: every name and attribute that occurs, for cheap "can this rule matter at all" tests
+    #: every name and attribute in the file, for cheap tests whether a rule can apply at all
     words: set[str] = field(default_factory=set)
-    #: loop -> (names that its body assigns, whether it stores attributes); filled in as it is asked for
+    #: loop -> (names that its body assigns, whether it stores attributes); filled on demand
     assigned: dict[ast.AST, tuple[set[str], bool]] = field(default_factory=dict)
-    #: what its signal handlers set, as `signal_handlers.of_module` reads it; None until somebody asks
+    #: flags that its signal handlers set, as `signal_handlers.of_module` reads them; None until first asked for
     flags: Any = None
 
     def imported(self, node: ast.AST) -> str:
-        """`dist.all_reduce` by what `dist` was imported as; "" where it is no imported name."""
+        """The dotted name of `dist.all_reduce` with `dist` replaced by what it was imported as; "" for no imported
+        name.
+        """
         parts = dotted(node)
         return ".".join((self.imports[parts[0]], *parts[1:])) if parts and parts[0] in self.imports else ""
 

@@ -1,4 +1,6 @@
-"""Walking syntax trees: the half of what lint does. Without contexts and operators, which nobody asks for."""
+"""Traversal of syntax trees, which takes half of lint's time. Contexts and operators are left out: nothing
+needs them.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,17 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-#: fields that hold no node, or one that says nothing by itself
+#: fields without a node, or with one that carries no information by itself
 _BARREN = frozenset({
     "ctx", "op", "ops", "id", "attr", "level", "module", "kind", "conversion", "simple", "is_async", "rest",
     "kwd_attrs", "type_comment", "tag", "asname",
 })  # fmt: skip
-#: what else fields hold beside nodes and lists of them
+#: types of field values other than nodes and lists of nodes
 _PLAIN = frozenset({str, int, float, complex, bool, bytes, type(None), type(...)})
 
 
 class _Fields(dict[type[ast.AST], tuple[str, ...]]):
-    """The fields of a class of nodes that are worth looking into."""
+    """For each class of nodes, the fields that can hold nodes of interest."""
 
     def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
         self[kind] = tuple(name for name in kind._fields if name not in _BARREN)
@@ -27,7 +29,7 @@ _FIELDS = _Fields({ast.Global: (), ast.Nonlocal: (), ast.Constant: ()})
 
 
 def walk(root: ast.AST) -> list[ast.AST]:
-    """The node and everything below it, level by level as `ast.walk` does, in a quarter of its time."""
+    """The node and all its descendants, level by level as `ast.walk` does, in a quarter of its time."""
     found = [root]
     append = found.append
     for node in found:
@@ -42,7 +44,7 @@ def walk(root: ast.AST) -> list[ast.AST]:
 
 
 def dotted(node: ast.AST | None) -> list[str]:
-    """`a.b.c` as its parts; nothing for what does not begin with a name."""
+    """`a.b.c` as its parts; empty for an expression that does not begin with a name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -51,7 +53,7 @@ def dotted(node: ast.AST | None) -> list[str]:
 
 
 def last_name(node: ast.AST | None) -> str:
-    """`barrier` of `dist.barrier` and of `barrier`; "" for what has no name."""
+    """`barrier` for `dist.barrier` and for `barrier`; "" for an expression without a name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
@@ -61,7 +63,7 @@ def decorator_name(node: ast.expr) -> str:
 
 
 def parents(nodes: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
-    """For everything below the nodes that `walk` gave: the node that it stands in."""
+    """The parent of every descendant of the nodes that `walk` gave."""
     found: dict[ast.AST, ast.AST] = {}
     for node in nodes:
         for name in _FIELDS[node.__class__]:

@@ -1,4 +1,4 @@
-"""Pure. The Python in a Jupyter notebook: its code cells joined, without what only IPython understands."""
+"""The Python code in a Jupyter notebook: its code cells joined, without IPython's own syntax. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ddpdoctor.program.source import DecodedSource, Unreadable, parse
 
-#: cell magics whose body is Python that runs here; the body of any other is text, another language or another file
+#: cell magics whose body is Python that runs here; the body of any other magic is text, another language or a file
 _PYTHON = frozenset({"capture", "memit", "mprun", "prun", "time", "timeit"})
 _MAGIC = re.compile(r"(?P<indent>\s*)(?:%%?[A-Za-z]|!|\?|,\w|;\w|/\w)")
 _ASSIGNED = re.compile(r"(?P<target>\s*[\w.,\[\] ]+=\s*)(?:%[A-Za-z]|!)")
@@ -16,7 +16,7 @@ _QUESTION = re.compile(r"(?P<indent>\s*)%{0,2}[\w.*\[\]]+\?{1,2}\s*$")
 
 
 def decode(raw: bytes) -> DecodedSource | Unreadable:
-    """The code cells of a notebook as one source; a notebook in another language has none."""
+    """The code cells of a notebook as one source; empty for a notebook in another language."""
     try:
         document = json.loads(raw.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -34,7 +34,7 @@ def decode(raw: bytes) -> DecodedSource | Unreadable:
 
 
 def _is_python(metadata: Any) -> bool:
-    """Whether the notebook's language is Python, as it is where it says none."""
+    """Whether the notebook's language is Python, which is also the default."""
     said = [_entry(_entry(metadata, "kernelspec"), "language"), _entry(_entry(metadata, "language_info"), "name")]
     named = [language.lower() for language in said if isinstance(language, str)]
     return not named or any("python" in language for language in named)
@@ -69,7 +69,7 @@ def _written(content: Any) -> list[str]:
 
 
 def _python(written: list[str]) -> list[str] | Unreadable:
-    """A cell's lines: as they are where they are Python, else without magics; or why they are none."""
+    """A cell's lines: unchanged if they are Python, else without magics; or why they are not Python."""
     text = "\n".join(written)
     first = text.lstrip()
     if first.startswith("%%") and re.split(r"\W", first[2:], maxsplit=1)[0] not in _PYTHON:
@@ -92,10 +92,10 @@ def _without_magics(lines: list[str]) -> list[str]:
         elif magic is not None:
             kept.append(f"{magic['indent']}pass")
         elif assigned is not None:
-            # a value that nothing is known of, as IPython has it
+            # stands for an unknown value, in IPython's own name
             kept.append(f"{assigned['target']}get_ipython()")
         else:
             kept.append(line)
-        # a shell command goes on as shells have it
+        # shell commands continue over lines by a backslash
         continued = (continued or bool(magic or assigned)) and line.endswith("\\")
     return kept

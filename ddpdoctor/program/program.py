@@ -1,4 +1,4 @@
-"""Pure. The source of a job as the evidence of it holds it: each file is parsed once, when it is first asked for."""
+"""The source of a job as its evidence holds it: each file is parsed once, when it is first asked for. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ddpdoctor.program.project import Project
 
 
 class Program:
-    """The files that a look at a job has, by their paths.
+    """The source files of one look at a job, by path.
 
-    A file that is not known, that was changed after the job started or of which only a part is left answers nothing.
+    A file that is unknown, was changed after the job started, or is stored only in part counts as missing.
     """
 
     def __init__(self, code: Mapping[str, SourceFile]) -> None:
@@ -30,16 +30,16 @@ class Program:
         return iter(self._code)
 
     def module(self, file: str) -> Module | None:
-        """The file's index; None where there is none, or it does not parse."""
+        """The file's index; None if it is missing or does not parse."""
         return self.project.file(file, self.project.package(file)[1]) if file in self._whole else None
 
     def tree(self, file: str) -> ast.Module | None:
-        """The file's syntax tree; None where there is none."""
+        """The file's syntax tree; None if there is none."""
         module = self.module(file)
         return module.tree if module is not None else None
 
     def line_text(self, file: str, line: int) -> str:
-        """The line without its indentation; "" where it is not known."""
+        """The line without its indentation; "" if it is not known."""
         source = self._code.get(file)
         if source is None or source.changed:
             return ""

@@ -1,4 +1,4 @@
-"""Where the project's own modules are: dotted names to parsed files, lazily, cached, read through a given function."""
+"""The project's own modules: from dotted names to parsed files, lazily, cached, read through a given function."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from collections.abc import Callable
 from ddpdoctor.program import indexing, libraries, source
 from ddpdoctor.program.modules import Module
 
-#: characters of source whose trees are kept, at about 40 bytes each; an old one is parsed again when it is needed again
+#: characters of source whose trees are kept, at about 40 bytes each; a dropped file is parsed again when needed
 KEPT = 2_000_000
-#: Characters of other files' source that are followed for one linted file. What it imports beyond that is as unknown
-#: as an installed package: a file of a library with thousands of modules can reach all of them, which takes minutes.
+#: Characters of other files' source that are followed for one linted file. Imports beyond that are as unknown as an
+#: installed package: a file of a library with thousands of modules can reach all of them, which takes minutes.
 FOLLOWED = 1_000_000
-#: files of which each project has one in its outermost folder
+#: files that mark a project's outermost folder
 _MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git/HEAD", ".git")
-#: folders that are climbed in search of it
+#: most parent folders that are searched for them
 CLIMBED = 8
 
 
 class Project:
-    """Finds and parses files on demand. `read` gives a file's bytes or text, or None where there is none."""
+    """Finds and parses files on demand. `read` gives a file's bytes or text, or None if there is no such file."""
 
     def __init__(
         self,
@@ -31,10 +31,10 @@ class Project:
         followed: int | None = None,
         rootless: bool = False,
     ) -> None:
-        """`is_file` tells what `read` could read, where that can be known for less.
+        """`is_file` tells whether `read` would succeed, if there is a cheaper way to know.
 
-        `followed`: characters of source that are looked into for one file, FOLLOWED if nothing is said.
-        `rootless`: `read` knows the program's files alone, and none that marks the root of a project.
+        `followed`: characters of source that are followed for one file, FOLLOWED by default. `rootless`: `read` knows
+        only the program's files, and none that marks the root of a project.
         """
         self._rootless = rootless
         self._roots_above: dict[str, list[str]] = {}
@@ -44,12 +44,12 @@ class Project:
         self._there: dict[str, bool] = {}
         self._packages: dict[str, tuple[str, str]] = {}
         self._kept = 0
-        #: files that the present one has asked for, and whether they are followed
+        #: files that the present file has asked for, and whether they are followed
         self._followed: dict[str, bool] = {}
         self._most = self._left = FOLLOWED if followed is None else followed
 
     def file(self, path: str, name: str) -> Module | None:
-        """The module at `path`; None where there is none, where it cannot be parsed or is not followed any more."""
+        """The module at `path`; None if it does not exist, cannot be parsed, or is beyond what is followed."""
         if path in self._parsed:
             self._parsed.move_to_end(path)
             module = self._parsed[path]
@@ -68,13 +68,13 @@ class Project:
         return module
 
     def adopt(self, module: Module) -> None:
-        """Begin with a file that is linted; it is there for the next ones too."""
+        """Make a linted file the present one; later files can import it too."""
         self._followed = {module.path: True}
         self._left = self._most
         self._keep(module.path, module)
 
     def _follows(self, path: str, size: int) -> bool:
-        """Whether a module is looked into for the present file; the same whatever is still kept of earlier ones."""
+        """Whether a module is followed for the present file; independent of what is still cached from earlier files."""
         followed = self._may_follow(path, size)
         if path not in self._followed:
             self._followed[path] = followed
@@ -88,7 +88,7 @@ class Project:
         earlier = self._parsed.pop(path, None)
         self._parsed[path] = module
         self._kept += _size(module) - _size(earlier)
-        # the present file's are the newest: they stay, and none is parsed twice for one file
+        # the present file's modules are the newest: they stay cached, and none is parsed twice for one file
         while self._kept > KEPT and (oldest := next(iter(self._parsed))) not in self._followed:
             old = self._parsed.pop(oldest)
             self._kept -= _size(old)
@@ -102,7 +102,9 @@ class Project:
         return found
 
     def package(self, path: str) -> tuple[str, str]:
-        """(folder that imports start from, dotted name of the file) for a file: packages are climbed out of."""
+        """(folder that imports start from, dotted name of the file): the folder is the first above that is
+        no package.
+        """
         known = self._packages.get(path)
         if known is None:
             known = self._packages[path] = self._package(path)
@@ -121,22 +123,22 @@ class Project:
         return self.exists(posixpath.join(folder, "__init__.py"))
 
     def find(self, name: str, origin: Module) -> Module | None:
-        """The local module `name` as the file `origin` would import it; None for what is not the project's own."""
+        """The local module `name` as the file `origin` would import it; None if it is not the project's own."""
         path = self.where(name, origin.path)
         return self.file(path, self.package(path)[1] if name.startswith(".") else name) if path else None
 
     def has(self, target: str, origin: Module) -> bool:
-        """Whether what `origin` imports is a module of the project, or in one; none is read for it."""
+        """Whether an import of `origin` names a module of the project, or something in one; reads no file for it."""
         return bool(self.where(target, origin.path) or self.where(target.rpartition(".")[0], origin.path))
 
     def where(self, name: str, origin: str) -> str:
-        """The file of the module `name` as the file at the path `origin` would import it, "" where there is none."""
+        """The file of the module `name` as the file at the path `origin` would import it, "" if there is none."""
         if not name:
             return ""
         head = name.partition(".")[0]
         root, own = self.package(origin)
         if not head:
-            # a relative import out of a package without __init__.py: each dot but the first is a folder up
+            # a relative import from a package without __init__.py: each dot but the first is a folder up
             relative = name.lstrip(".")
             above = posixpath.join(posixpath.dirname(origin), *[".."] * (len(name) - len(relative) - 1))
             roots = [posixpath.normpath(above)]
@@ -153,9 +155,10 @@ class Project:
         return ""
 
     def _roots(self, path: str, root: str, head: str) -> list[str]:
-        """Where a script looks: beside itself and its package, in the folders up to the project's root and their `src`.
+        """The folders in which a script's imports are searched: its own and its package's, those up to the project's
+        root, and their `src`.
 
-        Never among installed packages. What has the name of a library is that library, and no folder far above.
+        Installed packages are excluded. A name of a known library is that library, not a folder further up.
         """
         beside = posixpath.dirname(path)
         folders = [beside, root, posixpath.dirname(root), posixpath.join(root, "src")]
@@ -166,7 +169,7 @@ class Project:
         return [f for f in unique if posixpath.basename(f) not in libraries.FOLDERS]
 
     def _above(self, folder: str) -> list[str]:
-        """The folder and those above it, up to the project's root; nothing where no root is known."""
+        """The folder and those above it, up to the project's root; empty if no root is known."""
         known = self._roots_above.get(folder)
         if known is None:
             known = self._roots_above[folder] = self._climb(folder)
@@ -187,5 +190,5 @@ def _decoded(raw: bytes | str) -> source.DecodedSource | source.Unreadable:
 
 
 def _size(module: Module | None) -> int:
-    """What a module counts; a file that is none is remembered for little."""
+    """The size that a module counts in the cache; a small number if there is no module."""
     return len(module.text) if module is not None else 100

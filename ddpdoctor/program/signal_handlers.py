@@ -1,4 +1,4 @@
-"""Flags that signal handlers set, as their file registers the handlers."""
+"""Flags that signal handlers set, with the handlers found by their registration in the file."""
 
 from __future__ import annotations
 
@@ -9,36 +9,37 @@ from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import FunctionNode, Module
 from ddpdoctor.program.nodes import last_name, walk
 
-#: methods that change the object: of an Event, a list, a set, a queue
+#: methods that change their object: an Event, a list, a set, a queue
 _CHANGING = frozenset({"set", "append", "add", "extend", "put", "put_nowait", "appendleft"})
-#: how far functions are followed that a handler calls
+#: depth to which calls of a handler are followed
 _DEPTH = 2
 
-#: (`stop`,), (`state`, `stop`) of `state["stop"]` and `state.stop`; what is `self`'s begins with its class's name
+#: (`stop`,), or (`state`, `stop`) for `state["stop"]` and `state.stop`; an attribute of `self` begins with the class
+#: name
 FlagPath = tuple[str, ...]
 
 
 @record(frozen=True, slots=True)
 class Flag:
-    """Something that a handler sets or changes."""
+    """A variable, attribute or object that a handler sets or changes."""
 
     file: str
-    #: as the program writes it
+    #: as written in the program
     text: str
-    #: the function that handles the signal, `lambda` where it has no name
+    #: the function that handles the signal, `lambda` if it has no name
     handler: str
-    #: nothing but handlers sets it to anything but a first value of False, None, 0 or nothing in it
+    #: only handlers set it to anything other than an initial value (False, None, 0 or empty)
     alone: bool
-    #: lines in which a variable of an enclosing function is seen; None for one of the module
+    #: lines in which a variable of an enclosing function is visible; None for a variable of the module
     scope: range | None = None
 
 
 @record(eq=False, slots=True)
 class Flags:
-    """The flags of one file."""
+    """The flags that one file's handlers set."""
 
     by_path: dict[FlagPath, Flag] = field(default_factory=dict)
-    #: attributes of objects that the handler has from elsewhere, as of `self.trainer.should_stop`
+    #: attributes of objects that the handler got from elsewhere, such as `self.trainer.should_stop`
     elsewhere: dict[str, Flag] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -49,7 +50,7 @@ _NONE = Flags()
 
 
 def of_module(module: Module) -> Flags:
-    """The flags that handlers of the file's own signals set, read once."""
+    """The flags that signal handlers in this file set; computed once."""
     known: Flags | None = module.flags
     if known is None:
         asks = "add_signal_handler" in module.words or "signal" in module.words
@@ -58,7 +59,9 @@ def of_module(module: Module) -> Flags:
 
 
 def path_of(node: ast.expr, me: str = "", owner: str = "") -> FlagPath:
-    """`state["stop"]` and `state.stop` as their parts; nothing for what has no such path. `me` stands for `owner`."""
+    """`state["stop"]` and `state.stop` as their parts; empty for an expression without such a path. `me` is read as
+    `owner`.
+    """
     parts: list[str] = []
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
@@ -73,13 +76,13 @@ def path_of(node: ast.expr, me: str = "", owner: str = "") -> FlagPath:
 
 @record(frozen=True, slots=True)
 class _Handler:
-    """A function that runs when a signal comes."""
+    """A function that runs when a signal arrives."""
 
     node: FunctionNode | ast.Lambda
     name: str
-    #: the class that it is a method of, "" for others
+    #: the class that it is a method of, "" if none
     owner: str
-    #: what it calls the object of that class
+    #: its name for that class's instance
     me: str
 
 
@@ -109,7 +112,7 @@ _Function = tuple[FunctionNode, str, tuple[FunctionNode, ...]]
 
 
 def _functions(node: ast.AST, owner: str, outer: tuple[FunctionNode, ...]) -> Iterator[_Function]:
-    """Every function of the file, the class that it is a method of, and the functions that it stands in."""
+    """Every function of the file with the class that it is a method of, and the functions around it."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield child, owner, outer
@@ -131,7 +134,7 @@ def _install(
     given: ast.expr, module: Module, functions: list[_Function], handlers: list[_Handler],
     set_: dict[FlagPath, tuple[str, str, range | None]],
 ) -> None:  # fmt: skip
-    """Take note of what is given as a handler: functions, or an Event that is set by its own method."""
+    """Record what is registered as a handler: functions, or the setting method of an Event."""
     if isinstance(given, ast.Call) and given.args and module.imported(given.func) == "functools.partial":
         given = given.args[0]
     if isinstance(given, ast.Lambda):
@@ -154,7 +157,7 @@ def _install(
 
 
 def _handler(functions: list[_Function], node: FunctionNode | ast.Lambda, name: str) -> _Handler:
-    """A method, or a function within one, which has the method's object."""
+    """The handler for a method, or for a function inside one, which can use the method's instance."""
     for function, owner, _ in reversed(functions):
         if owner and function.lineno <= node.lineno <= (function.end_lineno or 0):
             first = function.args.args[:1]
@@ -174,7 +177,7 @@ def _follow(handler: _Handler, functions: list[_Function], handlers: list[_Handl
 
 
 def _sets(handler: _Handler) -> Iterator[tuple[FlagPath, str]]:
-    """What a handler sets or changes that outlives it."""
+    """The flags that a handler sets or changes."""
     nodes = walk(handler.node)
     outer = {name for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
     local = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} - outer
@@ -209,7 +212,7 @@ def _outer(functions: list[_Function], handler: _Handler) -> tuple[FunctionNode,
 
 
 def _scope(outer: tuple[FunctionNode, ...], path: FlagPath) -> range | None:
-    """The lines of the function whose variable it is; None where it is the module's, or a class's."""
+    """The lines of the function that owns the variable; None if the module or a class owns it."""
     for function in reversed(outer):
         names = {n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         if path[0] in names:
@@ -218,7 +221,7 @@ def _scope(outer: tuple[FunctionNode, ...], path: FlagPath) -> range | None:
 
 
 def _sets_otherwise(functions: list[_Function], node: ast.AST) -> Iterator[FlagPath]:
-    """What a statement outside of handlers sets to something that is no first value."""
+    """What a statement outside handlers sets to something other than an initial value."""
     if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) or node.value is None or _is_off(node.value):
         return
     owner = next((o for f, o, _ in functions if o and f.lineno <= node.lineno <= (f.end_lineno or 0)), "")

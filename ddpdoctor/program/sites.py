@@ -1,4 +1,4 @@
-"""Where a node stands in its file."""
+"""The position of a node in its file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ddpdoctor.program.modules import Module
 
 
 def site_of(module: Module, node: ast.AST) -> SourceSite:
-    """Where a node stands. `ast` counts columns in UTF-8 bytes; sites count characters."""
+    """The position of a node. `ast` counts columns in UTF-8 bytes; sites count characters."""
     known: SourceSite | None = node.__dict__.get("_site")
     if known is None:
         known = node.__dict__["_site"] = _site(module, node)

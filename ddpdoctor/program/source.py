@@ -1,4 +1,4 @@
-"""Pure. From bytes to parsed source: encodings, and what cannot be read."""
+"""From bytes to parsed source: encodings, and files that cannot be read. Pure."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class DecodedSource:
     text: str
     encoding: str = "utf-8"
     cells: tuple[tuple[int, int], ...] = ()
-    #: cells that do not parse, by lines of the joined code, which has nothing in their place
+    #: cells that do not parse, by line of the joined code, where those lines are blank
     faults: tuple[Unreadable, ...] = ()
-    #: what stands in the cells, as many lines as the joined code
+    #: the cells' original lines, as many as the joined code has
     shown: tuple[str, ...] = ()
 
 
@@ -43,7 +43,7 @@ def decode(raw: bytes) -> DecodedSource | Unreadable:
     except UnicodeDecodeError as error:
         return Unreadable(f"cannot decode: {error}", raw.count(b"\n", 0, error.start) + 1)
     except (SyntaxError, LookupError, UnicodeError) as error:
-        # not every codec says which byte it fails at
+        # not every codec reports the byte at which it fails
         return Unreadable(f"cannot decode: {error}")
     if text.startswith("\ufeff"):
         text = text[1:]
@@ -51,7 +51,7 @@ def decode(raw: bytes) -> DecodedSource | Unreadable:
 
 
 def parse(text: str) -> ast.Module | Unreadable:
-    """Parse; whatever the parser cannot take is an Unreadable with its line."""
+    """Parse; anything that the parser rejects is an Unreadable with its line."""
     if "\x00" in text:
         return Unreadable("does not parse: there is a NUL byte", text.count("\n", 0, text.index("\x00")) + 1)
     try:

@@ -1,17 +1,17 @@
-"""The source of a node, as messages show it."""
+"""The source text of a node for messages."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any
 
-#: characters of source shown for a condition
+#: most characters of source shown for a condition
 SHOWN = 60
 
 
 def text_of(node: ast.AST) -> str:
     """The source of a small expression on one line."""
-    # a node is asked for its text each time that it is simulated: the node itself remembers
+    # the text is needed each time the node is simulated, so it is cached on the node
     known: str | None = node.__dict__.get("_text")
     if known is None:
         try:
@@ -23,7 +23,7 @@ def text_of(node: ast.AST) -> str:
 
 
 def _plain_text(node: ast.AST) -> str:
-    """What `ast.unparse` gives for the usual conditions, for a fraction of its time; "" for all else."""
+    """The result of `ast.unparse` for the usual conditions, in a fraction of its time; "" for all others."""
     if isinstance(node, ast.UnaryOp):
         operand = _comparison(node.operand) if isinstance(node.op, ast.Not) else ""
         return f"not {operand}" if operand else ""
@@ -52,7 +52,7 @@ def _operand(node: Any) -> str:
     return ""
 
 
-#: constants that stand in source as `repr` writes them
+#: constants whose source text is what `repr` writes
 _REPEATED = frozenset({str, int, bool, type(None)})
 _COMPARED: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is",
