@@ -1,4 +1,4 @@
-"""Loops that sleep until a file is gone, or is there."""
+"""Polling loops: they sleep until a file is gone, or exists."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 
-#: functions and methods that say whether a file is there
+#: functions and methods that tell whether a file exists
 _CHECKS = frozenset({"exists", "lexists", "isfile", "is_file", "isdir", "is_dir", "islink", "is_symlink", "access"})
-#: calls that make a file and fail where it is there; `open` counts with mode "x" or O_EXCL only
+#: calls that create a file and fail if it exists; `open` counts only with mode "x" or O_EXCL
 _CLAIMS = frozenset({"mkdir", "makedirs", "symlink", "symlink_to", "link", "hardlink_to", "rename"})
 _SLEEPS = frozenset({"sleep"})
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A loop that sleeps until a file is not there any more (`gone`) or until it is there."""
+    """A loop that sleeps until a file is gone (`gone`) or exists."""
 
-    #: as in `os.path.exists(lock)`
+    #: the test as written: `os.path.exists(lock)`
     check: str
     gone: bool
 
 
 def polled_file(program: Program, site: Site) -> Poll | None:
-    """The file that a loop around a sleeping line waits for; None for any other loop."""
+    """The file that a loop around a sleeping line waits for; None if there is no such loop."""
     loop = next((n for n in enclosing.around(program, site) if isinstance(n, (ast.While, ast.For))), None)
     tree = program.tree(site.file)
     if loop is None or tree is None or not _sleeps(loop, site.line):
@@ -54,7 +54,7 @@ def _sleeps(loop: ast.AST, line: int) -> bool:
 
 
 def _check(test: ast.expr, *, negated: bool) -> tuple[ast.expr, bool] | None:
-    """The question whether a file is there, and whether the loop goes on for as long as it is."""
+    """The test whether a file exists, and whether the loop continues as long as it does."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return _check(inner, negated=not negated)

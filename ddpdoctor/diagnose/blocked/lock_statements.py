@@ -1,4 +1,4 @@
-"""Locks that statements take: what a line takes, and who stands inside a `with` of it. Told by the lock's last name."""
+"""Locks that statements acquire: by a line itself, or by a `with` around it. Matched by the lock's last name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddpdoctor.program.program import Program
 
 
 def lock_taken(program: Program, site: Site) -> str:
-    """The lock that the line itself takes, as `self.lock`; "" for none. Whether it is a lock, only a stack says."""
+    """The lock that the line acquires, such as `self.lock`; "" for none. Only a stack can show that it is a lock."""
     for node in enclosing.around(program, site):
         if isinstance(node, (ast.With, ast.AsyncWith)) and _in_head(node, site.line):
             named = [item.context_expr for item in node.items if last_name(item.context_expr)]
@@ -27,7 +27,7 @@ def _in_head(node: ast.With | ast.AsyncWith, line: int) -> bool:
 
 
 def taken_by(program: Program, frames: Iterable[Site], lock: str) -> Site | None:
-    """Where the functions of these frames take the same lock, if they do: told by its last name."""
+    """Where the functions of these frames acquire the same lock (matched by its last name), if they do."""
     wanted = lock.rpartition(".")[2]
     for frame in frames:
         function = enclosing.function_around(program, frame)
@@ -39,9 +39,9 @@ def taken_by(program: Program, frames: Iterable[Site], lock: str) -> Site | None
 
 
 def inside_of(program: Program, frames: Iterable[Site], lock: str) -> Site | None:
-    """The innermost of these frames that stands inside a `with` of the same lock: told by its last name.
+    """The innermost of these frames inside a `with` of the same lock (matched by its last name).
 
-    A frame that is itself about to take the lock is not inside.
+    A frame that is itself about to acquire the lock is not inside.
     """
     wanted = lock.rpartition(".")[2]
     for frame in frames:

@@ -1,9 +1,8 @@
-"""The ways that a program can take, from its source: statements as nodes, and what may follow each as edges.
+"""The control-flow graph of a program's source: statements are nodes, and edges lead to what may follow each.
 
-Functions of the given files that call one another by a name that only one of them has are joined at the calls, and so
-is `self.name()` with the method of the same class, and a method of an object whose class is plain to see; a `for` over
-a generator of theirs goes through its `yield`.
-Whatever else is called is one step. Every statement may raise.
+A call of a function in the given files is joined with that function if only one of them has this name. So are
+`self.name()`, with the method of the same class, and a method of an object whose class is evident. A `for` over a
+generator among them goes through its `yield`. Any other call is one step. Every statement may raise.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from ddpdoctor.diagnose.divergence.cfg_model import (
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
 from ddpdoctor.program.modules import Module
 
-#: a file and a number
+#: a file and a line number
 Line = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Where the jumps of a statement lead."""
+    """Where a statement's jumps lead."""
 
     file: str
     function: str
     owner: str
     exit: int
-    #: handlers around it, innermost first, then the function's own way out
+    #: handlers around it, innermost first, then the exceptional exit of the function
     raised: tuple[int, ...]
     home: int
     again: int = -1
@@ -45,7 +44,7 @@ class _Scope:
 
 
 class FlowGraph:
-    """All ways through a few files."""
+    """The control-flow graph of a few files."""
 
     def __init__(
         self,
@@ -53,9 +52,9 @@ class FlowGraph:
         ran: frozenset[tuple[str, int]] = frozenset(),
         calls: frozenset[tuple[Line, Line]] = frozenset(),
     ) -> None:
-        """`ran`: lines that were seen to run; of several functions of one name they tell which is meant.
+        """`ran`: lines that were seen to run; they tell which of several functions of one name is meant.
 
-        `calls`: lines that were seen to call, directly or through a library, and lines of what they called.
+        `calls`: lines that were seen to call, directly or through a library, with the lines they called.
         """
         self.files = frozenset(modules)
         self._modules = modules
@@ -63,7 +62,7 @@ class FlowGraph:
         self.functions: list[FunctionNodes] = []
         #: the number of the function that each node is in
         self.home: list[int] = []
-        #: a statement that calls one of the functions -> what it does afterwards
+        #: a statement that calls one of the functions -> the node for the rest of it after the call
         self.after: dict[int, int] = {}
         named: dict[str, list[FunctionNodes]] = {}
         methods: dict[tuple[str, str, str], FunctionNodes] = {}
@@ -85,7 +84,7 @@ class FlowGraph:
             self._join_seen(caller, called)
 
     def at(self, file: str, line: int) -> frozenset[int]:
-        """The statement on a line; of several the first: a head rather than what stands behind it."""
+        """The statement on a line; if several, the first: a statement's head rather than its body."""
         found = [n for n, node in enumerate(self.nodes) if node.file == file and node.first <= line <= node.last]
 
         def order(index: int) -> tuple[int, int]:
@@ -96,17 +95,19 @@ class FlowGraph:
         return frozenset(n for n in found if order(n) == best)
 
     def done(self, nodes: frozenset[int]) -> frozenset[int]:
-        """The same statements after the functions that they call: what else they do comes then."""
+        """The same statements, after the functions that they call have returned."""
         return frozenset(self.after.get(node, node) for node in nodes)
 
     def collectives(self) -> frozenset[int]:
-        """Statements that issue a collective of the default group by torch's own name: nobody passes them unseen."""
+        """Statements that issue a collective of the default group by torch's own name: passing one always leaves a
+        trace.
+        """
         return frozenset(
             n for n, node in enumerate(self.nodes) if statements.issues(node.stmt, self._modules[node.file])
         )
 
     def goes_round(self, index: int, target: int) -> bool:
-        """From inside a loop back to its head."""
+        """Whether the edge leads from inside a loop back to its head."""
         node, head = self.nodes[index], self.nodes[target]
         if not isinstance(head.stmt, LOOPS) or node.stmt is head.stmt or node.file != head.file:
             return False
@@ -133,7 +134,7 @@ class FlowGraph:
         return len(self.nodes) - 1
 
     def _aside(self, index: int, follow: int) -> int:
-        """A second node of a statement, which is not found by its line."""
+        """A second node of a statement, not found by its line."""
         node = self.nodes[index]
         edges = [Edge(follow, EdgeKind.ON)]
         self.nodes.append(Node(node.file, node.function, node.stmt, node.first, -1, node.owner, edges))
@@ -141,7 +142,7 @@ class FlowGraph:
         return len(self.nodes) - 1
 
     def _block(self, body: list[ast.stmt], follow: int, scope: _Scope) -> int:
-        """The node that the block begins with; `follow` comes after it."""
+        """The first node of the block; `follow` comes after the block."""
         for stmt in reversed(body):
             follow = self._statement(stmt, follow, scope)
         return follow
@@ -198,7 +199,7 @@ class FlowGraph:
         return self._block(stmt.body, self._block(stmt.orelse, last, scope), replace(scope, raised=raised))
 
     def _join(self, index: int, known: KnownFunctions) -> None:
-        """Lead the way through the function that a statement calls."""
+        """Route the edges of a statement through the function that it calls."""
         node = self.nodes[index]
         called = known.called_by(node)
         if called is None:
@@ -208,7 +209,7 @@ class FlowGraph:
             self._through_generator(node, called, ways, raised)
             return
         if called.yields or isinstance(node.stmt, (ast.For, ast.AsyncFor)):
-            return  # a generator does not run when it is called; an iterator is made before the loop's rounds
+            return  # a generator does not run when it is called; an iterator is created before the loop's iterations
         after = self._aside(index, -1)
         self.nodes[after].edges = [*ways, *raised]
         self.after[index] = after
@@ -217,7 +218,7 @@ class FlowGraph:
         node.edges = [Edge(called.entry, EdgeKind.ON), *raised]
 
     def _join_seen(self, caller: Line, line: Line) -> None:
-        """A call that no name tells, of an overriding method or through a library's hook: a stack has shown it."""
+        """Join a call that no name resolves (an overriding method, a library's hook), because a stack has shown it."""
         inside = {self.home[n] for n in self.at(*line) if self.nodes[n].function != "<module>"}
         for index in self.at(*caller):
             node = self.nodes[index]
@@ -235,7 +236,7 @@ class FlowGraph:
                 self.nodes[called.raised].edges.extend(raised)
 
     def _return_to(self, after: int, called: FunctionNodes) -> None:
-        """A known value that the caller's condition asks for leads to that branch only."""
+        """If a known value returns to a condition, only the matching branch follows."""
         self.nodes[called.exit].edges.append(Edge(after, EdgeKind.ON))
         branches = self._branches(after)
         for index, value in called.constant.items():
@@ -243,7 +244,7 @@ class FlowGraph:
             self.nodes[index].edges = [*edges, Edge(branches.get(value, after), EdgeKind.ON)]
 
     def _branches(self, after: int) -> dict[bool, int]:
-        """Where the caller goes on for a true and for a false value of its call; empty where it asks for neither."""
+        """Where the caller continues for a true and for a false result of its call; empty if it tests neither."""
         node = self.nodes[after]
         name = ""
         if isinstance(node.stmt, ast.Assign) and isinstance(node.stmt.targets[0], ast.Name) and node.edges:
@@ -259,7 +260,7 @@ class FlowGraph:
         return {wanted: targets[EdgeKind.YES], not wanted: targets[EdgeKind.NO]}
 
     def _through_generator(self, node: Node, called: FunctionNodes, ways: list[Edge], raised: list[Edge]) -> None:
-        """Each round runs the generator up to a `yield`; the loop ends where the generator does."""
+        """Each iteration runs the generator up to a `yield`; the loop ends when the generator ends."""
         if not called.resumed:
             for index in called.yields:
                 self._suspend(index, called)
@@ -272,7 +273,9 @@ class FlowGraph:
         self.nodes[called.raised].edges.extend(raised)
 
     def _suspend(self, index: int, generator: FunctionNodes) -> None:
-        """What follows a `yield` follows only when the consumer asks for more; `yield from` also goes on by itself."""
+        """After a `yield`, the generator continues only if the consumer asks for more; `yield from` also continues by
+        itself.
+        """
         yielding = self.nodes[index]
         ways, failed = _split(yielding.edges)
         if statements.yields_all(yielding.stmt):

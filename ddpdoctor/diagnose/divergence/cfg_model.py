@@ -1,4 +1,4 @@
-"""What a graph of the ways through a program is made of: statements, how each is left, functions by name."""
+"""Elements of the control-flow graph: statements, kinds of edges, functions by name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ddpdoctor.diagnose.divergence import statements
 
 
 class EdgeKind(Enum):
-    """How a statement is left."""
+    """How control leaves a statement."""
 
     ON = "on"
     #: the condition holds
     YES = "yes"
     NO = "no"
-    #: a loop's next round, and its end
+    #: a loop's next iteration, and its end
     ROUND = "round"
     END = "end"
     RAISED = "raised"
@@ -32,15 +32,15 @@ class Edge:
 
 @dataclass(slots=True)
 class Node:
-    """One statement; of a compound one its head."""
+    """One statement; for a compound statement its head."""
 
     file: str
     function: str
     stmt: ast.AST | None
-    #: lines of the statement or its head, both included
+    #: lines of the statement or its head, both ends included
     first: int
     last: int
-    #: the class whose method it is in, "" outside of classes
+    #: the class of the method that it is in, "" outside classes
     owner: str = ""
     edges: list[Edge] = field(default_factory=list)
 
@@ -51,12 +51,12 @@ class FunctionNodes:
     entry: int
     exit: int
     raised: int
-    #: it is called on an object
+    #: called on an object
     method: bool = False
-    #: nodes of `yield` statements, and what follows them when the consumer asks for more
+    #: nodes of `yield` statements, with the nodes that follow when the consumer asks for more
     yields: list[int] = field(default_factory=list)
     resumed: list[Edge] = field(default_factory=list)
-    #: nodes that return something known, and whether that is true
+    #: nodes that return a known value, and whether it is true
     constant: dict[int, bool] = field(default_factory=dict)
 
 
@@ -64,19 +64,19 @@ class FunctionNodes:
 class KnownFunctions:
     """The functions that calls can be joined with."""
 
-    #: by a name that only one of them has
+    #: functions whose name only one of them has
     named: Mapping[str, FunctionNodes]
     #: by file, class and name
     methods: Mapping[tuple[str, str, str], FunctionNodes]
-    #: what each file imports: name -> the words of the module's path, and of the name there
+    #: imports of each file: local name -> the words of the module's path and of the name in it
     imported: Mapping[str, Mapping[str, frozenset[str]]]
-    #: name of a variable or attribute -> the only class of the files that it holds objects of
+    #: name of a variable or attribute -> the only class of the files whose instances it holds
     objects: Mapping[str, str]
-    #: methods by class and name, of classes whose name only one of them has
+    #: methods by class and method name, for classes with a unique name
     of_class: Mapping[tuple[str, str], FunctionNodes]
 
     def called_by(self, node: Node) -> FunctionNodes | None:
-        """The first of the statement's calls that is known; of the object's own methods whatever they are called."""
+        """The first of the statement's calls that is known; methods of `self` count whatever their names."""
         if node.owner:
             for name in statements.called_on_self(node.stmt):
                 if method := self.methods.get((node.file, node.owner, name)):
@@ -88,8 +88,8 @@ class KnownFunctions:
             origin = self.imported.get(node.file, {}).get(root)
             found = self.named.get(name)
             if found and origin is None and root != name and not found.method:
-                continue  # `loss.mean()` is not the program's own function `mean`
-            # `torch.save()` is not the program's own `save`
+                continue  # `loss.mean()` does not call the program's own function `mean`
+            # `torch.save()` does not call the program's own `save`
             if found and (origin is None or origin & _words(found.file)):
                 return found
         return None
@@ -101,7 +101,7 @@ def _words(file: str) -> frozenset[str]:
 
 
 def told_apart(named: Mapping[str, list[FunctionNodes]], seen: list[FunctionNodes]) -> dict[str, FunctionNodes]:
-    """The functions that a name means: the only one of that name, or the only one that was seen to run."""
+    """The function that a name means: the only one of that name, or the only one that was seen to run."""
     found = {}
     for name, functions in named.items():
         candidates = functions if len(functions) == 1 else [one for one in functions if one in seen]

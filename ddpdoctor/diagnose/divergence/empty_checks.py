@@ -1,4 +1,4 @@
-"""Collections in a program, read from its source: which names hold one, and which condition asks if one is empty."""
+"""Conditions in the source on whether a collection is empty, and the names that hold collections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetCom
 
 
 def asks_empty(program: Program, site: Site) -> bool:
-    """The `if` on this line asks nothing but whether there is anything: `not found`, `len(found) == 0`, `x.numel()`."""
+    """Whether the `if` on this line tests only for emptiness: `not found`, `len(found) == 0`, `x.numel()`."""
     tree = program.tree(site.file)
     nodes = walk(tree) if tree else ()
     test = next((n.test for n in nodes if isinstance(n, ast.If) and n.lineno == site.line), None)
@@ -23,7 +23,7 @@ def asks_empty(program: Program, site: Site) -> bool:
 
 
 def asks_none(program: Program, site: Site) -> bool:
-    """The statement on this line asks whether something is None, which is how loops that fetch see the end of data."""
+    """Whether the statement on this line tests for None, which is how loops that fetch detect the end of data."""
     tree = program.tree(site.file)
     heads = (n for n in walk(tree) if isinstance(n, ast.stmt) and n.lineno == site.line) if tree else ()
     asked = (node for stmt in heads for part in statements.head(stmt) for node in walk(part))
@@ -51,7 +51,7 @@ def _counts(expression: ast.expr) -> bool:
 
 
 def _held(tree: ast.Module) -> frozenset[str]:
-    """Names and attributes that the file makes a collection, or fills like one."""
+    """Names and attributes that the file assigns a collection, or fills like one."""
     found: set[str] = set()
     for node in walk(tree):
         if isinstance(node, ast.Assign):

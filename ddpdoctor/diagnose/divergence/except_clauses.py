@@ -1,4 +1,4 @@
-"""Where a program catches exceptions, read from its source."""
+"""Handlers of exceptions in the source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ddpdoctor.program.program import Program
 
 
 def handler_of_next(program: Program, loader: Site) -> Site | None:
-    """The only `except` around the place where an iterator is asked for more, in the function that made it."""
+    """The only `except` around the place where an iterator is advanced, in the function that created it."""
     around = function_around(program, loader) or program.tree(loader.file)
     tries = [node for node in walk(around) if isinstance(node, ast.Try)] if around else []
     asking = [
@@ -31,7 +31,7 @@ def handler_of_next(program: Program, loader: Site) -> Site | None:
 
 
 def tries_again(program: Program, stands: Site, raised: int) -> bool:
-    """The line stands in an `except` of a loop that leads to another try; `raised` is a line in the `try` itself."""
+    """Whether the line is in an `except` of a loop that retries; `raised` is a line in the `try` itself."""
     chain = enclosing(program, stands)
     for index, node in enumerate(chain):
         handler = node if isinstance(node, ast.ExceptHandler) else None

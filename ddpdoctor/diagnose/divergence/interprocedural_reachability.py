@@ -1,8 +1,8 @@
-"""Ways that respect calls: who enters a function leaves it to where it was called.
+"""Reachability across functions that respects calls: control returns from a function to where it was called.
 
-A graph of statements alone lets a way into a helper from one caller and out of it to another. Here ways are followed
-back one function at a time: a call is passed by going through the function that it calls, and a function that a rank
-still stands in was entered from the line that its stack shows.
+In a graph of statements alone, a path could enter a helper from one caller and leave it to another. Here paths are
+followed backward one function at a time: a call is passed by going through the function that it calls, and a function
+that a rank is still in was entered from the line that its stack shows.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _Back = Mapping[int, list[int]]
 
 
 class Reachability:
-    """The ways back through one graph."""
+    """Backward reachability in one graph."""
 
     def __init__(self, graph: FlowGraph) -> None:
         self._graph = graph
         self._before: dict[int, list[int]] = {}
-        #: without exceptions
+        #: predecessors without exception edges
         self._calmly: dict[int, list[int]] = {}
         called: dict[int, set[int]] = {}
         entries = {function.entry for function in graph.functions}
@@ -42,10 +42,10 @@ class Reachability:
         *,
         calmly: bool = False,
     ) -> frozenset[int]:
-        """The targets, and all statements from which one is reached without a trace in between.
+        """The targets, and all statements from which one can be reached without a trace in between.
 
-        `callers`: the statements that the targets' function was called by, those that called that, and so on.
-        `calmly`: nothing is raised on the way.
+        `callers`: the statements that called the targets' function, those that called that function, and so on.
+        `calmly`: only paths on which nothing is raised.
         """
         walk = _Walk(self._graph, self._calmly if calmly else self._before, self._called, traced)
         todo = [(index, 0 if callers else -1) for index in targets]
@@ -64,12 +64,12 @@ class Reachability:
         return frozenset(found)
 
     def _is_entered(self, inside: frozenset[int], index: int) -> bool:
-        """The way began in the function; who calls it may be a library."""
+        """Whether the path began in the function; its caller may be a library."""
         return self._graph.functions[self._graph.home[index]].entry in inside
 
 
 class _Walk:
-    """One question's ways back."""
+    """The backward search for one question."""
 
     def __init__(self, graph: FlowGraph, before: _Back, called: Mapping[int, set[int]], traced: frozenset[int]) -> None:
         self._graph = graph
@@ -80,10 +80,10 @@ class _Walk:
         self._known: dict[int, frozenset[int]] = {}
 
     def within(self, start: int) -> frozenset[int]:
-        """What leads to the statement in its own function, and in the functions that are called on the way."""
+        """The statements that lead to this one in its own function, and in functions called on the way."""
         if start in self._known:
             return self._known[start]
-        self._known[start] = frozenset()  # for a function that comes back to itself
+        self._known[start] = frozenset()  # ends the recursion for a recursive function
         function = self._graph.home[start]
         found, todo = {start}, [start]
         while todo:
@@ -103,7 +103,7 @@ class _Walk:
         return self._known[start]
 
     def _calls(self, index: int, inside: frozenset[int], function: int) -> Iterator[int]:
-        """The calls in the function by which the inside of another was entered; of an `after` its own."""
+        """The calls in the function through which another was entered; for an `after` node its own call."""
         call = self._call_of.get(index)
         for node in inside:
             for previous in self._before.get(node, ()):
@@ -111,7 +111,7 @@ class _Walk:
                     yield previous
 
     def entered_from(self, inside: frozenset[int], function: int) -> Iterator[int]:
-        """Statements of other functions that lead into this one, and are not called by it."""
+        """Statements of other functions that lead into this one without calling it."""
         home = self._graph.home
         for node in inside:
             if home[node] == function:

@@ -1,4 +1,4 @@
-"""What single statements do: the lines they stand on, what they call, yield and return."""
+"""Properties of single statements: their lines, what they call, yield and return."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ddpdoctor.model import c10d
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import dotted, last_name, walk
 
-#: torch.distributed's collectives, as programs call them.
+#: torch.distributed's collectives, by the names that programs call
 _COLLECTIVES = frozenset(row.name for row in c10d.FUNCTIONS.values() if row.collective)
 _PACKAGE = "torch.distributed"
-#: Methods that everything has: a call of one says nothing about which function is meant.
+#: Method names so common that a call does not tell which function is meant.
 _COMMON = frozenset({"step", "forward", "backward", "train", "eval", "zero_grad", "update", "get", "close"})
 
 
@@ -21,7 +21,7 @@ def takes_all(case: ast.match_case) -> bool:
 
 
 def returned(stmt: ast.AST | None) -> bool | None:
-    """Whether a `return` gives something true; None where that is not known."""
+    """Whether a `return` gives a true value; None if that is not known."""
     if not isinstance(stmt, ast.Return):
         return None
     if stmt.value is None:
@@ -39,7 +39,7 @@ def lines_of(stmt: ast.AST | None) -> tuple[int, int]:
 
 
 def head(stmt: ast.AST) -> Iterator[ast.expr]:
-    """The expressions that the statement itself evaluates, not those of the statements inside it."""
+    """The expressions that the statement itself evaluates, without those of nested statements."""
     match stmt:
         case ast.If() | ast.While():
             yield stmt.test
@@ -56,7 +56,7 @@ def head(stmt: ast.AST) -> Iterator[ast.expr]:
 
 
 def called_by(stmt: ast.AST | None) -> Iterator[tuple[str, str]]:
-    """Functions that a statement calls, without methods of which anything may be meant.
+    """Functions that a statement calls, without methods with common names.
 
     (last name, first name) of each: `torch.save()` is ("save", "torch"), `save()` is ("save", "save").
     """
@@ -69,14 +69,14 @@ def called_by(stmt: ast.AST | None) -> Iterator[tuple[str, str]]:
 
 
 def origins(module: Module) -> dict[str, frozenset[str]]:
-    """Names that a file imports -> the words of the path that they are imported from."""
+    """Imported name -> the words of the path that it is imported from."""
     found = {name: frozenset(target.split(".")) for name, target in module.imports.items()}
     everything = frozenset(word for star in module.stars for word in star.split("."))
     return found | {name: everything | {name} for name in (_unbound(module) - found.keys() if everything else ())}
 
 
 def _unbound(module: Module) -> set[str]:
-    """Names that a file reads and never sets."""
+    """Names that a file reads and never binds."""
     names = module.of(ast.Name)
     bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     bound |= {node.arg for node in module.of(ast.arg)}
@@ -99,7 +99,7 @@ def called_on(stmt: ast.AST | None) -> Iterator[tuple[str, str]]:
 
 
 def objects(modules: Iterable[Module]) -> dict[str, str]:
-    """Variables and attributes -> the class of the program that they hold objects of, if it is the same everywhere."""
+    """Variables and attributes -> the class of the program whose instances they hold, if it is the same everywhere."""
     held: dict[str, set[str]] = {}
     every = tuple(modules)
     classes = {node.name for module in every for node in module.of(ast.ClassDef)}
@@ -117,7 +117,7 @@ def objects(modules: Iterable[Module]) -> dict[str, str]:
 
 
 def _class_made(value: ast.expr, classes: set[str]) -> str:
-    """`Ema(net)`, `Ema(net) if rank == 0 else None`: the class of the program, "" for anything else."""
+    """The class for `Ema(net)` and `Ema(net) if rank == 0 else None`; "" for anything else."""
     if isinstance(value, ast.IfExp):
         ways = [way for way in (value.body, value.orelse) if not isinstance(way, ast.Constant)]
         return _class_made(ways[0], classes) if len(ways) == 1 else ""
@@ -135,12 +135,12 @@ def called_on_self(stmt: ast.AST | None) -> Iterator[str]:
 
 
 def issues(stmt: ast.AST | None, module: Module) -> bool:
-    """A plain call of a collective on the default group, `dist.all_reduce(loss)`, as a statement of its own."""
+    """Whether it is only a call of a collective on the default group: `dist.all_reduce(loss)`."""
     call = stmt.value if isinstance(stmt, ast.Expr) else None
     if not isinstance(call, ast.Call) or any(keyword.arg in ("group", None) for keyword in call.keywords):
         return False
     name = last_name(call.func)
-    # the group may be the third argument, of barrier the first
+    # the group may be the third argument, or the first of barrier
     plain = not call.args if name == "barrier" else len(call.args) < 3
     if not plain or name not in _COLLECTIVES:
         return False
@@ -149,16 +149,16 @@ def issues(stmt: ast.AST | None, module: Module) -> bool:
 
 
 def functions(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """All functions of a file with the class that they are methods of, "" where they are in none."""
+    """All functions of a file with the class that they are methods of, "" if none."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield owner, node
-        # functions within a method share its `self`
+        # functions inside a method share its `self`
         yield from functions(node, node.name if isinstance(node, ast.ClassDef) else owner)
 
 
 def names_called(expression: ast.expr) -> list[str]:
-    """Last names of all that an expression calls: `model.train()` -> train."""
+    """Last names of all calls in an expression: `model.train()` -> train."""
     return [last_name(node.func) for node in walk(expression) if isinstance(node, ast.Call)]
 
 
