@@ -133,7 +133,7 @@ def _broken(case: Case, form: str, number: int) -> Callable[[Path], Trial]:
         folder.mkdir(parents=True)
         wanted = case if form == AS_IT_IS else forms.build(case, form, folder / "program")
         wanted = dataclasses.replace(wanted, seconds=wanted.seconds + SHARING)
-        program = runner.Program(wanted, wanted.ranks, fixed=False)
+        program = runner.CaseProgram(wanted, wanted.ranks, fixed=False)
         result = runner.run(program, folder / "run", stop=threading.Event(), tick=lambda _: None)
         return _trial(wanted, form, number, result)
 
@@ -144,7 +144,7 @@ def _cured(case: Case) -> Callable[[Path], Trial]:
     def make(folder: Path) -> Trial:
         folder.mkdir(parents=True)
         patient = dataclasses.replace(case, seconds=case.seconds + SHARING)
-        program = runner.Program(patient, case.ranks, fixed=True)
+        program = runner.CaseProgram(patient, case.ranks, fixed=True)
         result = runner.run(program, folder / "run", stop=threading.Event(), tick=lambda _: None)
         return _trial(case, CURED, 0, result)
 

@@ -53,7 +53,7 @@ class Dumps:
 
 
 @dataclass(frozen=True, slots=True)
-class _FileResult:
+class _DumpResult:
     """The result for one file: a dump or the reason why there is none, and the operations and groups that were new in
     it."""
 
@@ -111,16 +111,16 @@ def _read(files: Sequence[InputFile], processes: int) -> _Reading:
     return reading
 
 
-def _begin(files: Sequence[InputFile]) -> Callable[[int], _FileResult]:
+def _begin(files: Sequence[InputFile]) -> Callable[[int], _DumpResult]:
     """In the reading process: set the limits, and return what reads one file."""
     resource_limits.impose()
     reader = RecorderReader()
 
-    def read(number: int) -> _FileResult:
+    def read(number: int) -> _DumpResult:
         rows, groups = len(reader.rows), len(reader.groups)
         signal.setitimer(signal.ITIMER_PROF, resource_limits.seconds_for(files[number]))
         dump = _read_one(reader, files[number])
-        return _FileResult(dump, reader.rows[rows:], reader.groups[groups:])
+        return _DumpResult(dump, reader.rows[rows:], reader.groups[groups:])
 
     return read
 

@@ -39,7 +39,7 @@ class PySpyDump:
 
 def find(lines: tuple[str, ...]) -> tuple[PySpyDump, ...]:
     """All dumps in a text, in order; threads before the first process header belong to an unnamed process."""
-    parser = _Parser()
+    parser = _DumpParser()
     for line in lines:
         if process := _PROCESS.match(line):
             parser.begin_process(int(process[1]), process[2])
@@ -53,7 +53,7 @@ def find(lines: tuple[str, ...]) -> tuple[PySpyDump, ...]:
     return tuple(parser.dumps)
 
 
-class _Parser:
+class _DumpParser:
     """Collects the threads and frames of one process after the other."""
 
     def __init__(self) -> None:

@@ -128,7 +128,7 @@ def _interrupt(_number: int, _frame: object) -> None:
 def _run_one(case: Case, ranks: int, fixed: bool, stop: threading.Event, nccl: Nccl | None) -> RunResult:
     from ddpdoctor.repro import runner
 
-    program = runner.Program(case, ranks, fixed, nccl)
+    program = runner.CaseProgram(case, ranks, fixed, nccl)
     folder = Path(tempfile.mkdtemp(prefix="ddpdoctor-repro-")) / case.name
     command = [*runner.launch_command(case.launcher, program.path, ranks), *runner.backend_arguments(case, nccl)]
     _say(f"{case.name}: {case.summary}")
@@ -201,7 +201,7 @@ def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[RunRes
     def run(case: Case, fixed: bool) -> RunResult:
         folder = root / f"{case.name}-{'fixed' if fixed else 'broken'}"
         ranks, left_out = repro_backend.plan_for(case, nccl)
-        program = runner.Program(case, ranks, fixed, nccl)
+        program = runner.CaseProgram(case, ranks, fixed, nccl)
         if left_out:
             return runner.skipped(program, left_out)
         return runner.run(program, folder, stop=stop, tick=lambda _: None)

@@ -22,7 +22,7 @@ _SETTLED = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _LiveProcess:
     """A live process and what it shows of its role in the job."""
 
     pid: int
@@ -65,7 +65,7 @@ class Discovery:
         number) or a page.
         """
         pages = {identity.pid: identity for identity in self._read_pages()}
-        family: dict[int, _Seen] = {}
+        family: dict[int, _LiveProcess] = {}
         for pid in (root_pid, *pages):
             for process in _family(pid):
                 with contextlib.suppress(psutil.Error, OSError, ValueError):
@@ -74,7 +74,7 @@ class Discovery:
         dead = [identity for identity in pages.values() if identity.pid not in family and identity.rank >= 0]
         return (*_classified(family), *map(_dead_rank, dead))
 
-    def _see(self, process: psutil.Process, pages: Mapping[int, Identity]) -> _Seen:
+    def _see(self, process: psutil.Process, pages: Mapping[int, Identity]) -> _LiveProcess:
         pid = process.pid
         parent, ticks = _parent_and_ticks(pid)
         known = self._facts.get((pid, ticks))
@@ -87,7 +87,7 @@ class Discovery:
         page = pages.get(pid)
         if page is not None and (page.started_ticks != ticks or page.rank < 0):
             page = None
-        return _Seen(pid, parent, ticks, command, environ, page, python)
+        return _LiveProcess(pid, parent, ticks, command, environ, page, python)
 
     def _page_names(self) -> frozenset[str]:
         if self._run is None:
@@ -112,7 +112,7 @@ class Discovery:
                 yield known[1]
 
 
-def _classified(family: Mapping[int, _Seen]) -> Iterator[Worker]:
+def _classified(family: Mapping[int, _LiveProcess]) -> Iterator[Worker]:
     """Assign roles, parents before children. `owner` is the rank's process that a process is or descends from."""
     below = _descendants(family)
     owner: dict[int, int] = {}
@@ -128,7 +128,7 @@ def _classified(family: Mapping[int, _Seen]) -> Iterator[Worker]:
         yield _worker(seen, is_rank, above)
 
 
-def _outranks(below: _Seen, seen: _Seen) -> bool:
+def _outranks(below: _LiveProcess, seen: _LiveProcess) -> bool:
     """Whether the descendant is the rank rather than this process: below a launcher with RANK, or a shell around one
     rank."""
     if not below.candidate or seen.page is not None:
@@ -136,8 +136,8 @@ def _outranks(below: _Seen, seen: _Seen) -> bool:
     return below.page is not None or below.place != seen.place or (below.python and not seen.python)
 
 
-def _descendants(family: Mapping[int, _Seen]) -> dict[int, list[_Seen]]:
-    below: dict[int, list[_Seen]] = {pid: [] for pid in family}
+def _descendants(family: Mapping[int, _LiveProcess]) -> dict[int, list[_LiveProcess]]:
+    below: dict[int, list[_LiveProcess]] = {pid: [] for pid in family}
     for seen in family.values():
         parent = seen.parent
         while parent in below:
@@ -146,7 +146,7 @@ def _descendants(family: Mapping[int, _Seen]) -> dict[int, list[_Seen]]:
     return below
 
 
-def _worker(seen: _Seen, is_rank: bool, above: int | None) -> Worker:
+def _worker(seen: _LiveProcess, is_rank: bool, above: int | None) -> Worker:
     role = Role.RANK if is_rank else Role.CHILD if above is not None else Role.LAUNCHER
     rank = _number(seen.environ.get("RANK")) if seen.page is None else seen.page.rank
     world = _number(seen.environ.get("WORLD_SIZE")) if seen.page is None else seen.page.world_size

@@ -76,7 +76,7 @@ def missing(case: Case) -> str:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Program:
+class CaseProgram:
     """One of the two programs of a case, and how to run it."""
 
     case: Case
@@ -90,19 +90,19 @@ class Program:
         return self.case.fixed if self.fixed else self.case.broken
 
 
-def skipped(program: Program, why: str) -> RunResult:
+def skipped(program: CaseProgram, why: str) -> RunResult:
     """The result for a program that was not run."""
     return _result(program, skipped=why)
 
 
-def _result(program: Program, *, report: Report | None = None, folder: str = "", skipped: str = "") -> RunResult:
+def _result(program: CaseProgram, *, report: Report | None = None, folder: str = "", skipped: str = "") -> RunResult:
     case = program.case
     return RunResult(
         case.name, case.code, program.path.name, program.ranks, (), 0.0, report, folder=folder, skipped=skipped
     )
 
 
-def run(program: Program, folder: Path, *, stop: threading.Event, tick: Callable[[float], None]) -> RunResult:
+def run(program: CaseProgram, folder: Path, *, stop: threading.Event, tick: Callable[[float], None]) -> RunResult:
     """Run one program to its end or its verdict; if `stop` is set, the job is ended first.
 
     Everything it writes is in `folder`, which is created: OUTPUT, report.json and the bundle. `tick` is called often,
@@ -123,7 +123,7 @@ def run(program: Program, folder: Path, *, stop: threading.Event, tick: Callable
     return dataclasses.replace(result, seconds=time.monotonic() - began)
 
 
-def _checked(result: RunResult, program: Program, status: int | None) -> RunResult:
+def _checked(result: RunResult, program: CaseProgram, status: int | None) -> RunResult:
     """The result compared with what was expected. `status` is the exit status, None if we ended the run."""
     case, report = program.case, result.report
     if case.harm:
@@ -135,7 +135,7 @@ def _checked(result: RunResult, program: Program, status: int | None) -> RunResu
     return dataclasses.replace(result, checks=checks)
 
 
-def _with_numbers(result: RunResult, program: Program, harm: Harm, status: int | None) -> RunResult:
+def _with_numbers(result: RunResult, program: CaseProgram, harm: Harm, status: int | None) -> RunResult:
     """The result with what the program printed, and what lint finds in it."""
     output = (Path(result.folder) / OUTPUT).read_text(encoding="utf-8", errors="replace")
     findings = engine.lint([str(program.path)], Settings(registry.defaults(), hints=frozenset())).findings
@@ -201,7 +201,7 @@ def _started(command: list[str], output: Path, added: Mapping[str, str]) -> Iter
 
 
 def _until_decided(
-    process: subprocess.Popen[bytes], program: Program, folder: Path, stop: threading.Event
+    process: subprocess.Popen[bytes], program: CaseProgram, folder: Path, stop: threading.Event
 ) -> Iterator[None]:
     """Wait until the run ends or takes too long, or until it is reported as slow, in which case the job would continue
     by itself."""

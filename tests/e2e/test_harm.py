@@ -47,7 +47,7 @@ def test_harm_shows_and_its_cure_takes_it_away(case: Case, fixed: bool) -> None:
 @both
 @by_name
 def test_harm_shows_under_torchrun(case: Case, fixed: bool, tmp_path: Path) -> None:
-    program = runner.Program(case, case.ranks, fixed)
+    program = runner.CaseProgram(case, case.ranks, fixed)
     result = runner.run(program, tmp_path / "run", stop=threading.Event(), tick=lambda _: None)
     printed = (Path(result.folder) / runner.OUTPUT).read_text(errors="replace")
     assert [check for check in result.checks if not check.passed] == [], printed

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ddpdoctor.model.finding import Finding, Related, Severity
 
 #: `Finding.source` -> its text, for code frames
 Texts = Mapping[str, str]
-Renderer = Callable[[Sequence[Finding], Texts], str]
 
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"

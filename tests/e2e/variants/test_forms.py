@@ -72,7 +72,7 @@ def test_the_verdict_is_the_same_for_all_others(name: str, form: str, tmp_path: 
 
 def _check(name: str, form: str, folder: Path) -> None:
     case = forms.build(next(case for case in CASES if case.name == name), form, folder / "form")
-    program = runner.Program(case, case.ranks, fixed=False)
+    program = runner.CaseProgram(case, case.ranks, fixed=False)
     done = runner.run(program, folder / "run", stop=threading.Event(), tick=lambda _: None)
     output = Path(done.folder, runner.OUTPUT).read_text(errors="replace")
     assert not [check for check in done.checks if not check.passed and check.what != "time"], output[-4000:]
