@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.knowledge.packages import Does, that
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program import libraries
 
@@ -21,10 +22,7 @@ _NOBODY = "no file of the project does this"
 #: files of a project beyond which nobody says that all of them were seen
 MOST = 300
 #: somebody tells a sampler the epoch, or a framework does
-_TELLS = re.compile(
-    rb"set_epoch|(?:from|import)\s+(?:accelerate|lightning|pytorch_lightning|mmengine|mmcv|ignite|composer|catalyst"
-    rb"|fastai|transformers|colossalai|horovod|ray|detectron2)\b"
-)
+_TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS))})\b".encode())
 _EPOCHS = re.compile(rb"^[ \t]*(?:for\b[^\n]*\bin\b|while\b)[^\n]*epoch", re.MULTILINE | re.IGNORECASE)
 _AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
 

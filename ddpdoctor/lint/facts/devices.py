@@ -6,6 +6,8 @@ import ast
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import packages
+from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.abstract_objects import External, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
@@ -24,12 +26,6 @@ OBJECTS = tuple(
 BARRIER_ON_CURRENT = (2, 8)
 #: words that choose the device, in this file or one that it uses
 _CHOOSING = ("set_device", "set_device_index", "set_device_idx", "device_id", "init_device_mesh")
-#: packages that choose the device of a process, or start each with one visible device
-_PLACING = frozenset({
-    "accelerate", "deepspeed", "lightning", "pytorch_lightning", "lightning_fabric", "transformers", "mmengine",
-    "mmcv", "ignite", "composer", "colossalai", "megatron", "ray", "submitit", "detectron2", "fairscale",
-    "torch_xla", "horovod", "fairseq", "torchtnt", "torchtune", "torchtitan", "vllm", "sglang",
-})  # fmt: skip
 
 
 def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:
@@ -112,7 +108,7 @@ def chosen(facts: ModuleFacts) -> bool:
 def placed(facts: ModuleFacts) -> bool:
     """A framework starts the processes, or takes care of their devices and groups."""
     modules = (facts.module, *facts.analysis.reached.values())
-    return any(target.partition(".")[0] in _PLACING for m in modules for target in m.imports.values())
+    return any(packages.imported(module.imports.values(), Does.DEVICES) for module in modules)
 
 
 def one_visible(facts: ModuleFacts) -> bool:
@@ -122,7 +118,6 @@ def one_visible(facts: ModuleFacts) -> bool:
 
 #: parts of a name by which a function that cannot be read may well choose the device
 _MAY_CHOOSE = ("device", "dist", "init", "setup", "set_up", "launch", "cuda", "gpu", "env", "prepare", "start")
-_READ = frozenset({"torch", "numpy", "os", "builtins", "argparse", "random", "time", "logging", "sys", "math"})
 
 
 def may_be_chosen_outside(facts: ModuleFacts) -> bool:
@@ -136,7 +131,7 @@ def may_be_chosen_outside(facts: ModuleFacts) -> bool:
 
 def is_read(root: str) -> bool:
     """What a package's functions do is known, and it is not this."""
-    return root in _READ
+    return root in packages.READ
 
 
 def unspecified(call: CallEvent) -> bool:

@@ -8,7 +8,8 @@ from enum import Enum
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
-from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge import aliases, packages
+from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.values import Symbol, Value
 from ddpdoctor.program.nodes import last_name
@@ -71,8 +72,8 @@ def _mentions(facts: ModuleFacts) -> list[ast.AST]:
 
 
 def mentioned(facts: ModuleFacts) -> bool:
-    """Somebody in the files that can be seen tells some sampler."""
-    return bool(_mentions(facts))
+    """Somebody in the files that can be seen tells some sampler, or a framework may."""
+    return packages.imported(facts.module.imports.values(), Does.EPOCHS) or bool(_mentions(facts))
 
 
 def _inherits(node: ast.Attribute) -> bool:

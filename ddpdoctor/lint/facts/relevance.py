@@ -10,10 +10,11 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, launchers, vocabulary
-from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
+from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL, Does, that
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.project import Project
 
+_KNOWN = frozenset(that(Does.KNOWN))
 #: attributes, methods and decorators that mean one thing on any object
 _WORDS = (
     vocabulary.FIRST_RANK_ATTRIBUTES
@@ -58,7 +59,7 @@ def _foreign(module: Module, project: Project) -> Iterator[bool]:
     for target in dict.fromkeys(targets):
         head = target.partition(".")[0]
         if head not in NEVER_LOCAL:
-            yield head in frameworks.PACKAGES or project.has(target, module)
+            yield head in _KNOWN or project.has(target, module)
     for star in module.stars:
         yield star.startswith("torch.")
 

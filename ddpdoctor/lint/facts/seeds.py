@@ -9,7 +9,8 @@ from ddpdoctor.lint.facts import random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, frameworks, randomness
+from ddpdoctor.lint.knowledge import aliases, frameworks, packages, randomness
+from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Function, Made, Method, Namespace
 from ddpdoctor.lint.values.tags import ANY_RANK
@@ -24,7 +25,6 @@ _WORDS = (
     "seed_all", "seed", "setup_seed", "enable_determinism", "same_seeds", "set_rng_state", "default_rng", "PRNGKey",
     "set_determinism",
 )  # fmt: skip
-_FRAMEWORKS = ("accelerate", "lightning", "pytorch_lightning", "mmengine", "ignite", "transformers", "composer")
 #: save, set or set aside the state of torch's generator
 _STATE = tuple(randomness.last_names(Use.SAVES, Use.RESTORES, of=Generator.TORCH))
 
@@ -105,7 +105,7 @@ def _star(node: ast.AST) -> bool:
 
 def by_framework(facts: ModuleFacts) -> bool:
     """A framework that seeds, or that splits generators by rank itself."""
-    return any(t.partition(".")[0] in _FRAMEWORKS for t in facts.module.imports.values())
+    return packages.imported(facts.module.imports.values(), Does.SEEDS)
 
 
 def seeds_elsewhere(facts: ModuleFacts) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.knowledge import randomness
+from ddpdoctor.lint.knowledge import packages, randomness
+from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.symbols import number
@@ -97,6 +98,6 @@ def _seeded(machine: Machine) -> bool:
     for module in (machine.module, *machine.reached.values()):
         if module.stars or any("seed" in word.lower() or word in _RESTORING for word in module.words):
             return True
-        if any(target.partition(".")[0] in randomness.SEEDING for target in module.imports.values()):
+        if packages.imported(module.imports.values(), Does.SEEDS | Does.CALLS_BY_NAME):
             return True
     return False

@@ -143,12 +143,6 @@ FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_m
 #: context managers in which gradients are not shared
 UNSHARED = frozenset({"no_sync", "no_backward_sync"})
 
-#: packages whose objects these tables know
-PACKAGES = frozenset({
-    "accelerate", "apex", "deepspeed", "detectron2", "horovod", "ignite", "lightning", "lightning_fabric", "mmcv",
-    "mmengine", "pytorch_lightning", "torch_xla", "transformers", "trl",
-})  # fmt: skip
-
 
 def kind(path: str) -> str:
     """The class of these tables that an external class is, or inherits from."""

@@ -1,9 +1,79 @@
-"""Packages that are read through the tables of this folder and never followed into."""
+"""What packages do for a program that imports them: one row each.
+
+Read from accelerate 1.15, colossalai 0.5, composer 0.32, deepspeed 0.16, fairscale 0.4, fairseq 0.12, lightning 2.6,
+megatron-core 0.16, mmengine 0.10.7, pytorch-ignite 0.5.5, torchtitan 0.3, torchtune 0.6, transformers 5.23 and trl
+1.16; the others from their documentation. Horovod, Ray Train and ColossalAI leave it to the program to tell samplers
+the epoch (https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.prepare_data_loader.html).
+"""
 
 from __future__ import annotations
 
-#: packages that are always read through the tables, never followed into
+from collections.abc import Iterable
+from enum import Flag, auto
+
+
+class Does(Flag):
+    """What a package takes over."""
+
+    #: the tables of this folder have functions or classes of it
+    KNOWN = auto()
+    #: seeds the generators, or gives each rank its own
+    SEEDS = auto()
+    #: chooses the device of a process, or starts each with one visible device
+    DEVICES = auto()
+    #: tells samplers the epoch, or uses samplers of its own
+    EPOCHS = auto()
+    #: calls functions of any name, which a configuration has
+    CALLS_BY_NAME = auto()
+
+
+_K, _S, _D, _E = Does.KNOWN, Does.SEEDS, Does.DEVICES, Does.EPOCHS
+PACKAGES: dict[str, Does] = {
+    "accelerate": _K | _S | _D | _E,
+    "apex": _K,
+    "catalyst": _S | _D | _E,
+    "colossalai": _D,
+    "composer": _S | _D | _E,
+    "deepspeed": _K | _D,
+    "detectron2": _K | _S | _D | _E,
+    "fairscale": _D,
+    "fairseq": _D,
+    "fastai": _E,
+    "horovod": _K | _D,
+    "hydra": Does.CALLS_BY_NAME,
+    "ignite": _K | _S | _D | _E,
+    "lightning": _K | _S | _D | _E,
+    "lightning_fabric": _K | _S | _D | _E,
+    "megatron": _D,
+    "mmcv": _K | _D | _E,
+    "mmengine": _K | _S | _D | _E,
+    "pytorch_lightning": _K | _S | _D | _E,
+    "ray": _D,
+    "sglang": _D,
+    "submitit": _D,
+    "torch_xla": _K | _D,
+    "torchtitan": _D,
+    "torchtnt": _D,
+    "torchtune": _D,
+    "transformers": _K | _S | _D | _E,
+    "trl": _K | _S | _D | _E,
+    "vllm": _D,
+}
+
+#: packages that are read through the tables of this folder and never followed into
 NEVER_LOCAL = frozenset({
     "torch", "numpy", "math", "os", "sys", "time", "random", "argparse", "tqdm", "datetime", "uuid", "tempfile",
     "collections", "itertools", "functools",
 })  # fmt: skip
+#: what their functions do is known: they neither choose a device nor end a process group unless a table says so
+READ = NEVER_LOCAL | {"builtins", "logging"}
+
+
+def that(does: Does) -> tuple[str, ...]:
+    """The packages that do one of these."""
+    return tuple(name for name, row in PACKAGES.items() if row & does)
+
+
+def imported(paths: Iterable[str], does: Does) -> bool:
+    """Whether one of the imported objects is of a package that does one of these."""
+    return any(PACKAGES.get(path.partition(".")[0], Does(0)) & does for path in paths)

@@ -136,5 +136,3 @@ DRAWS = paths(*DRAWING)
 NOISE = paths(Use.DRAWS_NOISE)
 #: the functions of Python, numpy and torch that seed a global generator
 SEEDERS = tuple(path for path in paths(Use.SEEDS) if path.startswith(("random.", "numpy.", "torch.")))
-#: libraries that seed on their own, or with a function of any name
-SEEDING = ("lightning", "pytorch_lightning", "accelerate", "transformers", "composer", "mmengine", "ignite", "hydra")

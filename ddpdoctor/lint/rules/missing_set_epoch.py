@@ -43,7 +43,7 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import epoch_calls, loaders, seeds
+from ddpdoctor.lint.facts import epoch_calls, loaders
 from ddpdoctor.lint.facts.epoch_calls import Told
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
@@ -68,7 +68,7 @@ def _handed_out(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders that this file creates for unknown callers: the other files of the project decide."""
     made = [c for c in facts.named(aliases.LOADER) if not c.context.loops and not c.context.no_grad]
     given = [s for c in made if (s := loaders.sampler_of(c.result)) and s.site.file == facts.module.path]
-    if not given or seeds.by_framework(facts) or epoch_calls.mentioned(facts):
+    if not given or epoch_calls.mentioned(facts):
         return
     gone_through = {s.site for i in facts.iterations if (s := loaders.sampler_of(i.loop.over))}
     for sampler in given:

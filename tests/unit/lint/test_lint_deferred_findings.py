@@ -74,3 +74,8 @@ def test_a_comment_that_ignores_it(shop: Path) -> None:
     text = FACTORY.replace("(data))}", "(data))}  # ddpdoctor: ignore[DD101] one epoch")
     (shop / "data.py").write_text(text, encoding="utf-8")
     assert found("shop") == []
+
+
+def test_a_framework_that_leaves_the_epoch_to_the_program_does_not_tell_it(shop: Path) -> None:
+    (shop.parent / "train.py").write_text("import horovod.torch as hvd\nfrom ray import train\n", encoding="utf-8")
+    assert found("shop") == [("shop/data.py", 6, "warning")]
