@@ -1,4 +1,4 @@
-"""Pure. What torch, its frameworks and the standard library do, as tables: no behaviour, no values.
+"""What torch, its frameworks and the standard library do, as tables: no behaviour, no values. Pure.
 
-Imports nothing of lint's.
+Imports nothing of lint.
 """

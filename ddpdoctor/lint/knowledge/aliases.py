@@ -1,4 +1,4 @@
-"""One name for each thing outside the project, whichever of its spellings a file imports."""
+"""Canonical names: one name for each external object, however a file imports it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
 ENGINE = "deepspeed.DeepSpeedEngine"
 SAMPLER = "torch.utils.data.DistributedSampler"
 LOADER = "torch.utils.data.DataLoader"
-#: other names of the same thing
+#: other names of the same object
 SPELLINGS = {
     "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "torch.utils.data.distributed.DistributedSampler": SAMPLER,
@@ -44,7 +44,7 @@ _ACCELERATE_MODULES = ("accelerate.utils.operations.", "accelerate.utils.other."
 
 @lru_cache(maxsize=1 << 14)
 def canonical(path: str) -> str:
-    """The one name used in these tables for an external object."""
+    """The canonical name of an external object, as used in these tables."""
     found = SPELLINGS.get(path)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""Every collective operation by its canonical name. Both spellings of renamed APIs are known.
+"""Every collective operation by its canonical name. Renamed APIs are known by both names.
 
 Those of torch.distributed come from model/c10d.py. Checked against torch 2.13 (`distributed.nn`), accelerate 1.x,
 lightning 2.x, ignite 0.5, mmengine 0.10, horovod 0.28 and torch_xla 2.x.
@@ -17,18 +17,20 @@ class Collective(NamedTuple):
     """An operation that every member of a group must enter."""
 
     op: str
-    #: position of the group argument, -1 where the operation takes none
+    #: position of the group argument, -1 if the operation takes none
     group: int = -1
     #: name of the parameter(s) whose tensors it overwrites with the same value on every rank
     overwrites: tuple[tuple[int, str], ...] = ()
-    #: what it returns is equal on all ranks
+    #: its result is equal on all ranks
     returns_uniform: bool = False
     #: point-to-point: not part of the sequence that all ranks must share
     pairwise: bool = False
 
 
 def _of(row: Function) -> Collective:
-    """A row of c10d's table as lint reads it: groups are no argument of messages, and of what makes groups."""
+    """A row of c10d's table as lint reads it: point-to-point calls and calls that create groups have no
+    group argument.
+    """
     group = -1 if row.pairwise or row.makes_groups else row.position("group")
     overwrites = ((row.position(row.overwrites), row.overwrites),) if row.overwrites else ()
     return Collective(row.counts_as, group, overwrites, pairwise=row.pairwise)
@@ -42,7 +44,7 @@ _C10D = {
 }
 #: their names
 NAMES = frozenset(_C10D)
-#: operations of torch.distributed itself, whose group is told by an argument
+#: operations of torch.distributed itself, whose group is an argument
 PLAIN = frozenset(spec.op for spec in _C10D.values())
 _NN = {
     "all_reduce": 2,
@@ -56,14 +58,14 @@ _NN = {
     "all_to_all_single": 4,
 }
 _CHECKPOINT = ("save", "load", "async_save", "save_state_dict", "load_state_dict", "load_sharded_optimizer_state_dict")
-#: gathering or writing state that is spread over ranks
+#: functions that gather or write state that is sharded over ranks
 _OPTIMIZER_STATE = ("optim_state_dict", "full_optim_state_dict", "sharded_optim_state_dict")
 SAVING = frozenset({
     "state_dict (FSDP)", "optim_state_dict (FSDP)", "save_checkpoint (DeepSpeed)", "save_16bit_model (DeepSpeed)",
     "save_checkpoint (Lightning)", "save (Fabric)", "full_tensor", "checkpoint.save", "checkpoint.async_save",
     "checkpoint.save_state_dict",
 })  # fmt: skip
-#: method names that mean one thing on any object, because no other library uses them
+#: method names that mean one operation on any object, because no other library uses them
 DUCK_METHODS: dict[str, Collective] = {
     "wait_for_everyone": Collective("wait_for_everyone"),
     "full_tensor": Collective("full_tensor"),
@@ -90,7 +92,7 @@ _ACCELERATE = ("gather", "gather_object", "broadcast", "broadcast_object_list", 
 
 
 def _is_uniform(op: str) -> bool:
-    """What the operation returns is the same on all ranks: not a part of it, and not on one rank only."""
+    """Whether the operation returns the same on all ranks: not a part of it, and not on one rank only."""
     parts = any(word in op for word in ("scatter", "to_all", "alltoall"))
     return not parts and ("gather" not in op or "all" in op)
 

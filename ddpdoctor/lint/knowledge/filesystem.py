@@ -1,4 +1,4 @@
-"""Functions and methods that are given a path: what they do with it, and which argument it is. One row each.
+"""Functions and methods that take a path: what they do with it, and which argument it is. One row each.
 
 Read from Python 3.13, torch 2.13, torchvision 0.22, numpy 2.3, safetensors 0.7, joblib 1.5, transformers 5.23.
 """
@@ -13,13 +13,13 @@ from typing import NamedTuple
 class Use(Enum):
     """What a call does with a path."""
 
-    #: asks whether something is there
+    #: tests whether something exists
     ASKS = "asks"
     WRITES_FILE = "writes"
     MAKES_FOLDER = "makes"
     #: fills a folder: downloads, unpacks, saves a model
     FILLS = "fills"
-    #: puts what was made elsewhere at this path
+    #: moves or copies a file to this path
     MOVES = "moves"
     REMOVES = "removes"
     READS = "reads"
@@ -27,7 +27,7 @@ class Use(Enum):
 
 
 class Entry(Enum):
-    """What a question asks for or a call makes: a folder that is made does not change the answer of `isfile`."""
+    """What a test looks for or a call creates: creating a folder does not change the answer of `isfile`."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -39,21 +39,21 @@ class FileFunction(NamedTuple):
     """A row of the table."""
 
     use: Use
-    #: the position and the name of the path; methods of a path have none
+    #: position and name of the path argument; methods of a path have none
     position: int = 0
     name: str = ""
     entry: Entry = Entry.FILE
-    #: what is written is a result of the program: a checkpoint, an array, a model
+    #: what it writes is a result of the program: a checkpoint, an array, a model
     result: bool = False
-    #: any kind of file is written by it, also such as each rank keeps for itself
+    #: it writes files of any kind, also those that each rank keeps for itself
     plain: bool = False
 
 
-#: after these, something is there that was not there before, or the other way round
+#: uses that change whether something exists
 CHANGES = frozenset({Use.WRITES_FILE, Use.MAKES_FOLDER, Use.FILLS, Use.MOVES, Use.REMOVES})
 _FILE, _FOLDER, _ANYTHING = Entry.FILE, Entry.FOLDER, Entry.ANYTHING
 
-#: function -> what it does with its path
+#: function -> its use of the path
 FUNCTIONS: dict[str, FileFunction] = {
     "os.path.exists": FileFunction(Use.ASKS, 0, "path", Entry.UNKNOWN),
     "os.path.lexists": FileFunction(Use.ASKS, 0, "path", Entry.UNKNOWN),
@@ -98,12 +98,12 @@ FUNCTIONS: dict[str, FileFunction] = {
     "os.listdir": FileFunction(Use.LISTS, 0, "path", _FOLDER),
     "os.scandir": FileFunction(Use.LISTS, 0, "path", _FOLDER),
 }
-#: functions that are one row together, by how they begin or end
+#: families of functions with one row, by the beginning or end of their names
 _BEGINNINGS = {"pandas.read_": FileFunction(Use.READS, 0, "filepath_or_buffer")}
 _ENDINGS = {".from_pretrained": FileFunction(Use.READS, 0, "pretrained_model_name_or_path", _FOLDER)}
-#: opens a file for what its mode says
+#: opens a file; its mode decides the use
 OPEN = "builtins.open"
-#: methods of a path itself
+#: methods of path objects
 OF_PATHS: dict[str, FileFunction] = {
     "exists": FileFunction(Use.ASKS, entry=Entry.UNKNOWN),
     "is_file": FileFunction(Use.ASKS, entry=_FILE),

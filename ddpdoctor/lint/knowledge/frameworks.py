@@ -1,4 +1,4 @@
-"""What frameworks do for a program: collective methods, ranks and objects that they hand out, samplers and epochs.
+"""What frameworks provide: collective methods, ranks and objects, samplers and epochs.
 
 Read from accelerate 1.15, lightning 2.6, transformers 5.23, deepspeed 0.16, pytorch-ignite 0.5.5, mmengine 0.10.7,
 horovod 0.28 and torch_xla 2.5.
@@ -33,7 +33,7 @@ def _equal(*names: str) -> dict[str, Collective]:
     return {name: Collective(name, returns_uniform=True) for name in names}
 
 
-#: collective methods of a framework's object, by its class; subclasses have them too
+#: collective methods by class of the framework's object; subclasses have them too
 METHODS: dict[str, dict[str, Collective]] = {
     FSDP: _plain("FSDP", "state_dict"),
     ENGINE: _plain(
@@ -64,7 +64,7 @@ METHODS: dict[str, dict[str, Collective]] = {
     HOROVOD: _plain("Horovod", "step", "synchronize"),
 }  # fmt: skip
 
-#: other classes that are one of these
+#: other classes that count as one of these
 _KINDS = {
     "accelerate.state.AcceleratorState": STATE,
     "accelerate.state.PartialState": STATE,
@@ -93,7 +93,7 @@ _KINDS = {
     "mmengine.hooks.hook.Hook": HOOK,
 }
 
-#: attributes that are objects of a framework
+#: attributes that hold an object of a framework
 OBJECTS = {
     (MODULE, "trainer"): LIGHTNING,
     (LIGHTNING, "strategy"): STRATEGY,
@@ -101,7 +101,7 @@ OBJECTS = {
     (TRAINER, "accelerator"): ACCELERATOR,
     (TRAINER, "args"): ARGUMENTS,
 }
-#: attributes that tell a process's place in the job: which of its numbers they are
+#: attributes that give a rank or the world size, and which of them
 RANKS = {
     "process_index": "rank",
     "global_rank": "rank",
@@ -121,12 +121,12 @@ HOOKS = {
     TRAINER_CALLBACK: {"args": ARGUMENTS},
 }
 
-#: give back what they were given, made ready: loaders get a sampler and are told the epoch
+#: return their arguments prepared: loaders get a sampler, and their epoch is set
 PREPARING = frozenset({
     (ACCELERATOR, "prepare"), (ACCELERATOR, "prepare_data_loader"), (ACCELERATOR, "prepare_model"),
     (FABRIC, "setup_dataloaders"), (FABRIC, "setup"), (FABRIC, "setup_module"), (FABRIC, "setup_optimizers"),
 })  # fmt: skip
-#: what they give is a model that is wrapped where there are several processes
+#: return a model that is wrapped if there are several processes
 FORWARDING = frozenset({"ignite.distributed.auto_model"})
 #: start a function in processes: positions of the function and of the tuple of its arguments
 SPAWNING = {
@@ -138,14 +138,14 @@ SPAWNING = {
 }
 #: call a function with options from the command line as its arguments
 STARTING = frozenset({"fire.Fire", "absl.app.run", "tyro.cli", "typer.run", "jsonargparse.CLI"})
-#: calls that are true on rank 0 only, on whatever object
+#: calls that are true on rank 0 only, on any object
 FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_main_process"})
-#: context managers in which gradients are not shared
+#: context managers in which gradients are not synchronised
 UNSHARED = frozenset({"no_sync", "no_backward_sync"})
 
 
 def kind(path: str) -> str:
-    """The class of these tables that an external class is, or inherits from."""
+    """The class in these tables that an external class is or inherits from."""
     if path.startswith("trl.") and path.endswith("Trainer"):
         return TRAINER
     return _KINDS.get(path, path)

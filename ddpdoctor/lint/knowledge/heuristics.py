@@ -1,8 +1,8 @@
-"""Guesses from words: what a name, a condition or a text is taken to mean where nothing says what it does.
+"""Heuristics: what a name, a condition or a text is assumed to mean if its definition is not available.
 
-Everything else in lint decides by value. A row here decides by spelling, so it can be wrong, and each names the case in
-tests/lint_cases that it was made for; a test switches the rows off one by one and looks whether that case notices.
-Most rows only silence a rule: a word in reach that may make the program right is enough to say nothing.
+Everything else in lint decides by value. A row here decides by spelling and can be wrong, so each names the case in
+tests/lint_cases that it was made for; a test disables the rows one by one and checks that this case changes. Most rows
+only silence a rule: it says nothing if a word near the code suggests that the program may be right.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ddpdoctor.model.record import record
 
 @record(frozen=True, slots=True)
 class Heuristic:
-    """A row: `pattern` is searched in a text, one of `words` is a whole name."""
+    """A row: `pattern` is searched in a text, `words` are whole names."""
 
     decides: str
     #: code and heading of the case in tests/lint_cases that changes without the row

@@ -1,6 +1,6 @@
-"""Environment variables by which launchers tell a process its place in the job: one row each.
+"""Environment variables in which launchers give a process its rank and the world size: one row each.
 
-torch itself reads the first three; the others are set by whatever starts one process a rank in torchrun's place.
+torch itself reads the first three; the others are set by launchers that start one process per rank without torchrun.
 https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables, https://slurm.schedmd.com/srun.html,
 https://docs.open-mpi.org/en/main/tuning-apps/environment-var.html; for PMI (MPICH, Intel MPI), MVAPICH and LSF's jsrun
 what accelerate 1.15 and lightning 2.6 read.
@@ -17,7 +17,7 @@ class Number(Enum):
 
     RANK = "rank"
     LOCAL_RANK = "local rank"
-    #: processes of the job, or of the machine
+    #: processes of the job, or of the node
     WORLD = "world"
 
 
@@ -54,7 +54,7 @@ VARIABLES: dict[str, Variable] = {
 }
 #: variables that hold a rank of some kind
 RANKS = frozenset(name for name, row in VARIABLES.items() if row.holds is not Number.WORLD)
-#: what the simulated job has, which is taken to be started by torchrun
+#: variables set in the simulated job, which is assumed to be started by torchrun
 SET = frozenset(name for name, row in VARIABLES.items() if row.launcher == _TORCHRUN)
-#: ranks of the job as launchers of several machines name them; `RANK` alone may be a word of anything
+#: ranks of the job as multi-node launchers name them; `RANK` alone may mean anything
 OF_CLUSTERS = tuple(n for n, row in VARIABLES.items() if row.holds is Number.RANK and row.launcher != _TORCHRUN)

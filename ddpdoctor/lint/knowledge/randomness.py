@@ -1,8 +1,7 @@
-"""Functions that draw random numbers, and those that seed, make, save or restore a generator: one row each.
+"""Functions that draw random numbers, or seed, create, save or restore a generator: one row each.
 
 Read from torch 2.13, numpy 2.3, Python 3.13, scikit-learn 1.7, accelerate 1.15, lightning 2.6, transformers 5.23,
-pytorch-ignite 0.5.5, mmengine 0.10.7 and monai 1.5. Which packages seed without being told to is in
-knowledge/packages.py.
+pytorch-ignite 0.5.5, mmengine 0.10.7 and monai 1.5. knowledge/packages.py lists packages that seed without being asked.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from typing import NamedTuple
 
 
 class Generator(Enum):
-    """The generators that a process has from the start."""
+    """The global generators of a process."""
 
     PYTHON = "random"
     NUMPY = "numpy"
-    #: that of the CPU; `torch.manual_seed` seeds those of the GPUs as well
+    #: the CPU's generator; `torch.manual_seed` seeds those of the GPUs as well
     TORCH = "torch"
     CUDA = "cuda"
 
@@ -25,18 +24,18 @@ class Use(Enum):
     """What a function does with a generator."""
 
     DRAWS = "draws"
-    #: draws numbers that distort data or mask parts of a network, not numbers that choose samples
+    #: draws numbers that distort data or mask parts of a network, without choosing samples
     DRAWS_NOISE = "draws noise"
-    #: draws an order and gives it
+    #: returns a random order
     ORDERS = "orders"
-    #: brings its argument into an order that it draws
+    #: shuffles its argument
     SHUFFLES = "shuffles"
-    #: distributes samples over parts at random
+    #: splits samples into parts at random
     SPLITS = "splits"
     SEEDS = "seeds"
-    #: makes a generator that takes a seed from the system where it is given none
+    #: creates a generator that, without a seed argument, is seeded by the system
     MAKES = "makes"
-    #: makes a generator that has the same seed in every process where it is given none
+    #: creates a generator that, without a seed argument, has the same seed in every process
     MAKES_ALIKE = "makes alike"
     SAVES = "saves"
     RESTORES = "restores"
@@ -46,11 +45,11 @@ class RandomFunction(NamedTuple):
     """A row of the table."""
 
     use: Use
-    #: the global generators that it draws from or seeds; for `MAKES`, the library whose generator it gives
+    #: the global generators that it draws from or seeds; for `MAKES`, the library whose generator it returns
     generators: tuple[Generator, ...]
-    #: the parameter by which it is given a generator of the caller's, or a seed for one of its own
+    #: the parameter for the caller's generator, or for a seed of its own generator
     own: str = ""
-    #: the parameter by which a function that seeds is told to add the rank to the seed
+    #: the parameter that makes a seeding function add the rank to the seed
     by_rank: str = ""
 
 
@@ -70,7 +69,7 @@ _NUMPY_DRAWS = (
     "rand randn randint random random_sample uniform normal choice beta binomial integers standard_normal exponential "
     "poisson gamma"
 )
-#: function -> what it does with which generator
+#: function -> its use of which generator
 FUNCTIONS: dict[str, RandomFunction] = {
     **_rows(Use.DRAWS, _PYTHON, "random", _PYTHON_DRAWS),
     **_rows(Use.SHUFFLES, _PYTHON, "random", "shuffle"),
@@ -110,27 +109,27 @@ FUNCTIONS: dict[str, RandomFunction] = {
     "ignite.utils.manual_seed": RandomFunction(Use.SEEDS, _ALL),
     "monai.utils.set_determinism": RandomFunction(Use.SEEDS, _ALL),
 }  # fmt: skip
-#: classes that draw whenever they are called, by what they begin with
+#: classes whose instances draw on every call, by the beginning of their names
 TRANSFORMS = tuple(
     f"torchvision.transforms{module}.{name}"
     for module in ("", ".v2")
     for name in ("Random", "AutoAugment", "RandAugment", "TrivialAugment", "ColorJitter")
 )
-#: methods by which a generator that was made of numpy's or Python's classes draws
+#: methods by which a generator object of numpy or Python draws
 DRAW_METHODS = frozenset({*_PYTHON_DRAWS.split(), *_NUMPY_DRAWS.split(), "permutation"})
 
 
 def paths(*uses: Use, of: Generator | None = None) -> tuple[str, ...]:
-    """Functions by what they do, in the order of the table; `of`: with this generator."""
+    """Functions by their use, in the order of the table; `of`: only those of this generator."""
     return tuple(path for path, row in FUNCTIONS.items() if row.use in uses and (of is None or of in row.generators))
 
 
 def last_names(*uses: Use, of: Generator | None = None) -> frozenset[str]:
-    """The same without their modules: as they are written where an import cannot be followed."""
+    """The same without their modules, for calls whose import cannot be followed."""
     return frozenset(path.rpartition(".")[2] for path in paths(*uses, of=of))
 
 
-#: what functions do whose result is drawn
+#: uses whose result is random
 DRAWING = (Use.DRAWS, Use.DRAWS_NOISE, Use.ORDERS)
 DRAWS = paths(*DRAWING)
 NOISE = paths(Use.DRAWS_NOISE)

@@ -1,4 +1,4 @@
-"""Names of torch.distributed that have become other names, with the version that deprecated the old one.
+"""Renamed functions of torch.distributed, with the version that deprecated the old name.
 
 Read from the `deprecated` markers and warnings of torch 1.13 to 2.13.
 """
@@ -12,7 +12,7 @@ from ddpdoctor.program.nodes import walk
 
 
 class Rename(NamedTuple):
-    """An old name; `new` takes its place. `same` where only the last part changes and arguments do not."""
+    """An old name and its replacement `new`. `same`: only the last part changes, and the arguments stay."""
 
     since: tuple[int, int]
     new: str
@@ -22,7 +22,7 @@ class Rename(NamedTuple):
 _D = "torch.distributed."
 _F = "torch.distributed._functional_collectives."
 
-#: oldest rename first; the last one whose version has come counts
+#: oldest rename first; the last one not newer than the installed version applies
 RENAMED: dict[str, tuple[Rename, ...]] = {
     _D + "reduce_op": (Rename((1, 0), "torch.distributed.ReduceOp", same=True),),
     _D + "_all_gather_base": (
@@ -61,13 +61,15 @@ RENAMED: dict[str, tuple[Rename, ...]] = {
 
 
 def renamed(path: str, version: tuple[int, ...]) -> Rename | None:
-    """What a name has become in a version of torch; None where it still is the name to use."""
+    """The replacement of a name in a version of torch; None if the name is still the one to use."""
     known = [r for r in RENAMED.get(path, ()) if version >= r.since]
     return known[-1] if known else None
 
 
 def asks_version(node: ast.AST) -> bool:
-    """A statement in which both names may stand, one for each torch."""
+    """Whether the statement distinguishes versions of torch (except, hasattr, a version test): both names
+    may be in it.
+    """
     if isinstance(node, ast.Try):
         return any(_catches_absence(handler) for handler in node.handlers)
     if isinstance(node, (ast.If, ast.IfExp)):

@@ -1,9 +1,9 @@
-"""Names of torch.distributed that are not functions of model/c10d.py: modules, removed names, usual mistakes."""
+"""Names in torch.distributed other than the functions of model/c10d.py: modules, removed names, common typos."""
 
 from __future__ import annotations
 
-#: lower-case names that are no function of the table: modules, functions whose arguments are not judged, and what only
-#: NVIDIA's own builds of torch have (ring_exchange)
+#: lower-case names that are not in the table: modules, functions whose arguments are not checked, and functions that
+#: only NVIDIA's own builds of torch have (ring_exchange)
 OTHERS = frozenset({
     "algorithms", "argparse_util", "autograd", "benchmarks", "c10d_logger", "checkpoint", "collective_utils",
     "config", "constants", "debug", "default_pg_timeout", "device_mesh", "distributed_c10d", "elastic", "examples",
@@ -13,19 +13,19 @@ OTHERS = frozenset({
     "set_debug_level_from_env", "shrink_group", "supports_complex", "sys", "tensor", "timedelta", "torch",
     "traceback", "types", "typing", "utils", "warnings",
 })  # fmt: skip
-#: names that a vendor's own torch adds
+#: names that vendors' builds of torch add
 VENDORS = frozenset({"is_hccl_available", "is_cncl_available", "is_mccl_available", "is_eccl_available"})
 REDUCTIONS = frozenset({
     "SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "PREMUL_SUM", "RedOpType", "name", "value",
     "names", "values", "UNUSED",
 })  # fmt: skip
 
-#: names that were taken out, with the first version that surely has them no more
+#: removed names, with the first version that certainly lacks them
 REMOVED: dict[str, tuple[int, int]] = {
     f"{name}_multigpu": (2, 3) for name in ("all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter")
 }
 
-#: what is written by mistake, and what is meant: the same arguments
+#: common typos and the intended name, with the same arguments
 TYPOS = {
     "allreduce": "all_reduce", "allgather": "all_gather", "reducescatter": "reduce_scatter", "alltoall": "all_to_all",
     "is_initialised": "is_initialized", "is_init": "is_initialized", "initialized": "is_initialized",

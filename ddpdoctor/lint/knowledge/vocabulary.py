@@ -1,11 +1,12 @@
-"""What names mean: where ranks come from, what runs on rank 0 only, what computes from its arguments alone.
+"""Meanings of names: calls that give ranks, decorators for rank 0 only, functions that compute from their arguments
+alone.
 
 Checked against torch 2.13, accelerate 1.x, lightning 2.x, ignite 0.5, mmengine 0.10, horovod 0.28 and torch_xla 2.x.
 """
 
 from __future__ import annotations
 
-#: calls that give this process's place in the job
+#: calls that give this process's rank or the world size
 RANK_CALLS = frozenset({
     "torch.distributed.get_rank",
     "horovod.torch.rank",
@@ -38,7 +39,7 @@ FIRST_RANK_CALLS = frozenset({
     "detectron2.utils.comm.is_main_process",
     "torch_xla.core.xla_model.is_master_ordinal",
 })  # fmt: skip
-#: the simulated job has a process group: these are true
+#: true in the simulated job, which has a process group
 INITIALISED_CALLS = frozenset({
     "torch.distributed.is_initialized",
     "torch.distributed.is_available",
@@ -49,7 +50,7 @@ INITIALISED_CALLS = frozenset({
     "mmengine.dist.is_distributed",
 })  # fmt: skip
 
-#: attributes that mean one thing on any object
+#: attributes that have this meaning on any object
 FIRST_RANK_ATTRIBUTES = frozenset({"is_main_process", "is_global_zero", "is_world_process_zero"})
 FIRST_LOCAL_RANK_ATTRIBUTES = frozenset({"is_local_main_process", "is_local_process_zero"})
 
@@ -63,34 +64,34 @@ FIRST_RANK_DECORATORS = frozenset({
     "one_rank_only",
 })  # fmt: skip
 
-#: decorators that let only the ranks run the body that they are told, or the last
+#: decorators that let only given ranks, or the last rank, run the body
 SOME_RANK_DECORATORS = frozenset({"on_process", "on_local_process", "on_last_process"})
 
-#: modules whose functions compute from their arguments and talk to nobody
+#: modules whose functions compute from their arguments alone and do not communicate
 PURE_PREFIXES = ("torch.", "math.", "numpy.", "builtins.", "operator.", "itertools.", "functools.")
 
-#: functions of numbers and lists that give the same for the same
+#: functions of numbers and lists that are deterministic
 RECKONING = frozenset({
     "math.ceil", "math.floor", "math.sqrt", "math.log", "math.log2", "math.exp", "math.prod", "math.gcd",
     "builtins.sorted", "builtins.sum", "builtins.list", "builtins.tuple", "builtins.set", "builtins.round",
     "builtins.divmod", "builtins.pow", "builtins.any", "builtins.all", "builtins.reversed", "builtins.range",
     "builtins.enumerate", "builtins.zip",
 })  # fmt: skip
-#: read a configuration, the same on every rank where its path is
+#: read a configuration, which is equal on every rank if its path is
 CONFIGURATIONS = frozenset({
     "yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "tomllib.load", "tomllib.loads",
     "toml.load", "omegaconf.OmegaConf.load", "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.from_cli",
 })  # fmt: skip
-#: methods of parsers of the command line
+#: methods of command-line parsers
 PARSING = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
-#: decorators that give a function the options of the command line, or a configuration, as its arguments
+#: decorators that pass command-line options or a configuration to a function as arguments
 CONFIGURING = frozenset({"hydra.main", "click.command", "click.group", "draccus.wrap", "pyrallis.wrap"})
-#: what programs call settings that come from where nothing in sight says; all ranks have them alike
+#: names of settings whose origin is not visible; all ranks have them alike
 SETTINGS_NAMES = frozenset({
     "args", "cfg", "config", "conf", "hparams", "opt", "opts", "options", "settings", "flags",
 })  # fmt: skip
-#: Names of parameters, attributes, variables and functions that hold or give a rank where nothing in sight says what
-#: they are: a trainer whose callers are in another package, options that a launcher fills in, a helper whose file is
+#: Names of parameters, attributes, variables and functions that hold or give a rank, used if their definition is not
+#: visible: a trainer whose callers are in another package, options that a launcher fills in, a helper whose file is
 #: missing.
 RANK_NAMES = frozenset({
     "rank", "local_rank", "global_rank", "world_rank", "node_rank", "process_index", "is_main", "is_master",
@@ -111,9 +112,9 @@ PURE_METHODS = frozenset({
     "masked_select",
 })  # fmt: skip
 
-#: those of them that give as many elements as the data has
+#: those of them whose result has as many elements as the data decides
 PICKING = frozenset({"unique", "nonzero", "masked_select"})
-#: those of them that ask how large a tensor is, not what is in it
+#: those of them that give a tensor's size or type, not its content
 EXTENTS = frozenset({"size", "numel", "dim", "type", "keys"})
 
 #: the wall clock: never the same on two ranks
@@ -122,7 +123,7 @@ CLOCK_CALLS = frozenset({
     "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "time.strftime", "time.ctime",
     "time.localtime", "time.gmtime", "time.asctime",
 })  # fmt: skip
-#: fresh on every process, whatever the seed
+#: different in every process, whatever the seed
 UNIQUE_CALLS = frozenset({
     "uuid.uuid4", "uuid.uuid1", "tempfile.mkdtemp", "tempfile.mkstemp", "tempfile.mktemp",
     "tempfile.TemporaryDirectory", "tempfile.NamedTemporaryFile", "secrets.token_hex", "os.getpid",

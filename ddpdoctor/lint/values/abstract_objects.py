@@ -1,4 +1,4 @@
-"""Objects that a value can be known to be. One that `is_truthy` is surely an object: neither None nor false."""
+"""Abstract objects: what a value can be known to be. If `is_truthy`, it is neither None nor false."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class External(NamedTuple):
 
     @property
     def is_truthy(self) -> bool:
-        """Of a known library, a module, or a class by its name; anything else that is imported may be a flag."""
+        """True for known libraries, modules, and classes by their names; any other import may be a flag."""
         last = self.path.rpartition(".")[2]
         camel = last[:1].isupper() and not last.isupper()
         return camel or "." not in self.path or self.path.startswith(_LIBRARIES)
@@ -44,7 +44,7 @@ class Function:
     receiver: Value | None = None
     #: the variables of the enclosing function, shared, for closures
     closure: dict[str, Value] | None = field(default=None, compare=False)
-    #: itself, not what its decorators make of it
+    #: the function itself, without its decorators
     bare: bool = False
 
     @property
@@ -69,7 +69,7 @@ class Instance:
     site: SourceSite | None
     args: tuple[Value, ...] = field(default=(), compare=False)
     keywords: tuple[tuple[str, Value], ...] = field(default=(), compare=False)
-    #: what it is besides, where its class extends torch's loader or sampler: the call of their constructor
+    #: the constructor call of torch's loader or sampler, if its class extends one
     base: Made | None = field(default=None, compare=False)
 
     @property
@@ -78,7 +78,7 @@ class Instance:
 
 
 class Arguments:
-    """What a call was given: its `args` and `keywords`, read as a parameter's."""
+    """The arguments of a call, as `args` and `keywords`, looked up by parameter."""
 
     __slots__ = ()
 
@@ -89,14 +89,14 @@ class Arguments:
         return next((v for k, v in self.keywords if k == name), None)
 
     def argument(self, position: int, name: str) -> Value | None:
-        """An argument given by position or by name; None where it was not given."""
+        """An argument given by position or by name; None if it was not given."""
         if 0 <= position < len(self.args):
             return self.args[position]
         return self.keyword(name)
 
     @property
     def opaque(self) -> bool:
-        """Called with `*args` or `**kwargs` that could not be looked into: anything may have been given."""
+        """Whether the call has `*args` or `**kwargs` of unknown content, so any argument may have been given."""
         return any(k in ("*", "**") for k, _ in self.keywords)
 
 
@@ -112,7 +112,7 @@ class Made(Arguments):
 
     @property
     def is_truthy(self) -> bool:
-        """A constructor gives an object; a function may give anything."""
+        """True for a constructor, which gives an object; a function may give anything."""
         return self.path.rpartition(".")[2][:1].isupper()
 
 
@@ -132,20 +132,20 @@ class Items:
 
 @record(frozen=True, slots=True)
 class Listed:
-    """A list of unknown length: the result of a comprehension or a generator, or what was appended to."""
+    """A list of unknown length: the result of a comprehension or a generator, or a list that was appended to."""
 
     site: SourceSite
-    #: what any of its elements is, where known
+    #: the value of any of its elements, if known
     element: Value | None = field(default=None, compare=False)
 
 
 @record(frozen=True, slots=True)
 class Table:
-    """A dict with constant string keys; `complete` is false when it may hold more."""
+    """A dict with constant string keys; `complete` is false if it may hold more."""
 
     entries: tuple[tuple[str, Value], ...]
     complete: bool = True
-    #: what stands under any other key, where known
+    #: the value under any other key, if known
     rest: Value | None = field(default=None, compare=False)
 
 
@@ -166,7 +166,7 @@ class Namespace:
 
 @record(frozen=True, slots=True)
 class GroupOf:
-    """A process group: its members in the simulated job, None where they are not known."""
+    """A process group: its members in the simulated job, None if they are not known."""
 
     members: tuple[int, ...] | None
 

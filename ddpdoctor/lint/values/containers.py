@@ -1,4 +1,4 @@
-"""Tuples, lists and dicts as values: what they hold, what is put into them, what two of them have in common."""
+"""Tuples, lists and dicts as values: their elements, changes to them, and the join of two of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddpdoctor.program.sites import SourceSite
 
 
 def parts_of(value: Value) -> tuple[Value, ...] | None:
-    """Every part, None where they are not known: of a display, of a constant, of a NamedTuple as it was made."""
+    """Every element, None if they are not known: of a display, of a constant, or of a NamedTuple's constructor call."""
     obj = value.object
     if isinstance(obj, Items):
         return obj.items
@@ -21,13 +21,13 @@ def parts_of(value: Value) -> tuple[Value, ...] | None:
 
 
 def put(owner: Value, index: Value, value: Value) -> Value | None:
-    """The container after `owner[index] = value`; None where it is not one that is followed."""
+    """The container after `owner[index] = value`; None if its elements are not tracked."""
     obj, key = owner.object, index.constant
     if isinstance(obj, Table):
         if isinstance(key, str):
             kept = tuple((k, v) for k, v in obj.entries if k != key)
             return owner.with_object(Table((*kept, (key, value)), obj.complete, obj.rest))
-        # any of the entries may be the one
+        # any of the entries may have been replaced
         return owner.with_object(Table((), False, value if obj.rest is None else either(obj.rest, value)))
     if isinstance(obj, Items):
         items = list(obj.items)
@@ -39,7 +39,7 @@ def put(owner: Value, index: Value, value: Value) -> Value | None:
 
 
 def uneven(value: Value, tags: Tags) -> Value:
-    """A container of which other ranks have more elements or fewer."""
+    """A container that has more or fewer elements on other ranks."""
     atom = symbol("uneven", value.atoms, taint=Taint.RANK_LOCAL)
     return value._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=value.tags | tags | Tag.UNEVEN)
 
@@ -50,7 +50,7 @@ def table(args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Valu
 
 
 def of_unknown_length(receiver: Value, element: Value | None, site: SourceSite) -> Value:
-    """How long it is, is no longer known; nor is whether it is empty."""
+    """The container with unknown length: it may also be empty."""
     atom = symbol("listed", receiver.atoms, site, taint=receiver.taint)
     return receiver._replace(atoms=(atom,), object=Listed(site, element))
 
@@ -82,7 +82,7 @@ def changed_table(receiver: Value, obj: Table, method: str, args: tuple[Value, .
 
 
 def either(one: Value, two: Value) -> Value:
-    """An element that is one or the other: known where both are the same object."""
+    """An element that is one value or the other: known if both are the same object."""
     if one == two:
         return one
     if one.object is not None and one.object == two.object:
@@ -91,7 +91,7 @@ def either(one: Value, two: Value) -> Value:
 
 
 def gathered(value: Value) -> Value:
-    """A list as what is computed of its elements: data of this rank where they are."""
+    """A list as a value computed from its elements: data of this rank if they are."""
     element = value.object.element if isinstance(value.object, Listed) else None
     if element is None or element.taint is not Taint.RANK_LOCAL:
         return value
@@ -99,7 +99,7 @@ def gathered(value: Value) -> Value:
 
 
 def element_of(owner: Value, *key: object) -> Value | None:
-    """An element of a list or dict whose elements are all of one kind, under a name of its own."""
+    """An element of a list or dict whose elements are all alike, as a symbol of its own."""
     obj = owner.object
     element = obj.element if isinstance(obj, Listed) else obj.rest if isinstance(obj, Table) else None
     if isinstance(obj, Items):
@@ -115,7 +115,7 @@ def element_of(owner: Value, *key: object) -> Value | None:
 
 
 def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | None]:
-    """(what a loop goes through, any of its elements) for `table.values()` and `table.items()`."""
+    """(what the loop iterates over, any of its elements) for `table.values()` and `table.items()`."""
     if name not in ("values", "items"):
         return over, None
     if table.complete and table.entries:
@@ -127,7 +127,7 @@ def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | N
 
 
 def _common(over: Value, table: Table, name: str) -> Value | None:
-    """What each value of the table is, where all are the same object as far as it is known."""
+    """What the values of the table have in common, if as far as known all are the same object."""
     values = [v for _, v in table.entries] + ([table.rest] if table.rest is not None else [])
     first = values[0] if values else None
     same = first is not None and first.object is not None and all(v.object == first.object for v in values)
@@ -139,7 +139,7 @@ def _common(over: Value, table: Table, name: str) -> Value | None:
 
 
 def joined(one: Value, two: Value) -> Value | None:
-    """A container that was filled on one way through the program, or on both in different ways."""
+    """A container that was filled on one path through the program, or differently on both."""
     a, b = one.object, two.object
     if isinstance(a, Table) and isinstance(b, Table):
         return one.with_object(_joined_tables(a, b))
@@ -150,7 +150,7 @@ def joined(one: Value, two: Value) -> Value | None:
 
 
 def pairs(one: Value, two: Value) -> list[tuple[Value, Value]] | None:
-    """The elements of two tuples or lists of one length, such as what a factory returns on either of two ways."""
+    """The joined elements of two tuples or lists of one length, such as a factory returns on either of two paths."""
     a, b = one.object, two.object
     if not isinstance(a, Items) or not isinstance(b, Items) or a == b or len(a.items) != len(b.items) or not a.items:
         return None

@@ -1,4 +1,4 @@
-"""Data shared out by rank so that ranks can get more or fewer elements than others."""
+"""Data partitioned by rank so that ranks can get more or fewer elements than others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import WORLD, Value
 
-#: cut data into parts whose sizes differ where they must
+#: split data into parts that can differ in size
 _CUTTING = frozenset({"numpy.array_split", "torch.tensor_split", "torch.chunk", "?.tensor_split", "?.chunk"})
 
 
@@ -14,7 +14,9 @@ ENDLESS = frozenset({"itertools.count", "itertools.cycle"})
 
 
 def by_rank(condition: Value) -> bool:
-    """`index % world_size == rank`: what it lets through is a share of the rank's own, of one more or one less."""
+    """For `index % world_size == rank`: the elements that pass are this rank's share, and shares differ by
+    one at most.
+    """
     return bool(condition.tags & Tag.RANK and condition.tags & Tag.WORLD) and not condition.known
 
 
@@ -27,7 +29,7 @@ def part_of(parts: Value, index: Value) -> bool:
 
 
 def strided(over: Value, bounds: tuple[Value, ...]) -> bool:
-    """`islice(lines, rank, None, world_size)` of something that comes to an end."""
+    """`islice(lines, rank, None, world_size)` of something finite."""
     if len(bounds) != 3 or not bounds[1].known or bounds[1].constant is not None:
         return False
     endless = bool(over.tags & Tag.ENDLESS) or (isinstance(over.object, Made) and over.object.path in ENDLESS)

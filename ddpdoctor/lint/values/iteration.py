@@ -1,4 +1,4 @@
-"""What an iterable gives: what a `for` really goes through, its elements, how often it runs."""
+"""What an iterable yields: what a `for` iterates over, its elements, how often it runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made, Method
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, of_object, symbol, unknown
 
-#: calls that give the elements of their first argument
+#: calls that yield the elements of their first argument
 _GOING_THROUGH = frozenset({
     "builtins.enumerate", "builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "tqdm.tqdm", "tqdm",
     "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "rich.progress.track", "itertools.islice",
@@ -27,7 +27,9 @@ def _starred(made: Made) -> Value | None:
 
 
 def zipped_with(over: Value) -> tuple[Value, ...]:
-    """What is gone through beside the first in `zip(first, ...)`, also inside `enumerate` and the like."""
+    """What is iterated in parallel with the first argument of `zip(first, ...)`, also inside `enumerate`
+    and the like.
+    """
     obj = over.object
     if isinstance(obj, Made) and obj.args:
         if obj.path == "builtins.zip":
@@ -39,7 +41,7 @@ def zipped_with(over: Value) -> tuple[Value, ...]:
 
 
 def iterated_of(over: Value) -> tuple[Value, Value | None]:
-    """(what a `for` really goes through, its elements where known)."""
+    """(what a `for` iterates over, its elements if known)."""
     obj = over.object
     if isinstance(obj, Made):
         if obj.path in _GOING_THROUGH and obj.args:
@@ -72,14 +74,14 @@ def iterated_of(over: Value) -> tuple[Value, Value | None]:
 
 
 def _share_of(over: Value) -> Value | None:
-    """A batch of what a framework has made ready: it gives each rank a share."""
+    """A batch from an object that a framework prepared: the framework gives each rank a share."""
     if over.object is not None or over.known or not over.tags & Tag.PREPARED:
         return None
     return unknown("batch", over.atoms, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
 
 
 def count_of(over: Value) -> tuple[Atom, ...]:
-    """How often a loop runs, as far as it can differ by rank."""
+    """How often a loop runs, as far as that can differ by rank."""
     obj = over.object
     if isinstance(obj, Made) and obj.path == "builtins.range" and obj.args:
         bounds = obj.args

@@ -1,4 +1,4 @@
-"""Joining values where control flow meets: after a branch, a loop, a call with several returns."""
+"""The join of values where control flow meets: after a branch, a loop, a call with several returns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ddpdoctor.lint.values.tags import MODEL, NO_TAGS, ORIGIN, REASONS, Tag, Tag
 from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Atom, Symbol, Taint, Value, per_rank, symbol, unknown
 
 _FILES = Tag.FILE | Tag.OWN_FILE
-#: what a program that is not distributed uses instead of a rank, a sampler, a group
+#: what a program that is not distributed uses in place of a rank, a sampler, a group
 _STAND_INS = (0, -1, None, 1, False, True)
 
 
@@ -22,7 +22,7 @@ def merge(
     key: object,
     reasons: Tags = NO_TAGS,
 ) -> dict[str, Value]:
-    """Variables after a branch: rank by rank, from the side that the rank took; `reasons`: tags of its condition."""
+    """Variables after a branch: for each rank from the side that it took; `reasons`: tags of its condition."""
     if not then_mask:
         return other
     if not other_mask:
@@ -45,7 +45,7 @@ def merge_stores(
     truths: tuple[Atom, ...], then: dict[tuple[int, str], Value], then_mask: int,
     other: dict[tuple[int, str], Value], other_mask: int, reasons: Tags,
 ) -> dict[tuple[int, str], Value]:  # fmt: skip
-    """Attributes after a branch. What one side alone stores is kept where it is an object, or differs anyway."""
+    """Attributes after a branch. An attribute stored on one side only is kept if it is an object, or differs anyway."""
     merged = {**then, **other} if not then_mask else {**other, **then}
     for key in merged:
         a, b = then.get(key), other.get(key)
@@ -69,7 +69,7 @@ def choose(
     truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object,
     reasons: Tags = NO_TAGS,
 ) -> Value:  # fmt: skip
-    """One value out of two, by which ranks can hold which."""
+    """One value out of two, given which ranks can hold which."""
     local = _asks(truths, Taint.RANK_LOCAL)
     value = _chosen(truths, a, a_mask, b, b_mask, key, reasons, local=local)
     if local or value.taint is not Taint.RANK_LOCAL:
@@ -79,7 +79,7 @@ def choose(
 
 
 def _asks(truths: tuple[Atom, ...], taint: Taint) -> bool:
-    """A condition on something that is not known, and that ranks have for this reason."""
+    """Whether the condition is unknown on some rank, with this taint."""
     return any(isinstance(t, Symbol) and t.taint is taint for t in truths)
 
 
@@ -118,24 +118,24 @@ def _chosen(
         else:
             atoms.append(joined if a_mask & bit else y)
     value = per_rank(atoms, a.tags | b.tags)
-    # what decided says how the ranks differ
+    # the condition's tags say how the ranks differ
     why = reasons & REASONS | Tag.LOCAL_CHOICE if local else reasons & _FILES
     return value.with_tags(value.tags | why) if why else value
 
 
 def _of_condition(truths: tuple[Atom, ...]) -> Taint:
-    """How little may be known of what a condition chooses: where all ranks are given it alike, they choose alike."""
+    """The taint of a condition's choice: if all ranks are given the same unknown, they choose alike."""
     unsure = any(isinstance(t, Symbol) and t.taint > Taint.GIVEN for t in truths)
     return Taint.UNKNOWN if unsure or not truths else Taint.GIVEN
 
 
 def left_alone(key: int, name: str) -> Symbol:
-    """What an attribute is on ranks that do not store it here: what it was before."""
+    """The value of an attribute on ranks that do not store it here: its previous value."""
     return symbol("left alone", key, name)
 
 
 def filled_up(value: Value, key: int, name: str, before: Value | None) -> Value:
-    """A stored attribute with what it was before on the ranks that did not store it."""
+    """A stored attribute, with its previous value on the ranks that did not store it."""
     untouched = left_alone(key, name)
     if before is None or untouched not in value.atoms or (before.object is not None and value.object is not None):
         return value
@@ -148,20 +148,22 @@ def filled_up(value: Value, key: int, name: str, before: Value | None) -> Value:
 
 
 def _agreed(one: Value, two: Value) -> bool:
-    """One came out of collectives, the other is this rank's own: whoever branches on it knows where that is done."""
+    """Whether one value came from collectives and the other is this rank's own: code that tests it knows
+    which it has.
+    """
     uniform = one.taint is Taint.UNIFORM and not one.known
     return two.taint is Taint.RANK_LOCAL and (uniform or (one.taint is Taint.UNKNOWN and bool(one.tags & Tag.AGREED)))
 
 
 def _in_place_of(value: Value, given: Value, truths: tuple[Atom, ...]) -> bool:
-    """`value` is what `given` is where it is not given: `dist.get_rank() if rank is None else rank`."""
+    """Whether `value` replaces `given` if that is None: `dist.get_rank() if rank is None else rank`."""
     if not value.known or len(value.atoms) == 1 or not truths or not isinstance(truths[0], Symbol):
         return False
     return len(given.atoms) == 1 and truths[0].key == operation("Is", (given.atoms[0], None))[0]
 
 
 def _not_stand_in(value: Value, stand_in: Value) -> Value | None:
-    """`value` where `stand_in` is what a run without process group uses in its place."""
+    """`value` if `stand_in` is what a run without process group uses in its place."""
     if len(value.atoms) == 1 and not value.tags & Tag.WORLD:
         return None
     if stand_in.known and len(stand_in.atoms) == 1 and any(stand_in.atoms[0] is s for s in _STAND_INS):
@@ -170,7 +172,7 @@ def _not_stand_in(value: Value, stand_in: Value) -> Value | None:
 
 
 def _on_some_ranks(a: Value, a_mask: int, b: Value, b_mask: int) -> Value | None:
-    """What some ranks have in place of what the rest have: `SummaryWriter() if rank == 0 else None`."""
+    """A value that some ranks have and the others lack: `SummaryWriter() if rank == 0 else None`."""
     if a_mask & b_mask:
         return None
     for one, mask, two in ((a, a_mask, b), (b, b_mask, a)):
@@ -197,7 +199,7 @@ def _choose_object(a: Value, b: Value, key: object) -> Value:
 
 
 def _own_data(value: Value, a: Value, b: Value) -> Value:
-    """Data of this rank on both ways, or a tensor made up in its place on one."""
+    """Data of this rank on both paths, or on one path a tensor created as its replacement."""
     for side in (a, b):
         made_up = isinstance(side.object, Made) and side.object.path.startswith("torch.")
         made_up = made_up and side.taint in (Taint.GIVEN, Taint.UNKNOWN)

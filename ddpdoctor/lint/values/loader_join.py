@@ -1,4 +1,4 @@
-"""Samplers and loaders that share data out by rank, beside those of a run with one process."""
+"""The join of samplers and loaders that partition data by rank with those of a single-process run."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _PLAIN = frozenset(f"torch.utils.data.{name}" for name in ("RandomSampler", "Seq
 
 
 def made_of(value: Value | None) -> Made | None:
-    """The call that made an object, of torch's class that its own class extends."""
+    """The constructor call of an object, or of the class of torch that its own class extends."""
     obj = value.object if value is not None else None
     made = obj.base if isinstance(obj, Instance) else obj
     return made if isinstance(made, Made) else None
 
 
 def given_sampler(loader: Made) -> Value | None:
-    """What a loader was given as its sampler, also inside a BatchSampler."""
+    """The sampler given to a loader, also inside a BatchSampler."""
     batches = loader.argument(4, "batch_sampler")
     if batches is not None and isinstance(batches.object, Made) and batches.object.path.endswith(".BatchSampler"):
         return batches.object.argument(0, "sampler")
@@ -26,7 +26,7 @@ def given_sampler(loader: Made) -> Value | None:
 
 
 def shared(one: Value, two: Value) -> Value | None:
-    """Of a sampler or loader for several processes and one for a single process, the former; "maybe" it is there."""
+    """The distributed one of a sampler or loader and its single-process alternative, tagged MAYBE."""
     a, b = made_of(one), made_of(two)
     classes = {v.object.path: v for v in (one, two) if isinstance(v.object, External)}
     if aliases.SAMPLER in classes and classes.keys() & _PLAIN:

@@ -1,4 +1,4 @@
-"""What an operator makes of known operands."""
+"""Results of operators on known operands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _remainder(a: Any, b: Any) -> Any:
 
 
 def _identical(a: Any, b: Any) -> bool:
-    """`is` between constants: equal ones of a type may be one object, `1` and `True` never are."""
+    """`is` between constants: equal constants of a type may be one object, `1` and `True` never are."""
     return a.__class__ is b.__class__ and bool(a == b)
 
 

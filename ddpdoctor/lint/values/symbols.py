@@ -1,12 +1,11 @@
-"""What makes two unknowns one: symbols of equal structure have one number, all others have numbers of their own.
+"""Identity of unknowns: symbols of equal structure share a number, all others have different numbers.
 
-A structure is a tuple of whatever tells an unknown from others: a word for what it is, the symbols and constants that
-it is computed from, a place, the `id` of a syntax node. The grammar of structures that more than one module builds
-stands here: `operation` and `file_question`; all others begin with a word of the module that builds them.
+A structure is a tuple of everything that distinguishes an unknown from others: a word for what it is, the symbols and
+constants that it is computed from, a place, the `id` of a syntax node. The structures that more than one module builds
+are defined here (`operation` and `file_question`); all others begin with a word of the module that builds them.
 
-Numbers are never given twice, so that what is left of an analysis that has ended is equal to nothing that comes later.
-The table of structures lives as long as somebody `hold`s it: a process that lints thousands of files holds those of
-one.
+Numbers are never reused, so nothing left over from a finished analysis equals anything later. The table of structures
+lives as long as someone holds it (`hold`): a process that lints thousands of files keeps only the current file's.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from typing import Any
 
 _numbers: dict[tuple[object, ...], int] = {}
 _next = count(1).__next__
-#: the number of no structure
+#: a number that no structure has
 NO_SYMBOL = 0
 
 
 def number(structure: tuple[object, ...]) -> int:
-    """The number of a structure; one that cannot be compared (it holds a list) has a new one each time."""
+    """The number of a structure; one that cannot be compared (it holds a list) gets a new number each time."""
     try:
         known = _numbers.get(structure)
         if known is None:
@@ -47,7 +46,9 @@ def operation(name: str, arguments: Iterable[Any]) -> tuple[int, bool]:
 
 
 def file_question(path: object, what: str) -> int:
-    """The number of the answer to "is there a file, a folder, anything (`what`) at `path`": one for equal questions."""
+    """The number of the answer to "does a file, a folder, anything (`what`) exist at `path`": equal
+    questions share it.
+    """
     return number(("file", path, what))
 
 
@@ -56,12 +57,12 @@ def _typed(argument: Any) -> object:
     if kind is tuple:
         return tuple(map(_typed, argument))
     if kind is float:
-        return kind, repr(argument)  # 0.0 and -0.0
+        return kind, repr(argument)  # distinguishes 0.0 and -0.0
     return kind, argument
 
 
 class Held:
-    """Kept by whoever compares symbols."""
+    """A reference that keeps the table alive while symbols are compared."""
 
     __slots__ = ("__weakref__",)
 
@@ -70,7 +71,7 @@ _held: weakref.ref[Held] | None = None
 
 
 def hold() -> Held:
-    """Keep the table for as long as what is returned; it is begun anew where nobody has kept it."""
+    """Keep the table as long as the returned object lives; a new table begins if no reference is left."""
     global _held
     held = _held() if _held is not None else None
     if held is None:

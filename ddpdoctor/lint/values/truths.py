@@ -1,4 +1,4 @@
-"""Values as conditions: true, false or not known, rank by rank."""
+"""Truth values of conditions: true, false or unknown, for each rank."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, join
 
 
 def surely_true(value: Value) -> bool:
-    """Surely an object, so neither None nor false."""
+    """Whether it is certainly an object, so neither None nor false."""
     return value.object is not None and not value.tags & Tag.MAYBE and bool(getattr(value.object, "is_truthy", False))
 
 
@@ -60,7 +60,7 @@ def _connect(a: Atom, b: Atom, *, conjunction: bool) -> Atom:
 
 
 def _shallow(symbol: Symbol, depth: int = 0) -> Symbol:
-    """The symbol, without parts of parts of parts: what is tested in a loop is made of itself again and again."""
+    """The symbol with its structure cut at a depth: a condition in a loop contains itself again and again."""
     if symbol.parts is None or depth > 2:
         return symbol._replace(parts=None)
     name, one, two = symbol.parts
@@ -83,12 +83,14 @@ def mask_where(truths: tuple[Atom, ...], mask: int) -> tuple[int, int]:
 
 
 def rank_decided(truth: tuple[Atom, ...]) -> bool:
-    """Some rank surely takes this side where another may not: the condition is a known function of the rank."""
+    """Whether some rank certainly takes this side and another may not: the condition is a known function of
+    the rank.
+    """
     return len(truth) == WORLD and any(not isinstance(a, Symbol) for a in truth) and len({*map(repr, truth)}) > 1
 
 
 def rank_local(truth: tuple[Atom, ...]) -> bool:
-    """The condition is data of each rank, or something unknown that is another on each rank."""
+    """Whether the condition is data of each rank, or an unknown that differs on each rank."""
     if len(truth) > 1:
         return all(isinstance(a, Symbol) for a in truth) and len({a.key for a in truth}) == len(truth)
     return isinstance(truth[0], Symbol) and truth[0].taint in (Taint.FILES, Taint.RANK_LOCAL)

@@ -1,8 +1,8 @@
-"""Abstract values: what an expression is on each rank of a small simulated job.
+"""The abstract value: what an expression is on each rank of a small simulated job.
 
-Lint runs a program for WORLD ranks at once without running it. A value is either the same constant everywhere, one
-constant a rank (`get_rank()` is 0, 1, 2, 3), or a symbol: something that is not known, but is itself wherever it is
-read again, so that two tests of `args.distributed` go the same way.
+Lint simulates a program for WORLD ranks at once without running it. A value is the same constant everywhere, one
+constant per rank (`get_rank()` is 0, 1, 2, 3), or a symbol: something unknown that equals itself wherever it is read
+again, so that two tests of `args.distributed` take the same branch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ddpdoctor.lint.values.operators import OPERATORS
 from ddpdoctor.lint.values.symbols import NO_SYMBOL, number, operation
 from ddpdoctor.lint.values.tags import BY_RANK, NO_TAGS, STICKY, Tag, Tags
 
-#: ranks in the simulated job: enough to tell `rank == 0`, `rank % 2`, `rank < 2` and `rank == world_size - 1` apart
+#: ranks in the simulated job: enough to distinguish `rank == 0`, `rank % 2`, `rank < 2` and `rank == world_size - 1`
 WORLD = 4
 EVERY_RANK = (1 << WORLD) - 1
 #: the mask of rank 0 alone
@@ -27,25 +27,25 @@ class Taint(IntEnum):
 
     #: equal on all ranks: constants, results of collectives
     UNIFORM = 0
-    #: options of the command line, numbers of rounds: not known, but what every rank is given alike
+    #: command-line options, iteration counts: unknown, but given to every rank alike
     GIVEN = 1
-    #: configuration, arguments, attributes: stays silent
+    #: configuration, arguments, attributes: never leads to a finding
     UNKNOWN = 2
-    #: what this rank finds on its disks: the same elsewhere, unless somebody is writing it
+    #: what this rank finds on its disks: the same elsewhere, unless someone is writing it
     FILES = 3
-    #: data of this rank: batches, losses, clocks, dice
+    #: data of this rank: batches, losses, clocks, random draws
     RANK_LOCAL = 4
     #: a function of the rank
     RANK = 5
 
 
 class Symbol(NamedTuple):
-    """An unknown; equal keys are equal values. `negated` makes `not x` comparable with `x`."""
+    """An unknown; equal numbers are equal values. `negated` makes `not x` comparable with `x`."""
 
     key: int
     taint: Taint
     negated: bool = False
-    #: ("and" or "or", its two sides) where it is made of two unknowns
+    #: ("and" or "or", its two sides) if it combines two unknowns
     parts: tuple[str, Symbol, Symbol] | None = None
 
 
@@ -54,13 +54,13 @@ Atom = Any
 
 
 class Value(NamedTuple):
-    """One atom for all ranks, or one for each; with the object it is, where known."""
+    """One atom for all ranks, or one for each; with its abstract object, if known."""
 
     atoms: tuple[Atom, ...]
     taint: Taint
-    #: what object it is: see `abstract_objects`; None where not known
+    #: its abstract object (see `abstract_objects`); None if not known
     object: Any = None
-    #: facts that travel with data: see `tags`
+    #: facts that travel with data (see `tags`)
     tags: Tags = NO_TAGS
 
     def at(self, rank: int) -> Atom:
@@ -68,7 +68,7 @@ class Value(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Every rank's value is a constant."""
+        """Whether every rank's value is a constant."""
         if self.object is not None:
             return False
         for atom in self.atoms:  # noqa: SIM110 - asked hundreds of thousands of times
@@ -78,12 +78,12 @@ class Value(NamedTuple):
 
     @property
     def constant(self) -> Atom:
-        """The one constant of all ranks; a Symbol where there is none."""
+        """The constant that all ranks share; a Symbol if there is none."""
         return self.atoms[0] if len(self.atoms) == 1 else Symbol(NO_SYMBOL, self.taint)
 
     @property
     def elements(self) -> tuple[Atom, ...] | None:
-        """Those of a tuple of constants that all ranks have; None for anything else. A Symbol is a tuple, too."""
+        """The elements of a constant tuple that all ranks share; else None. (A Symbol is a tuple, too.)"""
         constant = self.constant
         return constant if isinstance(constant, tuple) and not isinstance(constant, Symbol) else None
 
@@ -97,7 +97,7 @@ class Value(NamedTuple):
         return Value(self.atoms, self.taint, obj, self.tags)
 
 
-#: arguments that are given by name
+#: arguments given by name
 Keywords = tuple[tuple[str, Value], ...]
 
 
@@ -107,12 +107,12 @@ def symbol_key(value: Value) -> int | None:
     return atom.key if len(value.atoms) == 1 and isinstance(atom, Symbol) else None
 
 
-#: a member of an enumeration costs more to look up than a whole comparison
+#: looking up a member of an enumeration costs more than a whole comparison
 _UNIFORM, _UNKNOWN = Taint.UNIFORM, Taint.UNKNOWN
 
 
 def symbol(*structure: object, taint: Taint = _UNKNOWN) -> Symbol:
-    """The unknown of this structure (see `symbols`)."""
+    """The unknown with this structure (see `symbols`)."""
     return Symbol(number(structure), taint)
 
 
@@ -121,7 +121,7 @@ def const(value: Atom) -> Value:
 
 
 def per_rank(atoms: Sequence[Atom], tags: Tags = NO_TAGS) -> Value:
-    """A value with one atom a rank, folded when all are equal."""
+    """A value with one atom per rank, folded if all are equal."""
     first = atoms[0]
     for atom in atoms:
         if atom is not first and (atom.__class__ is not first.__class__ or atom != first):
@@ -137,7 +137,7 @@ def unknown(*key: object, taint: Taint = _UNKNOWN, tags: Tags = NO_TAGS) -> Valu
 
 
 def of_object(obj: Any, *key: object) -> Value:
-    """A value known to be an object; as an atom it is an opaque, true symbol."""
+    """A value known to be an object; its atom is an opaque, true symbol."""
     return Value((Symbol(number(key or (obj,)), _UNKNOWN),), _UNKNOWN, obj)
 
 
@@ -153,7 +153,7 @@ NONE = const(None)
 
 
 def join_tags(values: Iterable[Value]) -> Tags:
-    """The tags of what is computed from all of the values."""
+    """The tags of a value computed from all of these values."""
     tags = NO_TAGS
     for value in values:
         tags |= value.tags
@@ -212,7 +212,7 @@ def _both_numbers(left: Value, right: Value) -> bool:
 
 
 def asserted(value: Value, taint: Taint) -> Value:
-    """The value as a comment says it is: equal on all ranks, or not; equal values stay equal."""
+    """The value as an annotation comment declares it, equal on all ranks or not; equal values stay equal."""
     said = symbol("asserted", value.atoms, taint=taint)
     if taint is Taint.UNIFORM:
         same = len(value.atoms) == 1 and not isinstance(value.atoms[0], Symbol)
