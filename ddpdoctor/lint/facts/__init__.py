@@ -1,4 +1,4 @@
-"""Pure. What a rule may see of one file: `module_facts.ModuleFacts`, and views of it by subject.
+"""What rules know about one file: `module_facts.ModuleFacts`, and functions over it by subject. Pure.
 
-A concept that a rule needs stands here, so that rules need not walk syntax trees. Imports every layer but `rules`.
+A concept that a rule needs is defined here, so that rules need not walk syntax trees. Imports every layer but `rules`.
 """

@@ -1,4 +1,4 @@
-"""What stands around a line and before it in its function: conditions, early exits, decorators."""
+"""The conditions, early exits and decorators around a line and before it in its function."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ddpdoctor.program.sites import SourceSite
 
 
 def module_of(facts: ModuleFacts, site: SourceSite) -> Module | None:
-    """The file of a site, among those that were looked into."""
+    """The file of a site, among the files that were analysed."""
     return next((m for m in (facts.module, *facts.analysis.reached.values()) if m.path == site.file), None)
 
 
 def around(module: Module, site: SourceSite) -> list[ast.If | ast.IfExp | ast.BoolOp | ast.Try]:
-    """Conditions and `try` blocks around a place in its function; the test of an `if` itself is not under it."""
+    """Conditions and `try` blocks around a place in its function; the test of an `if` is not under that `if`."""
     scope: ast.AST = innermost_function(module.tree, site.line) or module.tree
     found: list[ast.If | ast.IfExp | ast.BoolOp | ast.Try] = []
     for node in walk(scope):
@@ -29,7 +29,7 @@ def around(module: Module, site: SourceSite) -> list[ast.If | ast.IfExp | ast.Bo
 
 
 def before(module: Module, site: SourceSite) -> list[tuple[ast.If, ast.stmt]]:
-    """Branches in front of a place in its function that leave it, each with the statement that leaves."""
+    """Branches before a place in its function that leave the function, each with the statement that leaves."""
     scope: ast.AST = innermost_function(module.tree, site.line) or module.tree
     found: list[tuple[ast.If, ast.stmt]] = []
     for node in walk(scope):
@@ -41,7 +41,7 @@ def before(module: Module, site: SourceSite) -> list[tuple[ast.If, ast.stmt]]:
 
 
 def leaves(statement: ast.stmt) -> bool:
-    """`return`, `raise`, `continue`, `break`, or a call that ends the process."""
+    """Whether it is `return`, `raise`, `continue`, `break`, or a call that ends the process."""
     if isinstance(statement, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
         return True
     call = statement.value if isinstance(statement, ast.Expr) else None

@@ -1,4 +1,4 @@
-"""GPUs: which backend a group has, where a process chooses its device, and what uses CUDA without saying which one."""
+"""GPUs: a group's backend, where a process chooses its device, and what uses CUDA without naming a device."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ GROUP = "torch.distributed.init_process_group"
 SETTERS = (
     "torch.cuda.set_device", "torch.accelerator.set_device_index", "torch.accelerator.set_device_idx",
 )  # fmt: skip
-#: with NCCL they put what they send on the current device
+#: with NCCL they send tensors through the current device
 OBJECTS = tuple(
     f"torch.distributed.{name}"
     for name in ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list")
 )
-#: from this version on a barrier uses the current device; before, it guesses `rank % device_count()`
+#: since this torch version a barrier uses the current device; before, it guesses `rank % device_count()`
 BARRIER_ON_CURRENT = (2, 8)
-#: words that choose the device, in this file or one that it uses
+#: words that choose the device, in this file or one that it imports
 _CHOOSING = ("set_device", "set_device_index", "set_device_idx", "device_id", "init_device_mesh")
 
 
 def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:
-    """Texts that an expression can be, through conditionals and names assigned in the file."""
+    """Strings that an expression can be, through conditional expressions and names assigned in the file."""
     if isinstance(node, ast.Constant):
         return {node.value} if isinstance(node.value, str) else set()
     if isinstance(node, ast.IfExp):
@@ -44,7 +44,7 @@ def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:
 
 
 def _defaults(module: Module, option: str) -> set[str]:
-    """What `parser.add_argument("--backend", default="nccl")` gives where nobody says otherwise."""
+    """The default of an option: `nccl` for `parser.add_argument("--backend", default="nccl")`."""
     found: set[str] = set()
     for node in module.nodes:
         if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "add_argument":
@@ -68,14 +68,14 @@ def _assigned(module: Module, name: str) -> list[ast.expr]:
 
 
 def written(call: CallEvent, position: int, name: str) -> ast.expr | None:
-    """The expression that was written for an argument."""
+    """The source expression of an argument."""
     if position < len(call.node.args):
         return call.node.args[position]
     return next((k.value for k in call.node.keywords if k.arg == name), None)
 
 
 def texts_of(call: CallEvent, position: int, name: str) -> set[str]:
-    """Texts that an argument can be: its value where that is known, else what is written for it."""
+    """Strings that an argument can be: its value if known, else from its source expression."""
     value = call.argument(position, name)
     if value is not None and isinstance(value.constant, str):
         return {value.constant}
@@ -83,7 +83,7 @@ def texts_of(call: CallEvent, position: int, name: str) -> set[str]:
 
 
 def on_nccl(facts: ModuleFacts, group: CallEvent) -> bool:
-    """The group surely can communicate through NCCL: asked for, or torch's own choice where nothing is."""
+    """Whether the group can certainly use NCCL: because it is requested, or by torch's default."""
     if group.opaque:
         return False
     backend = written(group, 0, "backend")
@@ -93,35 +93,35 @@ def on_nccl(facts: ModuleFacts, group: CallEvent) -> bool:
 
 
 def bound(group: CallEvent) -> bool:
-    """`device_id=` ties the process to its device."""
+    """Whether `device_id=` binds the process to its device."""
     given = group.keyword("device_id")
     return given is not None and not (given.known and given.constant is None)
 
 
 def chosen(facts: ModuleFacts) -> bool:
-    """Something in reach chooses a device for each process, or may."""
+    """Whether something in the file or its imports chooses a device for each process, or may."""
     if facts.mentions(*_CHOOSING) or facts.named("torch.cuda.device"):
         return True
     return one_visible(facts) or placed(facts)
 
 
 def placed(facts: ModuleFacts) -> bool:
-    """A framework starts the processes, or takes care of their devices and groups."""
+    """Whether a framework starts the processes, or manages their devices and groups."""
     modules = (facts.module, *facts.analysis.reached.values())
     return any(packages.imported(module.imports.values(), Does.DEVICES) for module in modules)
 
 
 def one_visible(facts: ModuleFacts) -> bool:
-    """The visible devices are set by hand, so GPU 0 may be another one in each process."""
+    """Whether the program sets the visible devices, so that GPU 0 may be a different one in each process."""
     return any("VISIBLE_DEVICES" in m.text for m in (facts.module, *facts.analysis.reached.values()))
 
 
-#: parts of a name by which a function that cannot be read may well choose the device
+#: parts of names of unreadable functions that probably choose the device
 _MAY_CHOOSE = ("device", "dist", "init", "setup", "set_up", "launch", "cuda", "gpu", "env", "prepare", "start")
 
 
 def may_be_chosen_outside(facts: ModuleFacts) -> bool:
-    """A function of a package that cannot be read is called, and its name sounds like setting up."""
+    """Whether a function is called that cannot be read and whose name suggests a set-up."""
     for call in facts.calls:
         root, _, rest = call.path.partition(".")
         if rest and not is_read(root) and any(part in rest.lower() for part in _MAY_CHOOSE):
@@ -130,12 +130,12 @@ def may_be_chosen_outside(facts: ModuleFacts) -> bool:
 
 
 def is_read(root: str) -> bool:
-    """What a package's functions do is known, and it is not this."""
+    """Whether a package's functions are known and do not choose the device."""
     return root in packages.READ
 
 
 def unspecified(call: CallEvent) -> bool:
-    """The call puts something on "cuda" without an index: on the current device."""
+    """Whether the call puts something on "cuda" without an index: on the current device."""
     if call.method == "cuda":
         return not call.args and all(name == "non_blocking" for name, _ in call.keywords)
     if call.method == "to":
@@ -160,7 +160,7 @@ def _plain_cuda(call: CallEvent, position: int, name: str) -> bool:
 
 
 def _is_first(texts: set[str]) -> bool:
-    """The current device, or GPU 0 by its number, where there is a GPU."""
+    """Whether it is the current device, or GPU 0 by its number, if there is a GPU."""
     return bool(texts & {"cuda", "cuda:0"}) and texts <= {"cuda", "cuda:0", "cpu", "mps"}
 
 
@@ -170,6 +170,6 @@ def _device(value: Value) -> Made | None:
 
 
 def default_group(call: CallEvent) -> bool:
-    """No `group=` was given that could be another one."""
+    """Whether no `group=` is given that could be another group."""
     group = call.keyword("group")
     return group is None or isinstance(group.object, External) or (group.known and group.constant is None)

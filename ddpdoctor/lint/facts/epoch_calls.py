@@ -1,4 +1,4 @@
-"""Who tells a sampler the epoch: every `set_epoch` in the files that a script uses."""
+"""Calls of `set_epoch` in the files that a script uses: which samplers get the epoch, and where."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ddpdoctor.program.nodes import last_name
 
 
 class Told(Enum):
-    """What is known of a sampler and its epoch."""
+    """Where a sampler's epoch is set."""
 
     NEVER = "never"
     #: only where the epoch loop does not repeat it
     OUTSIDE = "outside the loop"
-    #: in each epoch, or by something that may well do it
+    #: in each epoch, or by something that probably does so
     IN_LOOP = "in the loop"
 
 
 def told(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> Told:
-    """Whether a loop around the loader's own tells the sampler its number in each turn."""
+    """Whether a loop around the loader's own sets the sampler's epoch in each iteration."""
     around = {loop.node for loop in iteration.context.loops}
     if _counts(facts, iteration.loop.over):
         return Told.IN_LOOP
@@ -46,14 +46,14 @@ def told(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> Told:
 
 
 def _sampler(receiver: Value | None) -> Made | None:
-    """The sampler that is told, where that is sure."""
+    """The sampler whose epoch is set, if that is certain."""
     obj = receiver.object if receiver is not None else None
     made = obj.base if isinstance(obj, Instance) else obj
     return made if isinstance(made, Made) and made.path == aliases.SAMPLER else None
 
 
 def _calls(facts: ModuleFacts) -> dict[int, list[CallEvent | None]]:
-    """Simulated calls of `set_epoch` by the attribute node that they go through."""
+    """Simulated calls of `set_epoch`, by the attribute node of the call."""
     found: dict[int, list[CallEvent | None]] = {}
     for call in facts.methods("set_epoch"):
         found.setdefault(id(call.node.func), []).append(call)
@@ -61,7 +61,7 @@ def _calls(facts: ModuleFacts) -> dict[int, list[CallEvent | None]]:
 
 
 def _mentions(facts: ModuleFacts) -> list[ast.AST]:
-    """Every use of the name: an attribute, or text for `getattr`; its definition and tests for it are none."""
+    """Every use of the name, as an attribute or as a string for `getattr`; not its definition, nor tests for it."""
     found: list[ast.AST] = []
     for module in (facts.module, *facts.analysis.reached.values()):
         if "set_epoch" in module.text:
@@ -77,7 +77,7 @@ def mentioned(facts: ModuleFacts) -> bool:
 
 
 def _inherits(node: ast.Attribute) -> bool:
-    """`super().set_epoch(epoch)` in an override."""
+    """Whether it is `super().set_epoch(epoch)` in an override."""
     return isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name) and node.value.func.id == "super"
 
 
@@ -89,7 +89,7 @@ def _by_name(call: ast.Call) -> list[ast.AST]:
 
 
 def _counts(facts: ModuleFacts, loader: Value | None) -> bool:
-    """`sampler.epoch = epoch` by hand."""
+    """Whether the program sets `sampler.epoch = epoch` itself."""
     given = loaders.given_sampler(loader)
     atom = given.atoms[0] if given is not None else None
     return isinstance(atom, Symbol) and (atom.key, "epoch") in facts.analysis.heap

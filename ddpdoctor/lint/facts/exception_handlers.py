@@ -1,4 +1,4 @@
-"""`try` statements: whether a handler takes what one rank may meet alone, and whether the rank goes on after it."""
+"""Exception handlers: whether one catches an exception that one rank may get alone, and whether the rank continues."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Iterable
 
 from ddpdoctor.program.nodes import last_name, walk
 
-#: what one rank may meet while the others do not: memory, files, data. Not an API that is missing everywhere.
+#: Exceptions that one rank may get alone: memory, files, data. Not an API that is missing everywhere.
 LOCAL_EXCEPTIONS = frozenset({
     "Exception", "BaseException", "RuntimeError", "OSError", "IOError", "FileNotFoundError", "MemoryError",
     "OutOfMemoryError", "ValueError", "ConnectionError", "TimeoutError", "EOFError", "ZeroDivisionError",
     "FloatingPointError", "PermissionError",
 })  # fmt: skip
-#: words of a condition under which a handler gives up on purpose where there are other ranks
+#: words of a condition under which a handler ends on purpose if there are other ranks
 _TOGETHER = re.compile(r"dist|world|rank|ddp|parallel|num_proc|multi|initiali[sz]ed", re.IGNORECASE)
-#: calls in a handler that may end the process, or tell the other ranks
+#: calls in a handler that may end the process, or inform the other ranks
 _ACTS = re.compile(
     r"exit|abort|kill|fail|raise|die|terminate|sync|barrier|reduce|broadcast|gather|shutdown|recover|restart|signal"
     r"|store|put|send|notify|stop",
     re.IGNORECASE,
 )
-#: calls that train or evaluate, and so run collectives even where they cannot be seen
+#: calls that train or evaluate, and so run collectives even if these are not visible
 _TRAINS = re.compile(r"(^|_)(train(ing)?|fit|step|backward|epoch|run|loop|eval(uate)?)(_|$)|^main$", re.IGNORECASE)
 
 
@@ -35,7 +35,7 @@ _REFUSALS = frozenset({"ValueError", "TypeError", "KeyError", "AttributeError", 
 
 
 def catches_local(handler: ast.ExceptHandler) -> bool:
-    """Whether it takes an exception that one rank may meet alone."""
+    """Whether it catches an exception that one rank may get alone."""
     kinds = handler.type
     if kinds is None:
         return True
@@ -43,14 +43,14 @@ def catches_local(handler: ast.ExceptHandler) -> bool:
 
 
 def catches(handler: ast.ExceptHandler) -> set[str]:
-    """Names of the exceptions that it takes, "" for what has none."""
+    """Names of the exceptions that it catches, "" for an exception without a name."""
     kinds = handler.type
     elements: Iterable[ast.expr] = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds] if kinds else []
     return {last_name(e) for e in elements}
 
 
 def about_arguments(handler: ast.ExceptHandler) -> bool:
-    """Whether it takes only what a call is refused for: whoever calls with the same is refused as well."""
+    """Whether it catches only exceptions about a call's arguments: every rank with the same arguments gets them."""
     kinds = handler.type
     elements: Iterable[ast.expr] = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds] if kinds else []
     names = {last_name(e) for e in elements}
@@ -58,18 +58,18 @@ def about_arguments(handler: ast.ExceptHandler) -> bool:
 
 
 def acts(handler: ast.ExceptHandler) -> bool:
-    """Something in it may end the process or reach the other ranks."""
+    """Whether something in it may end the process or inform the other ranks."""
     names = (last_name(n.func) for n in walk(handler) if isinstance(n, ast.Call))
     return any(_ACTS.search(name) for name in names)
 
 
 def goes_on(body: list[ast.stmt], *, after_return: bool) -> bool:
-    """Whether the rank may go round the loop again after these statements. `after_return`: a caller has the loop."""
+    """Whether the rank may continue the loop after these statements. `after_return`: the loop is in a caller."""
     return any(_outcomes(body, after_return=after_return))
 
 
 def _outcomes(body: list[ast.stmt], *, after_return: bool) -> tuple[bool, bool]:
-    """(some way through goes on with the loop, some way comes out at the end)."""
+    """(some path continues the loop, some path reaches the end of the statements)."""
     on = False
     for statement in body:
         if isinstance(statement, (ast.Raise, ast.Break)):
@@ -92,19 +92,19 @@ def _outcomes(body: list[ast.stmt], *, after_return: bool) -> tuple[bool, bool]:
 
 
 def trains(body: list[ast.stmt]) -> bool:
-    """A call in it has the name of something that trains or evaluates."""
+    """Whether it contains a call whose name suggests training or evaluation."""
     names = (last_name(n.func) for s in body for n in walk(s) if isinstance(n, ast.Call))
     return any(_TRAINS.search(name) for name in names)
 
 
 def remembered(handler: ast.ExceptHandler, after: list[ast.stmt]) -> bool:
-    """The handler assigns a name that statements behind the `try` read: they may tell the other ranks."""
+    """Whether the handler assigns a name that statements after the `try` read: they may inform the other ranks."""
     stored = {n.id for n in walk(handler) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return any(stored & names_in(s) for s in after)
 
 
 def bound_in(node: ast.Try) -> set[str]:
-    """Names and attributes that the guarded block or its handlers assign: they tell how it went."""
+    """Names and attributes that the `try` block or its handlers assign, and that therefore depend on its success."""
     blocks = [*node.body, *node.orelse, *(s for h in node.handlers for s in h.body)]
     names = {h.name for h in node.handlers if h.name}
     for block in blocks:

@@ -1,4 +1,4 @@
-"""How a script's processes are started."""
+"""How the script's processes are started."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import walk
 
-#: what tests import: they run on the machine of whoever wrote them
+#: modules that tests import: they run only on their author's machine
 _TESTING = frozenset({"pytest", "unittest"})
 
 
@@ -19,7 +19,7 @@ _ONE_NODE = ("localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1")
 
 
 def one_node_only(facts: ModuleFacts) -> bool:
-    """The script is written for a single machine, where the local rank is the rank."""
+    """Whether the script is written for a single machine, where the local rank equals the rank."""
     if any(path.partition(".")[0] in _TESTING for path in facts.module.imports.values()):
         return True
     others = (m.text for m in facts.analysis.reached.values() if "init_process_group" in m.words)
@@ -32,25 +32,25 @@ def one_node_only(facts: ModuleFacts) -> bool:
     return refuses_more(facts)
 
 
-#: what a number is called by: one of the job, and one of this machine
+#: names of numbers: those of the job, and those of one machine
 _OF_JOB = {"rank": "rank", "get_rank": "rank", "global_rank": "rank", "world_size": "world", "get_world_size": "world"}
 _OF_NODE = {
     "local_rank": "rank", "get_local_rank": "rank", "local_world_size": "world", "get_local_world_size": "world",
     "device_count": "world",
 }  # fmt: skip
-#: comparisons that hold for one machine, in an assertion and where it fails: (job with machine, machine with job)
+#: comparisons that hold on one machine, in an assertion and where it fails: (job with machine, machine with job)
 _ASSERTED = {ast.Eq: (True, True), ast.LtE: (True, False), ast.GtE: (False, True)}
 _REFUSED = {ast.NotEq: (True, True), ast.Gt: (True, False), ast.Lt: (False, True)}
 
 
 def refuses_more(facts: ModuleFacts) -> bool:
-    """The program ends at once where it was started on more than one machine: it compares the job's ranks with them."""
+    """Whether the program ends at once on more than one machine: it compares the job's ranks with the machine's."""
     modules = (facts.module, *(m for m in facts.analysis.reached.values() if "init_process_group" in m.words))
     return any(_one_machine(left, right) for module in modules for left, right in _compared(module))
 
 
 def _compared(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """(what must not be more, than what), of assertions and of conditions under which something is raised."""
+    """(what must not be larger, than what), from assertions and from conditions under which something is raised."""
     tests = [(node.test, _ASSERTED) for node in module.of(ast.Assert)]
     tests += [(node.test, _REFUSED) for node in module.of(ast.If) if isinstance(node.body[-1], ast.Raise)]
     for test, orders in tests:
@@ -65,13 +65,13 @@ def _compared(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _one_machine(job: ast.expr, node: ast.expr) -> bool:
-    """World size and devices of this machine, or rank and local rank: plain, nothing is calculated with them."""
+    """Whether it compares world size and the machine's devices, or rank and local rank, without arithmetic."""
     kinds = {_OF_JOB.get(word) for word in _words(job)} - {None}
     return len(kinds) == 1 and kinds == {_OF_NODE.get(word) for word in _words(node)} - {None}
 
 
 def _words(value: ast.expr) -> set[str]:
-    """Names, attributes and texts in an expression, in small letters; none of one that calculates."""
+    """Names, attributes and strings in an expression, in lower case; empty if it contains arithmetic."""
     found: set[str] = set()
     for node in walk(value):
         if isinstance(node, (ast.BinOp, ast.BoolOp, ast.IfExp)):
@@ -84,6 +84,6 @@ def _words(value: ast.expr) -> set[str]:
 
 
 def seen(facts: ModuleFacts) -> bool:
-    """The program makes its process group, or reads what the launcher says, where it can be seen."""
+    """Whether the program visibly creates its process group, or reads the launcher's variables."""
     named = any(name in facts.module.text for name in launchers.OF_CLUSTERS)
     return named or bool(facts.named("torch.distributed.init_process_group"))

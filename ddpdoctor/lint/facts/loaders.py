@@ -1,4 +1,4 @@
-"""Samplers and loaders as objects: which sampler a loader has, whether it shuffles, what it drops."""
+"""Samplers and loaders: which sampler a loader has, whether it shuffles, what it drops."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ddpdoctor.program.sites import site_of
 
 
 def loader_of(value: Value | None) -> Made | None:
-    """The `DataLoader(...)` that a value is, also as an object of a subclass."""
+    """The `DataLoader(...)` call of a value, also for an instance of a subclass."""
     return _extended(value, aliases.LOADER)
 
 
@@ -36,13 +36,13 @@ def sampler_of(value: Value | None) -> Made | None:
 
 
 def given_sampler(value: Value | None) -> Value | None:
-    """What a loader was given as its sampler, also inside a BatchSampler."""
+    """The sampler given to a loader, also inside a BatchSampler."""
     loader = loader_of(value)
     return loader_join.given_sampler(loader) if loader is not None else None
 
 
 def turns_by_itself(sampler: Value) -> bool:
-    """A sampler of the project with an order of its own, or one that counts epochs itself."""
+    """Whether it is a sampler of the project with an order of its own, or one that counts epochs itself."""
     obj = sampler.object
     if not isinstance(obj, Instance):
         return False
@@ -55,13 +55,13 @@ def turns_by_itself(sampler: Value) -> bool:
 
 
 def shuffles(sampler: Made) -> bool:
-    """Surely: `shuffle` is true or left at its default."""
+    """Whether it certainly shuffles: `shuffle` is true or left at its default."""
     given = sampler.argument(3, "shuffle")
     return (given is None and not sampler.opaque) or (given is not None and given.known and given.constant is True)
 
 
 def drops_last(made: Made, position: int) -> bool | None:
-    """Whether `drop_last` is set; None where it cannot be told."""
+    """Whether `drop_last` is set; None if that is not known."""
     given = made.argument(position, "drop_last")
     if given is None:
         return None if made.opaque else False
@@ -69,7 +69,9 @@ def drops_last(made: Made, position: int) -> bool | None:
 
 
 def shard_tags(facts: ModuleFacts, value: Value) -> Tags:
-    """Tags that say how data was split by rank; an object of the project has those of what it measures and yields."""
+    """Tags that say how data was partitioned by rank; an object of the project has those of its length and its
+    elements.
+    """
     obj = value.object
     if not isinstance(obj, Instance):
         return value.tags
@@ -84,7 +86,7 @@ def shard_tags(facts: ModuleFacts, value: Value) -> Tags:
 
 
 def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> Tags:
-    """How what `__iter__` gives is shared out."""
+    """How the elements of `__iter__` are partitioned."""
     order = find_method(facts.analysis, obj.info, "__iter__")
     if order is None:
         return NO_TAGS
@@ -95,14 +97,14 @@ def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> Tags:
 
 
 def runs_once(loop: EnclosingLoop) -> bool:
-    """`for epoch in range(1)`."""
+    """Whether it is `for epoch in range(1)`."""
     obj = loop.over.object if loop.over is not None else None
     return isinstance(obj, Made) and obj.path == "builtins.range" and bool(obj.args) and (
         obj.args[-1].constant == 1 and len(obj.args) == 1)  # fmt: skip
 
 
 def assigned_name(facts: ModuleFacts, made: Made) -> str | None:
-    """The variable that the object is assigned to where it is made."""
+    """The variable that the object is assigned to where it is created."""
     if made.site.file != facts.module.path:
         return None
     for node in facts.module.nodes:
@@ -113,5 +115,5 @@ def assigned_name(facts: ModuleFacts, made: Made) -> str | None:
 
 
 def same_function(facts: ModuleFacts, one: int, two: int) -> bool:
-    """Two lines whose innermost function is the same."""
+    """Whether two lines have the same innermost function."""
     return innermost_function(facts.module.tree, one) is innermost_function(facts.module.tree, two)

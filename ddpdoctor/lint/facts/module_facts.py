@@ -1,4 +1,4 @@
-"""What a rule may see of one file."""
+"""What rules know about one file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ModuleFacts:
 
     @classmethod
     def of(cls, module: Module, project: Project, torch_version: tuple[int, ...] = c10d.NEWEST) -> ModuleFacts:
-        """Simulate the module, if it can matter to a job at all."""
+        """Simulate the module, if it can matter to a distributed job at all."""
         analysis = Analysis(module, project, taint_comments.Taints())
         if takes_part(module, project):
             analysis.run()
@@ -52,7 +52,7 @@ class ModuleFacts:
 
     @cached_property
     def divergences(self) -> list[CollectiveDivergence]:
-        """Proven divergences, those that cancel across functions of the file taken out."""
+        """Proven divergences, without those that cancel across functions of the file."""
         found: list[tuple[str, CollectiveDivergence]] = []
         for root in self.analysis.roots:
             try:
@@ -62,12 +62,14 @@ class ModuleFacts:
         return _unbalanced(found)
 
     def _parts(self, branch: Branch) -> bool:
-        """A file that nobody writes meanwhile is there for all ranks or for none."""
+        """Whether the branch can differ between ranks: a file that is not being written exists for all ranks or for
+        none.
+        """
         return not races.decides(branch) or branch.site in self.races
 
     @cached_property
     def looped(self) -> dict[SourceSite, list[Op]]:
-        """Collectives by the loop that they are repeated in, callees' included."""
+        """Collectives by the loop that repeats them, including those in called functions."""
         found: dict[SourceSite, list[Op]] = {}
         for root in self.analysis.roots:
             for node, _, _, loops in steps(root.trace):
@@ -77,7 +79,7 @@ class ModuleFacts:
         return found
 
     def repeated(self, iteration: Iteration) -> list[Op]:
-        """Collectives in each turn of a loop, this time: not what another phase does in the same lines."""
+        """Collectives in each iteration of this run of the loop, without those of another phase in the same lines."""
         if iteration.body is None:
             return self.looped.get(iteration.loop.site, [])
         return [op for op, _ in operations(iteration.body)]
@@ -89,7 +91,7 @@ class ModuleFacts:
 
     @cached_property
     def races(self) -> dict[SourceSite, SourceSite]:
-        """Branches on whether a file is there that another rank may be writing, and where it is written."""
+        """Branches on whether a file exists that another rank may be writing, with the place that writes it."""
         found: dict[SourceSite, SourceSite] = {}
         for root in self.analysis.roots:
             found.update(races.races(root.trace))
@@ -97,7 +99,7 @@ class ModuleFacts:
 
     @cached_property
     def stuck(self) -> dict[SourceSite, StuckPoll]:
-        """Where a rank asks for a file that comes only behind a collective that it has not entered."""
+        """Where a rank waits for a file that is written only after a collective that the rank has not entered."""
         found: dict[SourceSite, StuckPoll] = {}
         for root in self.analysis.roots:
             found.update(polling.stuck(root.trace))
@@ -105,13 +107,13 @@ class ModuleFacts:
 
     @cached_property
     def raised_alone(self) -> set[str]:
-        """Exceptions that a rank raises by its own data."""
+        """Exceptions that a rank raises depending on its own data."""
         modules = {**self.analysis.reached, self.module.path: self.module}
         return raises.raised_alone((root.trace for root in self.analysis.roots), modules)
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """The syntax node that each node of this file stands in."""
+        """The parent of each syntax node in this file."""
         return parents(self.module.nodes)
 
     @cached_property
@@ -125,7 +127,7 @@ class ModuleFacts:
 
     @cached_property
     def distributed(self) -> bool:
-        """The file (or one that it uses) really takes part in a process group."""
+        """Whether the file (or one that it imports) actually takes part in a process group."""
         if self.named("torch.distributed.init_process_group", *DDP_PATHS):
             return True
         return any(operates(root.trace) for root in self.analysis.roots)
@@ -140,15 +142,15 @@ class ModuleFacts:
         return [c for path in paths for c in self._named.get(path, [])]
 
     def methods(self, *names: str) -> list[CallEvent]:
-        """Calls of methods of objects, by the method's name."""
+        """Calls of methods by the method's name."""
         return self.named(*(f".{name}" for name in names)) if len(names) > 1 else self.named(f".{names[0]}")
 
     def mentions(self, *words: str) -> bool:
-        """Whether a name or attribute occurs in the file or in a file of the project that it uses."""
+        """Whether a name or attribute occurs in the file or in a file of the project that it imports."""
         return any(w in m.words for m in (self.module, *self.analysis.reached.values()) for w in words)
 
     def place(self, call: CallEvent) -> SourceSite:
-        """Where a call stands, or the innermost call in this file that leads to it."""
+        """The position of a call, or of the innermost call in this file that leads to it."""
         chain = (*call.context.chain, call.site)
         return next((s for s in reversed(chain) if s.file == self.module.path), call.site)
 
@@ -165,10 +167,12 @@ class ModuleFacts:
         chain: tuple[SourceSite, ...] = (),
         unconfirmed: SourceSite | None = None,
     ) -> Finding | None:
-        """A finding at a place in this file; one in another file is told where `context` was entered from this one.
+        """A finding at a place in this file; if the place is in another file, where `context` was entered from this
+        one.
 
-        What this file brings together may be wrong only together: a loader made in one file, and its loop in another.
-        One that is `unconfirmed` there is told where no other file of the project makes it right.
+        A fault may exist only in the combination that this file makes: a loader created in one file, and its loop in
+        another. A finding that is `unconfirmed` there is reported unless another file of the project makes the code
+        right.
         """
         site = place if isinstance(place, SourceSite) else site_of(self.module, place)
         notes: list[Related] = []
@@ -191,7 +195,7 @@ class ModuleFacts:
         )  # fmt: skip
 
     def _silenced_there(self, rule: LintRule, site: SourceSite) -> bool:
-        """A comment in the other file silences it."""
+        """Whether a comment in the other file suppresses it."""
         module = self.analysis.reached.get(site.file)
         if module is None or "#" not in "".join(module.lines[max(site.line - 2, 0) : site.end_line]):
             return False
@@ -210,7 +214,7 @@ class ModuleFacts:
         related: tuple[tuple[SourceSite, str], ...] = (),
         severity: Severity | None = None,
     ) -> Finding | None:
-        """A finding of ranks that part, by what this file alone knows where the branch is in another."""
+        """A finding of a divergence, worded with what this file alone knows if the branch is in another file."""
         if item.exit is None and place.file != self.module.path and item.op.site.file == self.module.path:
             place = item.op.site
         way = self._ways.get(item.branch.site, ()) if place.file != self.module.path else ()
@@ -231,7 +235,9 @@ DDP_PATHS = ("torch.nn.parallel.DistributedDataParallel", "apex.parallel.Distrib
 
 
 def _unbalanced(found: list[tuple[str, CollectiveDivergence]]) -> list[CollectiveDivergence]:
-    """Without pairs in which one function runs on some ranks what another runs on the rest (enter and leave hooks)."""
+    """Without pairs where one function runs on some ranks what another runs on the rest (such as enter and
+    exit hooks).
+    """
     dropped: set[int] = set()
     for i, (root, one) in enumerate(found):
         for j, (other_root, two) in enumerate(found):

@@ -1,4 +1,4 @@
-"""How sure it is that ranks part at a branch."""
+"""How certain it is that ranks diverge at a branch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ddpdoctor.lint.values.values import Symbol, Taint
 from ddpdoctor.model.finding import Severity
 from ddpdoctor.program.sites import SourceSite
 
-#: what makes data surely different on every rank
+#: tags of data that certainly differs on every rank
 PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
 
 
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
-    """Error where ranks surely can part, warning where it is likely; None for a file that nobody writes meanwhile."""
+    """Error if ranks can certainly diverge, warning if it is likely; None for a file that is not being written."""
     if not item.local or item.branch.tags & PROVEN:
         return Severity.ERROR
     if len(item.branch.truth) > 1 and _about_groups(item):
@@ -27,17 +27,17 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
 
 
 def _about_groups(item: CollectiveDivergence) -> bool:
-    """A condition on members of some group, or an operation of a group that is not known."""
+    """Whether the condition is about members of some group, or the operation's group is not known."""
     branch = item.branch
     return " in " in branch.text or bool(branch.tags & Tag.IN_GROUP) or item.op.op not in collectives.PLAIN
 
 
 def asks_for_file(branch: Branch) -> bool:
-    """What decides is whether a file is there."""
+    """Whether the branch depends on whether a file exists."""
     atom = branch.truth[0]
     return len(branch.truth) == 1 and isinstance(atom, Symbol) and atom.taint is Taint.FILES
 
 
 def written(facts: ModuleFacts, branch: Branch) -> SourceSite | None:
-    """Where the file is written that the branch asks for, with no collective in between."""
+    """Where the file that the branch tests for is written, with no collective in between."""
     return facts.races.get(branch.site)

@@ -1,4 +1,4 @@
-"""Random draws that no simulated call leads to: those of a data set, in its loader's workers, and of networks."""
+"""Random draws that no simulated call reaches: in a data set run by its loader's workers, and in networks."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite, site_of
 
-#: what workers run for each sample, or each batch
+#: methods that workers run for each sample, or each batch
 _RUN = ("__getitem__", "__getitems__", "__iter__")
 _HOLDERS = (".Subset", ".ConcatDataset")
-#: a generator of the sample's own
+#: functions that create or seed a generator of the sample's own
 _SEEDING = randomness.last_names(Use.SEEDS, Use.MAKES, Use.MAKES_ALIKE, Use.RESTORES)
-#: functions that are looked into for one data set
+#: most functions that are examined for one data set
 _MOST = 12
 
 
 def in_loader(machine: Machine, loader: CallEvent) -> SourceSite | None:
-    """Where the data set of a loader, or what puts its batches together, draws from a global generator."""
+    """Where the data set of a loader, or its collate function, draws from a global generator."""
     collate = loader.argument(6, "collate_fn")
     infos: list[FunctionInfo] = [collate.object.info] if collate is not None and isinstance(
         collate.object, Function) else []  # fmt: skip
@@ -37,13 +37,13 @@ def in_loader(machine: Machine, loader: CallEvent) -> SourceSite | None:
 
 
 def in_network(machine: Machine, network: Value) -> SourceSite | None:
-    """Where the forward pass of a network, or of one that it is made of, draws from a global generator."""
+    """Where the forward of a network, or of one of its parts, draws from a global generator."""
     forwards = (find_method(machine, info, "forward") for info in _networks(machine, network))
     return _drawn(machine, [f for f in forwards if f is not None])
 
 
 def _networks(machine: Machine, network: Value) -> list[ClassInfo]:
-    """Classes of the project that a network is made of: what it was given, and what `__init__` of each makes."""
+    """Classes of the project that a network consists of: its arguments, and what `__init__` of each creates."""
     waiting, seen = [network], 0
     found: list[ClassInfo] = []
     while waiting and seen < _MOST:
@@ -63,7 +63,7 @@ def _networks(machine: Machine, network: Value) -> list[ClassInfo]:
 
 
 def _drawn(machine: Machine, infos: list[FunctionInfo]) -> SourceSite | None:
-    """The first draw in the functions, or in those of the project that they call."""
+    """The first draw in the functions, or in the project's functions that they call."""
     seen: list[FunctionInfo] = []
     while infos and len(seen) < _MOST:
         info = infos.pop(0)
@@ -85,7 +85,7 @@ def _drawn(machine: Machine, infos: list[FunctionInfo]) -> SourceSite | None:
 
 
 def _data(value: Value | None) -> list[ClassInfo]:
-    """Classes of the project that a loader's data set is made of."""
+    """Classes of the project that a loader's data set consists of."""
     obj = value.object if value is not None else None
     if isinstance(obj, Instance):
         return [obj.info]
@@ -97,7 +97,7 @@ def _data(value: Value | None) -> list[ClassInfo]:
 
 
 def _own(machine: Machine, info: FunctionInfo, func: ast.expr) -> FunctionInfo | None:
-    """A function of the project that is called: by its name, or a method of the same object."""
+    """The project's function that is called: by its name, or as a method of the same object."""
     if isinstance(func, ast.Name):
         value = global_value(machine, info.module, func.id)
         return value.object.info if value is not None and isinstance(value.object, Function) else None

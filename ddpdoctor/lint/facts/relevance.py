@@ -1,7 +1,7 @@
-"""Whether a file can take part in a job of several processes at all, as the names in it tell.
+"""Whether a file can take part in a distributed job at all, judged by the names in it.
 
-Most files that mention torch.distributed only ask whether it is there, or name a type of it. Nothing in them can enter
-a collective, be a rank or load data for one: they need not be simulated.
+Most files that mention torch.distributed only test whether it is available, or name a type of it. Nothing in them can
+enter a collective, be a rank or load data for one, so they need not be simulated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ddpdoctor.program.modules import Module
 from ddpdoctor.program.project import Project
 
 _KNOWN = frozenset(that(Does.KNOWN))
-#: attributes, methods and decorators that mean one thing on any object
+#: attributes, methods and decorators that have one meaning on any object
 _WORDS = (
     vocabulary.FIRST_RANK_ATTRIBUTES
     | vocabulary.FIRST_LOCAL_RANK_ATTRIBUTES
@@ -24,11 +24,11 @@ _WORDS = (
     | collectives.DUCK_METHODS.keys()
     | {"local_rank"}
 )
-#: what a launcher tells a program, as text in it
+#: variables and options that a launcher sets, as strings in the program
 _TEXTS = frozenset({
     *launchers.VARIABLES, "--local_rank", "--local-rank",
 })  # fmt: skip
-#: functions and classes of torch that say something about a job
+#: functions and classes of torch that only distributed jobs use
 _TORCH = frozenset(
     path
     for path in (
@@ -38,13 +38,13 @@ _TORCH = frozenset(
     )
     if path.startswith("torch.")
 )  # fmt: skip
-#: modules that they are in: such a module may be handed on as an object
+#: modules that they are in: such a module may be passed on as an object
 _MODULES = frozenset(path.rpartition(".")[0] for path in _TORCH if path.startswith("torch.distributed."))
 _LAST = frozenset(path.rpartition(".")[2] for path in (*_TORCH, *_MODULES, *aliases.SPELLINGS))
 
 
 def takes_part(module: Module, project: Project) -> bool:
-    """Whether something in the file, or in a file of the project that it imports, may matter to a job."""
+    """Whether something in the file, or in a file of the project that it imports, can matter to a distributed job."""
     if not module.words.isdisjoint(_WORDS) or any(_foreign(module, project)):
         return True
     if any(node.value.__class__ is str and node.value in _TEXTS for node in module.of(ast.Constant)):
@@ -53,7 +53,7 @@ def takes_part(module: Module, project: Project) -> bool:
 
 
 def _foreign(module: Module, project: Project) -> Iterator[bool]:
-    """Of each import: it gives a framework, a file of the project or names that are not told."""
+    """For each import, whether it gives a framework, a file of the project, or names that are not listed."""
     targets = [*module.imports.values(), *module.stars]
     targets += [alias.name for node in module.of(ast.Import) for alias in node.names]
     for target in dict.fromkeys(targets):
@@ -65,7 +65,7 @@ def _foreign(module: Module, project: Project) -> Iterator[bool]:
 
 
 def _names(module: Module) -> Iterator[list[str]]:
-    """What is imported and used, part by part and as long as it is written: `dist.barrier`, not `dist`."""
+    """Dotted names that are imported and used, as long as written: `dist.barrier`, not `dist`."""
     inner = {id(node.value) for node in module.of(ast.Attribute)}
     for node in (*module.of(ast.Name), *module.of(ast.Attribute)):
         if id(node) in inner:
@@ -76,6 +76,6 @@ def _names(module: Module) -> Iterator[list[str]]:
 
 
 def _of_a_job(parts: list[str]) -> bool:
-    """One of those functions and classes, something of one, or a module of them that is handed on."""
+    """Whether it is one of those functions or classes, a member of one, or a module of them that is passed on."""
     paths = [aliases.canonical(".".join(parts[: n + 1])) for n in range(len(parts))]
     return paths[-1] in _MODULES or not _TORCH.isdisjoint(paths)

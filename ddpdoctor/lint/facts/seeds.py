@@ -19,21 +19,23 @@ from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
 
-#: words that seed something, also in frameworks and in files that cannot be read
+#: words of seeding functions, also of frameworks and of files that cannot be read
 _WORDS = (
     "manual_seed", "manual_seed_all", "seed_everything", "set_seed", "fix_seed", "init_random_seed", "set_random_seed",
     "seed_all", "seed", "setup_seed", "enable_determinism", "same_seeds", "set_rng_state", "default_rng", "PRNGKey",
     "set_determinism",
 )  # fmt: skip
-#: save, set or set aside the state of torch's generator
+#: functions that save, set or isolate the state of torch's generator
 _STATE = tuple(randomness.last_names(Use.SAVES, Use.RESTORES, of=Generator.TORCH))
 
-#: what a rank may seed its workers with beside torch's seed
+#: what a rank may seed its workers with besides torch's seed
 _OWN_SEED = re.compile(r"rank|process|world|time|urandom|uuid|getpid|node|local", re.IGNORECASE)
 
 
 def seedings(facts: ModuleFacts) -> list[CallEvent]:
-    """Calls that seed a global generator of a rank; a launcher's own are not inherited by what it spawns."""
+    """Calls that seed a global generator of a rank, without the launcher's own, which spawned processes do
+    not inherit.
+    """
     started = {a.object.info.qualname for call in facts.named(*frameworks.SPAWNING) for a in call.args[:2]
                if isinstance(a.object, Function)}  # fmt: skip
     workers = [v.object.info for c in facts.named(aliases.LOADER)
@@ -43,12 +45,12 @@ def seedings(facts: ModuleFacts) -> list[CallEvent]:
 
 
 def asked_for(call: CallEvent) -> bool:
-    """`if args.seed is not None: seed(args.seed)`: seeded only where the user wants it."""
+    """Whether seeding is optional: `if args.seed is not None: seed(args.seed)`."""
     return any("seed" in guard.text.lower() for guard in call.context.guards)
 
 
 def differs_by_rank(call: CallEvent) -> bool:
-    """The seed is a function of the rank."""
+    """Whether the seed is a function of the rank."""
     value = call.args[0] if call.args else None
     if value is None:
         return True
@@ -56,7 +58,7 @@ def differs_by_rank(call: CallEvent) -> bool:
 
 
 def constant(facts: ModuleFacts, call: CallEvent) -> bool:
-    """The seed is a known number or an option of the command line, the same on all ranks."""
+    """Whether the seed is a known number or a command-line option, equal on all ranks."""
     value = call.args[0] if call.args else None
     if value is None:
         return False
@@ -64,7 +66,7 @@ def constant(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _option(facts: ModuleFacts, value: Value) -> bool:
-    """`args.seed` as it was parsed, or an entry of hydra's configuration: nothing in reach sets it anew."""
+    """Whether it is `args.seed` as parsed, or an entry of hydra's configuration, which nothing visible overwrites."""
     names: list[str] = []
     while isinstance(value.object, Method):
         names.append(value.object.name)
@@ -92,24 +94,26 @@ def _by_hydra(module: Module, info: FunctionInfo) -> bool:
 
 
 def mentioned(facts: ModuleFacts) -> bool:
-    """Any word that seeds something, in this file or one that it uses; any function called so that cannot be read."""
+    """Whether a seeding word occurs in this file or one that it imports, or in the name of a function that cannot be
+    read.
+    """
     if facts.mentions(*_WORDS) or any(_star(n) for n in facts.module.nodes):
         return True
     return any("seed" in (call.path or call.method).rpartition(".")[2].lower() for call in facts.calls)
 
 
 def _star(node: ast.AST) -> bool:
-    """A star import may bring the seed."""
+    """Whether it is a star import, which may import a seeding function."""
     return isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names)
 
 
 def by_framework(facts: ModuleFacts) -> bool:
-    """A framework that seeds, or that splits generators by rank itself."""
+    """Whether there is a framework that seeds, or that makes generators differ by rank."""
     return packages.imported(facts.module.imports.values(), Does.SEEDS)
 
 
 def seeds_elsewhere(facts: ModuleFacts) -> bool:
-    """Workers or samplers are seeded by hand: `worker_init_fn` may well add the rank."""
+    """Whether workers or samplers are seeded by the program: its `worker_init_fn` may add the rank."""
     if facts.mentions(*_STATE):
         return True
     given = [v for c in facts.named(aliases.LOADER) if (v := c.keyword("worker_init_fn")) is not None]
@@ -117,7 +121,7 @@ def seeds_elsewhere(facts: ModuleFacts) -> bool:
 
 
 def hands_on(value: Value) -> bool:
-    """A `worker_init_fn` that seeds other generators from torch's, and knows of no rank."""
+    """Whether it is a `worker_init_fn` that seeds other generators from torch's without using the rank."""
     if not isinstance(value.object, Function):
         return False
     nodes = walk(value.object.info.node)
@@ -127,17 +131,17 @@ def hands_on(value: Value) -> bool:
 
 
 def data_parallel(facts: ModuleFacts) -> bool:
-    """A model is wrapped for data-parallel training."""
+    """Whether a model is wrapped for data-parallel training."""
     return bool(facts.named(*DDP_PATHS)) or bool(facts.named(aliases.FSDP))
 
 
 def trains(facts: ModuleFacts) -> bool:
-    """Gradients are computed."""
+    """Whether gradients are computed."""
     return bool(facts.methods("backward"))
 
 
 def first_draw(facts: ModuleFacts) -> SourceSite | None:
-    """Where random augmentation or noise is drawn: in a dataset's `__getitem__`, or in a training loop."""
+    """The first random augmentation or noise: in a dataset's `__getitem__`, or in a training loop."""
     for call in _global_draws(facts):
         if in_dataset(facts, call) or _in_training(facts, call):
             return call.site
@@ -151,26 +155,26 @@ def _global_draws(facts: ModuleFacts) -> list[CallEvent]:
 
 
 def _in_networks(facts: ModuleFacts) -> SourceSite | None:
-    """In the forward pass of what is wrapped, where that stands in another file."""
+    """In the forward of a wrapped model, if that is in another file."""
     given = (call.argument(0, "module") for call in facts.named(*DDP_PATHS))
     sites = (random_draws.in_network(facts.analysis, value) for value in given if value is not None)
     return next((site for site in sites if site is not None), None)
 
 
 def dataset_draw(facts: ModuleFacts) -> SourceSite | None:
-    """Where a dataset draws, in the workers of its loader."""
+    """Where a dataset draws, in its loader's workers."""
     sites = (call.site for call in _global_draws(facts) if in_dataset(facts, call))
     return next(sites, None) or _elsewhere(facts) or _transform(facts)
 
 
 def _elsewhere(facts: ModuleFacts) -> SourceSite | None:
-    """In a data set of another file: workers call it, nothing that is simulated does."""
+    """In a data set of another file: workers call it, but no simulated code does."""
     sites = (random_draws.in_loader(facts.analysis, call) for call in facts.named(aliases.LOADER))
     return next((site for site in sites if site is not None), None)
 
 
 def in_dataset(facts: ModuleFacts, call: CallEvent) -> bool:
-    """In a method that a loader's worker runs, or in something that it calls."""
+    """Whether it is in a method that a loader's worker runs, or in something that the method calls."""
     names = {name.rpartition(".")[2] for name in call.context.calls}
     if names & {"__getitem__", "collate_fn"}:
         return True
@@ -181,7 +185,9 @@ def in_dataset(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _in_training(facts: ModuleFacts, call: CallEvent) -> bool:
-    """In a loop that computes gradients, too, or in a network's forward pass. Data that is made up front is neither."""
+    """Whether it is in a loop that also computes gradients, or in a network's forward, and not in data created in
+    advance.
+    """
     function = call.context.function
     name = function.name if function is not None else ""
     if call.context.no_grad or not trains(facts) or name in ("", "__init__", "__len__"):
@@ -193,7 +199,7 @@ def _in_training(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def noise(facts: ModuleFacts) -> list[tuple[CallEvent, Made]]:
-    """Noise drawn in training from a generator of its own, with that generator."""
+    """Noise drawn in training from the program's own generator, with that generator."""
     found: list[tuple[CallEvent, Made]] = []
     for call in facts.named(*randomness.NOISE):
         given = call.keyword("generator")

@@ -1,4 +1,4 @@
-"""Which calls write, read or need which path, and when two paths are the same or one is in the other."""
+"""Paths that calls write, read or need, and when two paths are equal or one contains the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.values import Symbol, Value, unknown
 from ddpdoctor.model.record import record
 
-#: a path as parts that can be compared: constant names and symbols
+#: a path as comparable parts: constant names and symbols
 Parts = tuple[Any, ...]
 
 
@@ -26,18 +26,18 @@ class Touch:
     parts: Parts
 
 
-#: questions say nothing without an answer, and what is removed nobody needs
+#: tests are useless without the answer, and removed files are not needed
 _TOUCHES = frozenset(Use) - {Use.ASKS, Use.REMOVES}
 _SAME = frozenset({
     "pathlib.Path", "os.path.abspath", "os.path.realpath", "os.path.expanduser", "os.fspath", "os.path.normpath",
     "os.path.join",
 })  # fmt: skip
-#: text that was too long to follow into a callee: equal symbols do not mean equal text
+#: a string that was too long to follow into a callee: equal symbols do not mean equal strings
 _ANY_TEXT = unknown("argument", "str").atoms[0]
 
 
 def touches(facts: ModuleFacts) -> list[Touch]:
-    """Every use of a path that can be compared, in order of execution."""
+    """Every use of a path that can be compared, in the order of execution."""
     return [touch for call in facts.calls if (touch := _touch(call)) is not None]
 
 
@@ -63,7 +63,7 @@ def _use(call: CallEvent) -> tuple[Use | None, Value | None]:
     if own is not None:
         return own.use, call.receiver
     row = filesystem.OF_OBJECTS.get(call.method)
-    # a text's `replace` has two arguments
+    # a string's `replace` has two arguments
     if row is None or not call.args or (row.use is Use.MOVES and len(call.args) > 1):
         return None, None
     return row.use, call.args[0]
@@ -79,18 +79,18 @@ def _opened(call: CallEvent) -> Use | None:
     return Use.WRITES_FILE if set(text) & set("wax") else Use.READS
 
 
-#: joins within joins that are followed
+#: most nested joins that are followed
 _DEEPEST = 8
 
 
 def parts_of(value: Value, depth: int = 0) -> Parts | None:
-    """The path in parts; None where it differs by rank, cannot be compared or is joined of too many joins."""
+    """The path in parts; None if it differs by rank, cannot be compared or has too many nested joins."""
     obj = value.object
     if isinstance(obj, Made) and obj.path in _SAME and obj.args:
         given = [parts_of(a, depth + 1) for a in obj.args] if depth < _DEEPEST else [None]
         if given[0] is None:
             return None
-        # a name in it that differs by rank, or that cannot be told, is like no other
+        # a part that differs by rank, or that is not known, equals no other part
         return tuple(p for g in given for p in (g if g is not None else (object(),)))
     if len(value.atoms) > 1 or value.tags & ANY_RANK:
         return None
@@ -113,5 +113,5 @@ def needs(reader: Touch, writer: Touch) -> bool:
         return True
     if writer.use in (Use.FILLS, Use.MOVES):
         return inside
-    # a folder is listed for the files that a loop has put there, not for a log beside them
+    # a folder is listed to find the files that a loop has written there, not a log beside them
     return reader.use is Use.LISTS and theirs[: len(mine)] == mine and bool(writer.call.context.loops)

@@ -1,4 +1,4 @@
-"""What is written for the job as a whole: which calls write, to which path, and on which ranks."""
+"""Files written for the job as a whole: which calls write them, to which path, and on which ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import decorator_name, walk
 
-#: calls that begin a record of the run
+#: calls that create a record of the run
 _RUNS = ("wandb.init", "mlflow.start_run", "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter")
 #: calls after which there are several processes
 _STARTS = (
@@ -32,9 +32,9 @@ _CHOOSES = re.compile(
     r"|log|device|root|lead|save|parallel|shard|fsdp|deepspeed|mesh|worker|debug",
     re.IGNORECASE,
 )
-#: words in the name of a context that lets one rank in before the others
+#: words in the name of a context manager that admits one rank before the others
 _TAKES_TURNS = re.compile(r"rank|main|master|zero|first|one_|turn|lock", re.IGNORECASE)
-#: functions in a condition that are the same on every rank
+#: functions in a condition that give the same on every rank
 _PLAIN_CALLS = frozenset({"len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round"})
 _PLAIN_DECORATORS = frozenset(
     {"staticmethod", "classmethod", "property", "no_grad", "inference_mode", "record", "main"}
@@ -42,7 +42,7 @@ _PLAIN_DECORATORS = frozenset(
 
 
 def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
-    """(call, path, path as it is written) of every call that writes a file."""
+    """(call, path, the path's expression) of every call that writes a file."""
     found: list[tuple[CallEvent, Value, ast.expr | None]] = []
     for name, row in filesystem.RESULTS.items():
         for call in facts.named(name):
@@ -51,7 +51,7 @@ def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
                 found.append((call, path, _written(call.node, row.position, row.name)))
     for call in facts.named("builtins.open"):
         mode, path = call.argument(1, "mode"), call.argument(0, "file")
-        # what is opened to append to may be meant for all of them
+        # a file opened for appending may be meant for all ranks
         writes = mode is not None and str(mode.constant).startswith(("w", "x"))
         if path is not None and writes and _near(facts, call):
             found.append((call, path, _written(call.node, 0, "file")))
@@ -63,13 +63,15 @@ def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
 
 
 def _near(facts: ModuleFacts, call: CallEvent) -> bool:
-    """In this file, or in what it calls itself: whether a file far below is written at all is seldom seen."""
+    """Whether it is in this file, or called directly from it: deeper in the calls it is seldom clear that the file is
+    written at all.
+    """
     sites = (*call.context.chain, call.site)
     return facts.module.path in (site.file for site in sites[-2:])
 
 
 def runs(facts: ModuleFacts) -> list[CallEvent]:
-    """Calls that begin a run in an experiment tracker."""
+    """Calls that start a run in an experiment tracker."""
     return facts.named(*_RUNS)
 
 
@@ -80,7 +82,7 @@ def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
 
 
 def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
-    """The same path on every rank and node: nothing in it, nor in what it is made of, names a process or a moment."""
+    """Whether the path is equal on every rank and node: nothing that it is made of names a process or a moment."""
     if len(path.atoms) > 1 or path.tags & (ANY_RANK | MADE_UP) or path.taint > path.taint.FILES:
         return False
     if path.object is not None and getattr(path.object, "path", "").startswith(("io.", "tempfile.")):
@@ -107,7 +109,7 @@ def _spelled_out(assigned: list[tuple[str, ast.expr]], node: ast.expr, depth: in
 
 
 def on_every_rank(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Every rank of a running process group comes here, and no condition or decorator on the way may choose one."""
+    """Whether every rank of a running process group reaches the call, and no condition or decorator may choose one."""
     context = call.context
     if context.some_ranks_only or not context.from_script or context.handler == "except":
         return False
@@ -120,7 +122,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _harmless(guard: Guard) -> bool:
-    """A condition on configuration or counters, the same everywhere as far as can be read."""
+    """Whether the condition is on configuration or counters, and equal on all ranks as far as can be read."""
     if _CHOOSES.search(guard.text):
         return False
     try:
@@ -133,7 +135,7 @@ def _harmless(guard: Guard) -> bool:
 
 
 def _decorated(module: Module, calls: tuple[str, ...]) -> bool:
-    """A function on the way has a decorator that may do more than its name says."""
+    """Whether a function on the call path has a decorator of unknown effect."""
     functions = (*module.functions, *(m for c in module.classes for m in c.methods.values()))
     return any(
         info.qualname in calls and any(decorator_name(d) not in _PLAIN_DECORATORS for d in info.decorators)

@@ -1,4 +1,4 @@
-"""Two ranks side by side: where their sequences of collectives part, and which branch is to blame."""
+"""Comparison of two ranks: where their sequences of collectives diverge, and at which branch."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ddpdoctor.lint.values.truths import rank_decided, rank_local
 from ddpdoctor.lint.values.values import WORLD, Symbol, Taint
 from ddpdoctor.program.sites import SourceSite
 
-#: Operations, loops and conditions in which two ranks are compared, of longer lists from the first difference on:
-#: the time grows with the square, and thousands in one function are generated code.
+#: Most operations, loops and conditions in which two ranks are compared; longer lists are cut from the first difference
+#: on. The time grows with the square, and thousands in one function are generated code.
 COMPARED = 400
 
 
 def divergences(trace: Trace, parts: Callable[[Branch], bool] = lambda _: True) -> list[CollectiveDivergence]:
-    """Everything provable about a function's trace, in source order of the branches to blame.
+    """All provable divergences in a function's trace, in the source order of their branches.
 
-    `parts`: whether a branch on data of each rank is worth trying, which costs a look at the whole trace.
+    `parts`: whether a branch on data of each rank is worth trying, because each trial walks the whole trace.
     """
     if not operates(trace):
         return []
@@ -64,7 +64,7 @@ def _uneven_loops(trace: Trace) -> bool:
 
 
 def _differs(trace: Trace, branches: list[Branch]) -> bool:
-    """Whether anything in it is another thing on another rank."""
+    """Whether anything in it differs between ranks."""
     if any(len(branch.truth) > 1 for branch in branches) or _uneven_loops(trace):
         return True
     return any(op.members is not None for op, _ in operations(trace))
@@ -160,7 +160,7 @@ class _Comparison:
         left: BlockExit | None = None
         branch = first.guard
         if branch is None:
-            # what leaves a function, or a loop in it, skips nothing outside of that function
+            # leaving a function, or a loop in it, skips nothing outside that function
             earlier = [e for e in exits_of_other if e[1].kind != "raise" and first.chain[: len(e[2])] == e[2]]
             if not earlier:
                 return
@@ -182,7 +182,7 @@ class _Comparison:
         found: list[CollectiveDivergence],
         whole: tuple[list[Cell], list[Cell]],
     ) -> None:
-        """`lacks` leaves the loop at its end; `runs` goes round again."""
+        """`lacks` leaves the loop at its end; `runs` begins another iteration."""
         again = next((c for c in _surely(whole[1]) if isinstance(c.step, Op)), None)
         if again is not None and isinstance(again.step, Op):
             found.append(
@@ -194,7 +194,7 @@ class _Comparison:
 
 
 def _differences(one: list[Any], two: list[Any]) -> list[tuple[int, int, int, int]]:
-    """Where two lists of keys differ: from and to in the one, from and to in the other."""
+    """Where two lists of keys differ: (start, end) in one list, (start, end) in the other."""
     start = 0
     if max(len(one), len(two)) > COMPARED:
         start = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
@@ -204,13 +204,13 @@ def _differences(one: list[Any], two: list[Any]) -> list[tuple[int, int, int, in
     return [
         (start + i1, start + i2, start + j1, start + j2)
         for tag, i1, i2, j1, j2 in matcher.get_opcodes()
-        # what touches a cut may have its like behind it
+        # a difference at the cut may have its match behind the cut
         if tag != "equal" and not (cut and (start + i2 == ends[0] or start + j2 == ends[1]))
     ]
 
 
 def _to_blame(cells: list[Cell], start: int, end: int) -> tuple[int, int]:
-    """Of `barrier` under a branch and `barrier` behind it, the one that is too much is the first, not the second."""
+    """If `barrier` is both under a branch and after it, the surplus one is the first, not the second."""
     i, j = start, end
     while i > 0 and cells[i].guard is None and cells[i - 1].key == cells[j - 1].key:
         i, j = i - 1, j - 1
@@ -223,7 +223,7 @@ def _to_blame(cells: list[Cell], start: int, end: int) -> tuple[int, int]:
 
 
 def _serves(server: list[Cell], client: list[Cell]) -> bool:
-    """A loop that ends when it is told to, and may go round as often as the other rank has operations for it."""
+    """Whether the loop ends when it is told to, and can repeat as often as the other rank has operations for it."""
     answered = {
         c.step.op for cell in server if isinstance(cell.step, Loop) and _ends_itself(cell)
         for c in walk_one(cell) if isinstance(c.step, Op)
@@ -233,9 +233,10 @@ def _serves(server: list[Cell], client: list[Cell]) -> bool:
 
 
 def _walks(cells: list[Cell]) -> frozenset[tuple[object, ...]]:
-    """Operations, where all of them stand in loops of unknown length: ranks that go through two lists, perhaps equal.
+    """The operations, if all are in loops of unknown length: ranks that iterate over two lists, perhaps of equal
+    length.
 
-    Nothing where one stands outside, or where a loop's length is a rank's own.
+    Empty if an operation is outside, or if a loop's length is the rank's own.
     """
     found: set[tuple[object, ...]] = set()
     for cell in cells:
@@ -252,7 +253,7 @@ def _ends_itself(loop: Cell) -> bool:
 
 
 def _surely(cells: list[Cell]) -> list[Cell]:
-    """Cells that a turn comes to whatever its unknown conditions say, loops opened."""
+    """Cells that an iteration reaches whatever its unknown conditions are, including those in loops."""
     found: list[Cell] = []
     for cell in cells:
         found.append(cell)
@@ -262,7 +263,7 @@ def _surely(cells: list[Cell]) -> list[Cell]:
 
 
 def _left_through(step: BlockExit, guard: Branch | None, own: list[EarlyExit]) -> tuple[Branch | None, BlockExit]:
-    """The branch through which a rank left a loop, and how: `break`, or the `return` that ends the loop with it."""
+    """The branch through which a rank left a loop, and how: `break`, or a `return` that also ends the loop."""
     if step.kind == "break":
         return guard, step
     return next(((a, e) for a, e, _ in own if e.kind == "return" == step.kind), (None, step))
@@ -277,5 +278,5 @@ def _same_place(a: Cell, b: Cell) -> bool:
 
 
 def _crashes(cells: list[Cell]) -> bool:
-    """The rank raises there: the launcher ends the others, nobody waits for long."""
+    """Whether the rank raises there: the launcher then ends the others, so no rank waits for long."""
     return bool(cells) and isinstance(cells[0].step, BlockExit) and cells[0].step.kind == "raise"

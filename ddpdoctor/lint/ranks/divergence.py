@@ -1,4 +1,4 @@
-"""Two ranks that part: what is known of it, and how a message proves it."""
+"""A divergence of two ranks: what is known about it, and its proof in a message."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ LONGEST = 48
 class CollectiveDivergence:
     """Two ranks that do not run the same collectives."""
 
-    #: the branch that parts them
+    #: the branch at which they diverge
     branch: Branch
     #: an operation that only `runs` reaches there
     op: Op
-    #: calls from the analysed function to that operation, outermost first
+    #: calls that lead from the analysed function to that operation, outermost first
     chain: tuple[SourceSite, ...]
-    #: the rank that runs it and the rank that does not (for a rank-local condition: two imagined ranks 0 and 1)
+    #: the rank that runs it and the rank that does not (for a rank-local condition: two hypothetical ranks 0 and 1)
     runs: int
     lacks: int
-    #: how the other rank left, where the operation itself stands outside the branch
+    #: how the other rank left, if the operation itself is outside the branch
     exit: BlockExit | None
     #: both sides of the branch run collectives of their own
     mismatched: bool
-    #: what both ranks run, from the first operation on
+    #: what both ranks run, beginning with the first operation
     trace_runs: tuple[str, ...]
     trace_lacks: tuple[str, ...]
-    #: inside a loop: the ranks part again in every turn
+    #: inside a loop: the ranks diverge again in every iteration
     looped: bool = False
     #: the branch tests data of each rank, not the rank
     local: bool = False
 
 
 def leaving_step(cell: Cell) -> tuple[BlockExit, Branch | None] | None:
-    """The way out that a rank takes here, or may take where it has a condition that the other rank has not."""
+    """The exit that a rank takes here, or may take under a condition that the other rank does not have."""
     for inner in walk_one(cell):
         if isinstance(inner.step, BlockExit) and (inner is cell or inner.step.kind in ("break", "return")):
             return inner.step, inner.guard
@@ -56,12 +56,12 @@ def flat(cell: Cell | None) -> list[Cell]:
 
 
 def walk_one(cell: Cell) -> list[Cell]:
-    """The cell and what is inside it, not what follows it."""
+    """The cell and its nested cells, not the cells after it."""
     return [cell, *(c for side in cell.sides for c in walk(side))]
 
 
 def names(cells: list[Cell]) -> tuple[str, ...]:
-    """Operations in order, loops and conditions spelled out briefly."""
+    """Operations in order, with loops and conditions in short form."""
     parts: list[str] = []
     for cell in cells:
         if isinstance(cell.step, Op):
@@ -89,7 +89,7 @@ def shown(trace: tuple[str, ...]) -> str:
 
 
 def proof(item: CollectiveDivergence) -> str:
-    """The two sequences, as a message says them."""
+    """The two sequences, in the wording of a message."""
     if item.local:
         return (
             f"a rank that continues runs: {shown(item.trace_runs)}; one that does not runs: {shown(item.trace_lacks)}"
@@ -100,7 +100,7 @@ def proof(item: CollectiveDivergence) -> str:
 
 
 def place(item: CollectiveDivergence) -> SourceSite:
-    """Where the operation happens under the branch: the call that leads to it, or itself."""
+    """Where the operation happens under the branch: the call that leads to it, or the operation itself."""
     head = item.branch.site
     for site in (*item.chain, item.op.site):
         if site.file == head.file and head.line <= site.line <= head.end_line:
@@ -109,5 +109,5 @@ def place(item: CollectiveDivergence) -> SourceSite:
 
 
 def left_at(item: CollectiveDivergence, step: BlockExit) -> SourceSite:
-    """Where a rank leaves; the branch, where what it calls ends in another file."""
+    """Where a rank leaves; the branch itself if the function that it calls leaves in another file."""
     return step.site if step.site.file == item.branch.site.file else item.branch.site

@@ -1,4 +1,4 @@
-"""Which of two events surely comes before the other on every rank that gets to both."""
+"""Which of two events certainly precedes the other on every rank that reaches both."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from ddpdoctor.lint.interpreter.events import Context
 
 
 def surely_before(earlier: Context, later: Context) -> bool:
-    """Who gets to `later` has been at `earlier`, given that it stands first: no branch or loop is around it alone."""
+    """Whether each rank that reaches `later` has passed `earlier`, given that `earlier` comes first in the source: no
+    branch or loop is around `earlier` alone.
+    """
     guards = {(g.site, g.side) for g in later.guards}
     return (
         earlier.calls[:1] == later.calls[:1]

@@ -10,23 +10,23 @@ from ddpdoctor.lint.values.values import WORLD, Symbol
 from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
 
-#: steps of one rank that are looked at
+#: most steps of one rank that are examined
 _MOST = 20_000
 
 
 @record(frozen=True, slots=True)
 class StuckPoll:
-    """A file that comes only after a collective that the rank that waits for it has not entered."""
+    """A file that is written only after a collective that the rank waiting for it has not entered."""
 
     waits: int
     writes: int
-    #: what the writer runs first
+    #: the collective that the writer runs first
     op: Op
     written: SourceSite
 
 
 def stuck(trace: Trace) -> dict[SourceSite, StuckPoll]:
-    """By the place where a file is asked for: why it cannot come, if that is where a rank waits for it."""
+    """For each place where a rank waits for a file: why the file cannot appear, if it cannot."""
     found: dict[SourceSite, StuckPoll] = {}
     ranks = [list(islice(_steps(trace, rank), _MOST)) for rank in range(WORLD)]
     for rank, steps in enumerate(ranks):
@@ -38,7 +38,7 @@ def stuck(trace: Trace) -> dict[SourceSite, StuckPoll]:
 
 
 def _reason(ranks: list[list[Op | FileEvent]], rank: int, behind: list[Op], asked: FileEvent) -> StuckPoll | None:
-    """Every rank that writes the file runs more collectives before than the one that asks has run."""
+    """The reason: every rank that writes the file first runs more collectives than the waiting rank has run."""
     reason: StuckPoll | None = None
     for writer, steps in enumerate(ranks):
         for before, mark in _marks(steps, "written"):
@@ -51,7 +51,7 @@ def _reason(ranks: list[list[Op | FileEvent]], rank: int, behind: list[Op], aske
 
 
 def _marks(steps: list[Op | FileEvent], kind: str) -> Iterator[tuple[list[Op], FileEvent]]:
-    """Files of a kind, each with the collectives that come before."""
+    """File events of a kind, each with the collectives before it."""
     before: list[Op] = []
     for step in steps:
         if isinstance(step, Op):
@@ -61,7 +61,7 @@ def _marks(steps: list[Op | FileEvent], kind: str) -> Iterator[tuple[list[Op], F
 
 
 def _steps(nodes: Trace, rank: int) -> Iterator[Op | FileEvent]:
-    """What a rank comes by, in source order; both sides of what cannot be told."""
+    """A rank's steps in source order; both sides of an undecided branch."""
     for node in nodes:
         if isinstance(node, FileEvent):
             yield node

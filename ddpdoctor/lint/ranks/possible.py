@@ -1,4 +1,4 @@
-"""Every sequence of collectives that a rank may run, by what its unknown conditions turn out to be."""
+"""All sequences of collectives that a rank may run, depending on its unknown conditions."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.ranks.residual import Cell, walk
 from ddpdoctor.lint.values.values import Symbol, Taint
 
-#: conditions that both ranks test, and ways through a program, that are tried out
+#: most conditions that both ranks test, and most paths, that are enumerated
 _CONDITIONS, _WAYS = 6, 256
 
 Way = tuple[tuple[object, ...], ...]
 
 
 def may_agree(one: Cell | None, two: Cell | None) -> bool:
-    """The ranks test different unknowns, none of them data of a rank, and may run the same sequences for all of them.
+    """Whether the ranks test different unknowns, none of them a rank's own data, and can run the same sequences.
 
     `if metrics is None or rank != last: ...` leaves one rank with a condition that the others do not have. That alone
-    proves nothing: a condition that both test is tried with the same outcome on both, any other with each.
+    proves nothing: a condition that both test is tried with the same outcome on both, any other with each outcome.
     """
     left, right = _conditions(one), _conditions(two)
     own = {key: taint for side in (left, right) for key, taint in side.items() if not (key in left and key in right)}
@@ -36,11 +36,11 @@ def may_agree(one: Cell | None, two: Cell | None) -> bool:
 
 
 class _TooMany(Exception):
-    """More ways than are tried out."""
+    """There are more paths than are enumerated."""
 
 
 def _conditions(cell: Cell | None) -> dict[int, Taint]:
-    """Unknown conditions by the key of their symbol."""
+    """Unknown conditions by the number of their symbol."""
     found: dict[int, Taint] = {}
     for inner in walk(cell):
         if isinstance(inner.step, Branch):
@@ -56,7 +56,7 @@ def _symbol(cell: Cell) -> int:
 
 
 def _ways(cell: Cell | None, known: dict[int, bool]) -> list[tuple[Way, dict[int, bool]]]:
-    """Sequences from here on, each with what it takes for granted."""
+    """Sequences from here on, each with the outcomes that it assumes."""
     found: list[tuple[Way, dict[int, bool]]] = [((), known)]
     while cell is not None:
         longer: list[tuple[Way, dict[int, bool]]] = []
@@ -81,7 +81,7 @@ def _steps(cell: Cell, known: dict[int, bool]) -> list[tuple[Way, dict[int, bool
 
 
 def _outcome(cell: Cell, known: dict[int, bool]) -> bool | None:
-    """What the condition is where it, or enough of what it is made of, is taken for granted."""
+    """The outcome of a condition, if it follows from the assumed outcomes."""
     assert isinstance(cell.step, Branch)
     if _symbol(cell) in known:
         return known[_symbol(cell)]

@@ -1,4 +1,4 @@
-"""Questions for a file that another rank may be writing, with no collective in between."""
+"""Tests for a file that another rank may be writing at the same time, with no collective in between."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ddpdoctor.program.sites import SourceSite
 
 
 def decides(branch: Branch) -> bool:
-    """Whether a branch is on nothing but a file that all ranks ask for."""
+    """Whether a branch depends only on a file that all ranks test for."""
     atom = branch.truth[0]
     asks = len(branch.truth) == 1 and isinstance(atom, Symbol) and atom.taint is Taint.FILES
     return asks and not branch.tags & (REASONS & ~Tag.FILE) and not branch.tags & Tag.OWN_FILE
 
 
 def races(trace: Trace) -> dict[SourceSite, SourceSite]:
-    """Branches on whether a file is there: where it is written, with no collective between that and the question."""
+    """Branches on whether a file exists, with the place that writes it, if no collective separates the two."""
     walk = _Walk()
     walk.through(trace, frozenset(), [])
     found: dict[SourceSite, SourceSite] = {}
     for branch in walk.branches:
         head, atom = branch.site, branch.truth[0]
         for answer, (asked, written) in walk.found.items():
-            # a branch's site is all of it: what is asked for in its body decides nothing about it
+            # a branch's site covers its whole body: tests for files inside the body do not decide the branch
             if _made_of(atom, answer) or (asked.file == head.file and asked.line == head.line):
                 found.setdefault(head, written)
     return found
@@ -38,7 +38,7 @@ def _made_of(atom: object, answer: int) -> bool:
     return atom.key == answer or any(_made_of(part, answer) for part in atom.parts or ())
 
 
-#: steps of one walk: helpers that call helpers many times over would make it endless
+#: most steps of one walk: helpers that call helpers many times over would make it endless
 _MOST = 20_000
 _Near = frozenset[FileEvent]
 _Left = list[tuple[str, _Near]]
@@ -47,12 +47,12 @@ _Left = list[tuple[str, _Near]]
 @dataclass(slots=True)
 class _Walk:
     found: dict[int, tuple[SourceSite, SourceSite]] = field(default_factory=dict)
-    #: branches on the way whose condition is what is on the disks
+    #: branches on the path that test for files
     branches: list[Branch] = field(default_factory=list)
     steps: int = 0
 
     def through(self, nodes: Trace, near: _Near, left: _Left) -> _Near | None:
-        """Marks since the last collective on any way to the end of the nodes; None where none comes there."""
+        """File events since the last collective on any path to the end of the nodes; None if no path gets there."""
         for node in nodes:
             self.steps += 1
             if self.steps > _MOST:
@@ -73,7 +73,7 @@ class _Walk:
         return near
 
     def _inside(self, node: Branch | Loop | Scope, near: _Near, left: _Left) -> _Near | None:
-        """What stands inside, once: a loop is taken to run."""
+        """The nodes inside, once: a loop is assumed to run."""
         if isinstance(node, Branch):
             if any(isinstance(a, Symbol) and a.taint is Taint.FILES for a in node.truth):
                 self.branches.append(node)

@@ -1,4 +1,4 @@
-"""Exceptions that one rank raises and another does not: those under a condition on its own data."""
+"""Exceptions that one rank raises and others do not: those under a condition on its own data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddpdoctor.program.sites import SourceSite
 
 
 def raised_alone(traces: Iterable[Trace], modules: Mapping[str, Module]) -> set[str]:
-    """Names of the exceptions' classes."""
+    """Class names of the exceptions."""
     sites = {site for trace in traces for site in _sites(trace)}
     return {name for site in sites if site.file in modules for name in _name(modules[site.file], site)}
 

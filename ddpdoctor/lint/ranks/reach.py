@@ -1,4 +1,4 @@
-"""Every collective with the way that leads to it: which lines of a file it is reached through, and under what."""
+"""Reached collectives: each with the calls that lead to it, and the branches and loops around it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from ddpdoctor.lint.interpreter.trace import Branch, Loop, Op, steps
 from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
 
-#: enough for every script; helpers that call helpers many times over would make it endless
+#: most collectives: enough for every script; helpers that call helpers many times over would make it endless
 MOST = 20_000
 
 
 @record(frozen=True, slots=True)
 class Reached:
-    """A collective, as a function analysed from its start comes to it."""
+    """A collective as the analysis of a root function reaches it."""
 
     op: Op
-    #: calls that lead to it, outermost first, and itself
+    #: calls that lead to it, outermost first, then the collective itself
     way: tuple[SourceSite, ...]
-    #: branches that it stands under
+    #: branches around it
     under: tuple[Branch, ...]
-    #: loops that repeat it, each with the number of calls that were open when it was entered
+    #: loops that repeat it, each with the number of calls that were open when the loop was entered
     loops: tuple[tuple[Loop, int], ...]
 
     def within(self, file: str, first: int, last: int) -> int | None:
-        """The index in `way` of what stands in these lines, None where it does not come through them."""
+        """The index in `way` of the first place in these lines, None if no place is."""
         for index, site in enumerate(self.way):
             if site.file == file and first <= site.line <= last:
                 return index

@@ -1,7 +1,8 @@
-"""A trace as one rank runs it: branches on the rank decided, the rest of the program behind every early exit.
+"""The residual: a trace as one rank runs it, with branches on the rank decided and the rest of the program after each
+early exit.
 
-Residuals are linked lists of cells whose `number` is equal exactly when all that follows is equal, so two ranks run
-the same collectives when their first cells have the same number.
+Residuals are linked lists of cells whose `number` is equal exactly if all that follows is equal, so two ranks run the
+same collectives exactly if their first cells have the same number.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ddpdoctor.program.sites import SourceSite
 
 @record(eq=False, slots=True)
 class Cell:
-    """One step and what follows it."""
+    """One step and the steps that follow it."""
 
     number: int
     #: equal for steps that match across ranks
@@ -39,12 +40,12 @@ class Cell:
     chain: tuple[SourceSite, ...]
     #: the innermost branch on the rank that chose this step
     guard: Branch | None
-    #: for Alt and Loop
+    #: for branches and loops
     sides: tuple[Cell | None, ...]
     rest: Cell | None
 
 
-#: the branch, the way out, and the calls that lead to it, outermost first
+#: the branch, the exit, and the calls that lead to it, outermost first
 EarlyExit = tuple[Branch, BlockExit, tuple[SourceSite, ...]]
 
 
@@ -54,17 +55,17 @@ class Builder:
 
     numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
     rank: int = 0
-    #: the two ranks that are compared: only groups that hold both count
+    #: the two ranks compared: only groups that contain both count
     both: frozenset[int] = frozenset()
     #: the branch under trial and the side that this rank takes
     chosen: tuple[Branch, bool] | None = None
     #: branches on the rank through which this rank left early
     left: list[EarlyExit] = field(default_factory=list)
-    #: the branch that each open call was entered under: a return from that call does not leave that branch
+    #: the branch under which each open call was entered: a return from that call does not leave that branch
     entered: list[Branch | None] = field(default_factory=lambda: [None])
 
     def build(self, trace: Trace, rank: int, other: int, chosen: tuple[Branch, bool] | None = None) -> Cell | None:
-        """The residual of `rank` beside `other`; `left` then holds how it left early."""
+        """The residual of `rank` for a comparison with `other`; `left` then holds its early exits."""
         self.both = frozenset({rank, other})
         self.rank, self.chosen, self.left = rank, chosen, []
         return self._sequence(trace, None, {}, (), None, {})
@@ -136,7 +137,7 @@ class Builder:
         body = self._sequence(node.body, None, {"continue": None, "return": leave}, chain, guard, assumed)
         if node.endless:
             body = _busy(body)
-        # a return that leads where the end of the loop leads, too
+        # a return that leads to the same place as the end of the loop
         lands = "return" in targets and _number(targets["return"]) == _number(rest)
         nowhere = lands and not operations(node.body)
         if body is None or (not has_op(body) and (nowhere or not _has_return(body))):
@@ -173,7 +174,7 @@ class Builder:
         after = None if leaves else rest
         if symbol.negated:
             then, other = other, then
-        # a side that raises ends the job: what is compared are the runs that go on
+        # a side that raises ends the job: only runs that continue are compared
         if _raises(then) or _raises(other):
             keep = other if _raises(then) else then
             return keep if leaves else self._append(keep, rest)
@@ -182,14 +183,14 @@ class Builder:
             then, other = self._append(then, after.sides[0]), self._append(other, after.sides[1])
             after = rest = after.rest
         if _number(then) == _number(other):
-            # told where it stands first
+            # reported where it occurs first
             first = other if symbol.negated else then
             return first if leaves else self._append(first, rest)
         alt = self._cell(("alt", symbol.key, _number(then), _number(other)), node, chain, guard, (then, other), after)
         return self._begun(alt, symbol, outer)
 
     def _begun(self, alt: Cell, symbol: Symbol, guard: Branch | None) -> Cell | None:
-        """The branch behind what both of its sides begin with: that is run whatever the condition says."""
+        """The branch after the steps with which both of its sides begin: those run whatever the condition is."""
         then, other = alt.sides
         if then is None or other is None or then.key != other.key or not isinstance(then.step, Op):
             return alt
@@ -203,32 +204,32 @@ class Builder:
         return self._cell(first.key, first.step, first.chain, guard, (), behind)
 
     def _unproved(self, node: Branch, symbol: Symbol, guard: Branch | None) -> Trace | None:
-        """The side to follow of a condition inside of a branch on the rank, where the other is not proved to be taken.
+        """The side to follow of a condition inside a branch on the rank, if the other side is not proven to be taken.
 
         None for any other condition.
         """
         if guard is None:
             return None
         if node.tags & Tag.EXCEPTION:
-            # what a rank that meets an exception then does is not what is compared
+            # what a rank does after an exception is not compared
             return node.other
         if node.tags & Tag.ASKS_SHARDED and guard is self.entered[-1]:
-            # a helper for any kind of data, called on this rank alone: perhaps because there it has all of it
+            # a helper for any kind of data, called on this rank alone: perhaps because this rank has all the data
             return node.then if symbol.negated else node.other
         leaves = exits(node.then)
         if node.tags & Tag.IN_GROUP and leaves != exits(node.other):
-            # which number this rank has in a group: rank 0 is the first of every group that it is in
+            # this rank's number in a group: rank 0 is the first of every group that it is in
             return node.other if leaves else node.then
         return None
 
     def _append(self, head: Cell | None, rest: Cell | None) -> Cell | None:
-        """Both sides of a branch do the same: do it once."""
+        """Append `rest`; if both sides of a branch do the same, do it once without the branch."""
         if head is None:
             return rest
         return self._cell(head.key, head.step, head.chain, head.guard, head.sides, self._append(head.rest, rest))
 
     def _decide(self, node: Branch, assumed: Mapping[int, bool]) -> tuple[bool | None, bool]:
-        """(the side that this rank takes, whether that makes it differ from others)."""
+        """(the side that this rank takes, whether it thereby differs from other ranks)."""
         if self.chosen is not None and node.site == self.chosen[0].site and node.truth == self.chosen[0].truth:
             return self.chosen[1], True
         atom = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
@@ -253,9 +254,9 @@ class Builder:
 
 
 def _busy(body: Cell | None) -> Cell | None:
-    """A turn in which something happens, where another may end before anything does: a rank that asks until it is told.
+    """The body of an iteration with operations, if other iterations may end before any: a rank that polls.
 
-    Of turns that nobody counts, a rank may have more of those than the others.
+    Iterations of such a loop are not counted, so one rank may have more of them than the others.
     """
     while body is not None and isinstance(body.step, Branch) and body.rest is None and None in body.sides:
         body = next((side for side in body.sides if side is not None), None)
@@ -271,7 +272,7 @@ def _number(cell: Cell | None) -> int:
 
 
 def has_op(cell: Cell | None) -> bool:
-    """Whether an operation is anywhere in the cells."""
+    """Whether the cells contain an operation."""
     return any(isinstance(c.step, Op) for c in walk(cell))
 
 
@@ -280,7 +281,7 @@ def _has_return(cell: Cell | None) -> bool:
 
 
 def walk(cell: Cell | None) -> list[Cell]:
-    """All cells, sides included, in order; each once."""
+    """All cells, both sides included, in order; each once."""
     seen: set[int] = set()
     found: list[Cell] = []
     stack = [cell]
