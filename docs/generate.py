@@ -105,7 +105,7 @@ The last column lists the checks that are skipped on NCCL, or the reason why a c
 
 def _repro() -> str:
     rows = [
-        f"| {case.code} | {case.name} | {case.ranks} | {case.ends_as} | {', '.join(case.backends)} "
+        f"| {case.code} | {case.name} | {case.ranks} | {case.expected_ending} | {', '.join(case.backends)} "
         f"| {case.only_because or ', '.join(case.nccl_differs) or 'nothing is skipped'} |"
         for case in catalogue.load_all(catalogue.root())
     ]

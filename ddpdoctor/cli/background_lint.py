@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ddpdoctor.cli.console import Console
 from ddpdoctor.errors import ExitCode
-from ddpdoctor.launch.entry_script import script_of
+from ddpdoctor.launch.entry_script import find_script
 
 #: seconds that the job's start waits for the findings; later ones are printed while the job runs
 PATIENCE = 1.0
@@ -37,7 +37,7 @@ class BackgroundLint:
         if command is None:
             return
         try:
-            script = script_of(command, Path.cwd(), environ)
+            script = find_script(command, Path.cwd(), environ)
             if script is None:
                 console.say("--lint: the command line names no Python file; nothing was linted")
                 return
@@ -83,7 +83,7 @@ class BackgroundLint:
             text = output.read().decode(errors="replace")
         seconds = time.monotonic() - self._began
         if status == ExitCode.OK:
-            self._console.mention(f"--lint: no findings in {self._shown} ({seconds:.1f} s)")
+            self._console.say_unless_quiet(f"--lint: no findings in {self._shown} ({seconds:.1f} s)")
         elif status == ExitCode.FOUND:
             self._console.show(text)
             self._console.say(f"--lint: the findings above are in {self._shown}; the job continues")

@@ -30,7 +30,7 @@ class Console:
         """Print one line of ours."""
         self._write("".join(f"ddpdoctor: {line}\n" for line in text.splitlines()))
 
-    def mention(self, text: str) -> None:
+    def say_unless_quiet(self, text: str) -> None:
         """Print a line that --quiet suppresses."""
         if not self._quiet:
             self.say(text)
@@ -51,7 +51,7 @@ class Console:
         said = [version, self._probe(torch, planned), f"stall after {stall}", f"group timeout {timeout}"]
         if self._stream.isatty():
             said.append("Ctrl-\\ inspects now")
-        self.mention(f"watching ({', '.join(said)})" + (f"; set {' '.join(extra)}" if extra else ""))
+        self.say_unless_quiet(f"watching ({', '.join(said)})" + (f"; set {' '.join(extra)}" if extra else ""))
 
     def _probe(self, torch: str | None, planned: Mapping[str, str]) -> str:
         """Whether the probe is on: torch loads it from 2.5 on, unless its plug-ins are turned off."""

@@ -44,4 +44,4 @@ def _linter() -> Linter:
     args = argparse.Namespace(
         paths=["."], stdin_filename="", select=[], ignore=[], extend_select=[], torch_version=None, force_exclude=False
     )
-    return Linter(*lint_settings.of(args))
+    return Linter(*lint_settings.load_settings(args))

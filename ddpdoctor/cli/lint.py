@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     """Lint. Raises UsageError and InputError for unusable arguments and files."""
     _check(args)
     engine.relax_collector()
-    chosen, root = lint_settings.of(args)
+    chosen, root = lint_settings.load_settings(args)
     known = _baseline(args)
     raw = sys.stdin.buffer.read() if args.paths == ["-"] else None
     report = _linted(args, chosen, root, raw)
@@ -125,7 +125,7 @@ def _fix(
     def above(result: LintReport) -> LintReport:
         return known.new_findings(result) if known is not None else result
 
-    changed = lint_fixes.changed(report, lint_fixes.FixRun(*how, args.unsafe_fixes, above), raw)
+    changed = lint_fixes.apply_fixes(report, lint_fixes.FixRun(*how, args.unsafe_fixes, above), raw)
     if args.diff:
         for one in changed:
             lint_output.write(one.diff())

@@ -53,7 +53,7 @@ class FixRun:
     new_findings: Callable[[LintReport], LintReport]
 
 
-def changed(report: LintReport, how: FixRun, raw: bytes | None) -> list[FixedFile]:
+def apply_fixes(report: LintReport, how: FixRun, raw: bytes | None) -> list[FixedFile]:
     """Every file that fixes change. `raw` is what was read from standard input, which may have the name of a file."""
     found: dict[str, list[Finding]] = {}
     for finding in report.findings:

@@ -18,7 +18,7 @@ from ddpdoctor.lint.settings import Settings
 NEWEST = (2, 13)
 
 
-def of(args: argparse.Namespace) -> tuple[Settings, str]:
+def load_settings(args: argparse.Namespace) -> tuple[Settings, str]:
     """The settings, and the folder that per-file patterns are relative to. Raises UsageError and InputError."""
     known = registry.names()
     root, table = _configured(Path(args.stdin_filename or args.paths[0]))

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, _interrupt)
     if case is None:
-        results = _run_all(args.jobs, stop, repro_backend.machine(args.backend))
+        results = _run_all(args.jobs, stop, repro_backend.nccl_of_machine(args.backend))
     else:
         ranks, nccl = repro_backend.choose(case, args.backend, args.ranks)
         results = [_run_one(case, ranks, args.fixed, stop, nccl)]
@@ -97,7 +97,8 @@ def _list(as_json: bool) -> ExitCode:
     for case in cases:
         backends = "+".join(case.backends)
         print(
-            f"{case.code}  {case.name:<{widest}}  {case.ranks} ranks  {backends:<9}  {case.ends_as:<5}  {case.summary}"
+            f"{case.code}  {case.name:<{widest}}  {case.ranks} ranks  {backends:<9}  {case.expected_ending:<5}  "
+            f"{case.summary}"
         )
     return ExitCode.OK
 
@@ -268,7 +269,7 @@ def _as_json(result: RunResult) -> object:
 
 
 def _case_as_json(case: Case) -> object:
-    return {**codec.encode(case), "folder": str(case.folder), "outcome": case.ends_as}
+    return {**codec.encode(case), "folder": str(case.folder), "outcome": case.expected_ending}
 
 
 def _short(word: str) -> str:

@@ -31,14 +31,14 @@ def choose(case: Case, backend: str | None, ranks: int | None) -> tuple[int, Ncc
     return _on_nccl(case, ranks) if backend == "nccl" else (ranks or case.ranks, None)
 
 
-def machine(backend: str | None) -> Nccl | None:
+def nccl_of_machine(backend: str | None) -> Nccl | None:
     """What this machine has for all cases on NCCL; None for gloo. Raises UsageError if it can run none of them."""
     if backend != "nccl":
         return None
     from ddpdoctor.repro import nccl
 
     found = nccl.find()
-    if refused := found.lacks():
+    if refused := found.missing():
         raise UsageError(f"no case can run on NCCL here: {refused}", hint=_INSTEAD)
     return found
 
@@ -50,7 +50,7 @@ def plan_for(case: Case, found: Nccl | None) -> tuple[int, str]:
     if "nccl" not in case.backends:
         return case.ranks, f"does not run on NCCL: {case.only_because.rstrip('.')}"
     ranks = found.ranks_for(case)
-    refused = found.refuses(case, ranks)
+    refused = found.why_not(case, ranks)
     return ranks, refused and f"cannot run on NCCL here: {refused}"
 
 
@@ -59,7 +59,7 @@ def _on_nccl(case: Case, asked: int | None) -> tuple[int, Nccl]:
 
     found = nccl.find()
     ranks = asked or found.ranks_for(case)
-    if refused := found.refuses(case, ranks):
+    if refused := found.why_not(case, ranks):
         hint = _INSTEAD if "gloo" in case.backends else ""
         raise UsageError(f"{case.name} cannot run on NCCL here: {refused}", hint=hint)
     return ranks, found

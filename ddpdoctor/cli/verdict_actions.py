@@ -56,8 +56,8 @@ class VerdictActions:
         if self._watcher is None:
             return
         try:
-            if self._job.look_wanted():
-                self._print(self._watcher.look())
+            if self._job.examination_requested():
+                self._print(self._watcher.examine())
             self._watcher.tick(time.monotonic())
         except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
             self._watcher = None
@@ -88,9 +88,9 @@ class VerdictActions:
             # the launcher's own last lines are between this and the verdict
             first = next(iter(self._shown.report.diagnoses), None) if self._shown else None
             named = f" for {first.code}: {first.summary}" if first else ""
-            self._console.mention(f"the job was stopped after {seconds:.0f} s{named}")
+            self._console.say_unless_quiet(f"the job was stopped after {seconds:.0f} s{named}")
         else:
-            self._console.mention(f"the job ended with {ended} after {seconds:.0f} s")
+            self._console.say_unless_quiet(f"the job ended with {ended} after {seconds:.0f} s")
 
     def _is_news(self, verdict: Verdict) -> bool:
         """Whether a verdict is new: ranks that die of the timeout of a reported hang, and those that lose them, are

@@ -16,7 +16,7 @@ from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import StackSource
 
-__all__ = ["EVERYTHING", "read_exits", "take"]
+__all__ = ["EVERYTHING", "read_exits", "take_sample"]
 
 EVERYTHING = frozenset(PartKind)
 
@@ -32,7 +32,7 @@ _SOURCES = {
 }
 
 
-def take(
+def take_sample(
     workers: tuple[Worker, ...],
     run: Path,
     kinds: frozenset[PartKind] = EVERYTHING,
@@ -98,7 +98,7 @@ def _page(worker: Worker, run: Path) -> bytes | Gap:
     try:
         return read_file(run / f"{worker.pid}.page")
     except FileNotFoundError:
-        return missing_page.gap(worker)
+        return missing_page.missing_page_gap(worker)
     except (OSError, ValueError) as error:
         return Gap(Source.PAGES, worker.rank, f"the page cannot be read: {error}")
 

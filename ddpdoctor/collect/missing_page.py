@@ -16,7 +16,7 @@ _PLUGIN = "ddpdoctor_probe_plugin.py"
 _PYTHON = re.compile(r"^(pypy|python)\d*(\.\d+)*$")
 
 
-def gap(worker: Worker) -> Gap:
+def missing_page_gap(worker: Worker) -> Gap:
     """The gap of a rank without a page, with the reason as far as /proc shows it."""
     try:
         process = Path("/proc", str(worker.pid))

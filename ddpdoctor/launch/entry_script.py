@@ -13,7 +13,7 @@ _LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "co
 _LAUNCHING = frozenset({"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"})
 
 
-def script_of(command: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> Path | None:
+def find_script(command: tuple[str, ...], directory: Path, environ: Mapping[str, str]) -> Path | None:
     """The file that `python`, `torchrun`, `accelerate launch` or a similar launcher runs; None if it is not known.
 
     Prefixes of the launcher (`env`, `nice`, `srun`, ...) are skipped. `python -c` has no file.

@@ -27,7 +27,7 @@ def foreground() -> int | None:
         return None
 
 
-def hand_to(group: int) -> None:
+def give_foreground_to(group: int) -> None:
     """Make `group` the foreground. tcsetpgrp(3) stops a caller in the background unless it blocks SIGTTOU."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
     try:

@@ -68,7 +68,7 @@ class Job:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._restore()
         if foreground.foreground() == self.pid:
-            foreground.hand_to(os.getpgrp())
+            foreground.give_foreground_to(os.getpgrp())
 
     def _start(self) -> None:
         try:
@@ -109,7 +109,7 @@ class Job:
         with contextlib.suppress(ProcessLookupError):
             (os.killpg if number in _TO_GROUP else os.kill)(self.pid, number)
 
-    def look_wanted(self) -> bool:
+    def examination_requested(self) -> bool:
         """Whether SIGQUIT was received since the last call."""
         wanted, self._looks_wanted = self._looks_wanted > 0, 0
         return wanted
@@ -151,7 +151,7 @@ class Job:
                 # we are in the background: the shell shows that, and `fg` gives us the terminal
                 foreground.stop_ourselves()
         elif number == signal.SIGTSTP and owner == self.pid:
-            foreground.hand_to(os.getpgrp())
+            foreground.give_foreground_to(os.getpgrp())
             foreground.stop_ourselves()
             self._continue()
 
@@ -166,7 +166,7 @@ class Job:
     def _continue(self) -> None:
         """Give the child the terminal if we are its foreground, never another program's, and continue it."""
         if foreground.foreground() == os.getpgrp():
-            foreground.hand_to(self.pid)
+            foreground.give_foreground_to(self.pid)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGCONT)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ddpdoctor.collect import source_files
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind, Sample
-from ddpdoctor.collect.gather import EVERYTHING, read_exits, take
+from ddpdoctor.collect.gather import EVERYTHING, read_exits, take_sample
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Deadlock
 from ddpdoctor.model.evidence import Timing
@@ -45,7 +45,7 @@ class Inspector:
     def sample(
         self, workers: tuple[Worker, ...], kinds: frozenset[PartKind] = EVERYTHING, *, deadline: float = 5.0
     ) -> Sample:
-        return take(workers, self.run, kinds, deadline=deadline, native=self.native)
+        return take_sample(workers, self.run, kinds, deadline=deadline, native=self.native)
 
     def prove(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict | None:
         """The verdict if a deadlock is proven, else None. If no rank waits for another, the pages alone show that,

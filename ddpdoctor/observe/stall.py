@@ -60,8 +60,8 @@ class Progress:
     stepped: bool = False
     group_timeout: float | None = None
     #: attempts at a proof since the last movement, and when the last was made
-    looks: int = 0
-    looked: float = 0.0
+    attempts: int = 0
+    attempted: float = 0.0
     #: when an examination found nothing to report; the stall clock starts again there
     cleared: float = 0.0
     #: the movement at which a report was made, and the number of reports since then
@@ -85,7 +85,7 @@ def advance(progress: Progress, pulse: Pulse) -> Progress:
         moved=pulse.moved,
         longest_gap=max(progress.longest_gap, gap),
         stepped=progress.stepped or pulse.steps > 0,
-        looks=0,
+        attempts=0,
         stirred=pulse.time if progress.stirred is None else progress.stirred,
         stirred_by=pulse.moved if progress.stirred is None else progress.stirred_by,
     )
@@ -112,14 +112,14 @@ def decide(progress: Progress, now: float, wanted: float | None) -> Decision:
         return Decision.STALLED if now - progress.reported_at >= max(pause, FLOOR) else Decision.KEEP
     if now - max(progress.moved, progress.cleared) >= stall_after(progress, wanted):
         return Decision.STALLED
-    pause = PROOF_PAUSES[min(progress.looks, len(PROOF_PAUSES)) - 1] if progress.looks else 0.0
-    due = progress.paged and now - progress.moved >= PROOF_AFTER and now - progress.looked >= pause
+    pause = PROOF_PAUSES[min(progress.attempts, len(PROOF_PAUSES)) - 1] if progress.attempts else 0.0
+    due = progress.paged and now - progress.moved >= PROOF_AFTER and now - progress.attempted >= pause
     return Decision.PROVE if due else Decision.KEEP
 
 
-def looked(progress: Progress, now: float) -> Progress:
+def proof_failed(progress: Progress, now: float) -> Progress:
     """Record an attempt that proved no deadlock."""
-    return replace(progress, looks=progress.looks + 1, looked=now)
+    return replace(progress, attempts=progress.attempts + 1, attempted=now)
 
 
 def cleared(progress: Progress, now: float) -> Progress:
@@ -135,4 +135,4 @@ def reported(progress: Progress, now: float) -> Progress:
 
 def resumed(progress: Progress) -> Progress:
     """Record that the job moves again, as if nothing had been reported."""
-    return replace(progress, reported=None, reports=0, looks=0)
+    return replace(progress, reported=None, reports=0, attempts=0)

@@ -77,7 +77,7 @@ class Watcher:
 
     def tick(self, now: float) -> None:
         """Do what is due at `now` (CLOCK_MONOTONIC)."""
-        self._look_at_survivors()
+        self._examine_survivors()
         if now - self._read < READING:
             return
         self._read = now
@@ -93,15 +93,15 @@ class Watcher:
             case Decision.PROVE:
                 self._search()
                 found = self._inspector.prove(self._workers(), self._progress.moved)
-                self._progress = stall.looked(self._progress, time.monotonic())
+                self._progress = stall.proof_failed(self._progress, time.monotonic())
                 if found is not None:
                     self._pass_on(found)
             case Decision.STALLED:
-                self._pass_on(self.look())
+                self._pass_on(self.examine())
             case Decision.KEEP:
                 pass
 
-    def look(self) -> Verdict:
+    def examine(self) -> Verdict:
         """Examine the job now, whatever the clocks say."""
         self._search()
         return self._inspector.examine(self._workers(), self._progress.moved)
@@ -142,7 +142,7 @@ class Watcher:
     def _take_pulse(self) -> None:
         self._progress = stall.advance(self._progress, self._pages.pulse(self._workers(), self._progress.moved))
 
-    def _look_at_survivors(self) -> None:
+    def _examine_survivors(self) -> None:
         """After a rank has failed, examine the others before their launcher ends them, then let it continue."""
         exits = read_exits(self.run)
         fresh, self._exits_seen = exits[self._exits_seen :], len(exits)

@@ -25,8 +25,8 @@ def patch_waits() -> None:
     for name in ("TCPStore", "FileStore", "HashStore", "PrefixStore"):
         store = getattr(c10d, name, None)
         if store is not None:
-            store.get = calls.around(store.get, _read_key("get"), event=False)
-            store.wait = calls.around(store.wait, _read_key("wait"), event=False)
+            store.get = calls.hook_around(store.get, _read_key("get"), event=False)
+            store.wait = calls.hook_around(store.wait, _read_key("wait"), event=False)
 
 
 def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,20 +51,20 @@ def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(self, *args, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            exit_hooks.seen(error)
+            exit_hooks.note_first_seen(error)
             raise
         finally:
             calls.close(page, slot, depth)
 
-    return calls.entering(impersonate(wait, function))
+    return calls.register_hook(impersonate(wait, function))
 
 
 def _begin(page: PageWriter, slot: Slot, handle: Any, frame: Any) -> None:
     try:
         slot.inside = True
-        page.enter(slot, calls.waiting(page, handle), call_sites.call_position(page, frame))
+        page.enter(slot, calls.awaited_operation(page, handle), call_sites.call_position(page, frame))
         if sys.exc_info()[1] is not None:
-            exit_hooks.handled(page)
+            exit_hooks.note_handled(page)
     except state.FAULTS:
         return
 

@@ -27,7 +27,7 @@ _own: frozenset[str] = frozenset()
 _positions: dict[tuple[int, int], tuple[PageWriter, int]] = {}
 
 
-def know_torch(init_file: str) -> None:
+def set_torch_folder(init_file: str) -> None:
     """Set the folder of torch, from `torch.__file__`."""
     global _torch
     _torch = os.path.dirname(os.path.abspath(init_file)) + os.sep

@@ -46,10 +46,10 @@ def is_tracing() -> Callable[[], bool]:
 
 def wrap(function: Callable[..., Any], spec: Spec, names: tuple[str, ...] = ()) -> Callable[..., Any]:
     """A hook for a c10d function; `names` are its parameters if it has no signature."""
-    return around(function, reader(spec, names or tuple(inspect.signature(function).parameters)))
+    return hook_around(function, reader(spec, names or tuple(inspect.signature(function).parameters)))
 
 
-def around(function: Callable[..., Any], read: Read, *, event: bool = True) -> Callable[..., Any]:
+def hook_around(function: Callable[..., Any], read: Read, *, event: bool = True) -> Callable[..., Any]:
     """A hook for `function`, whose calls `read` describes; if `read` returns None, the call is not recorded.
 
     Only the outermost call of a thread is recorded, not the calls that c10d makes inside it.
@@ -73,7 +73,7 @@ def around(function: Callable[..., Any], read: Read, *, event: bool = True) -> C
             result = function(*args, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            exit_hooks.seen(error)
+            exit_hooks.note_first_seen(error)
             raise
         finally:
             close(page, slot, depth)
@@ -81,10 +81,10 @@ def around(function: Callable[..., Any], read: Read, *, event: bool = True) -> C
             _remember(result, operation)
         return result
 
-    return entering(impersonate(hook, function))
+    return register_hook(impersonate(hook, function))
 
 
-def entering(hook: Hook) -> Hook:
+def register_hook(hook: Hook) -> Hook:
     """Register a hook that records calls in flight (see `settle`)."""
     _entering.add(id(hook.__code__))
     return hook
@@ -93,11 +93,11 @@ def entering(hook: Hook) -> Hook:
 def outermost(page: PageWriter, frame: FrameType | None) -> Slot | None:
     """This thread's row, or None inside a communication call, whose inner calls are not recorded."""
     slot = page.slot()
-    settle(page, slot, frame)
+    drop_stale_calls(page, slot, frame)
     return None if slot.inside else slot
 
 
-def settle(page: PageWriter, slot: Slot, frame: FrameType | None) -> None:
+def drop_stale_calls(page: PageWriter, slot: Slot, frame: FrameType | None) -> None:
     """Remove calls from this thread's row that are no longer in flight.
 
     A signal handler of the job may raise inside a hook before the hook has removed its call. So a row with calls in
@@ -122,7 +122,7 @@ def _begin(
     page: PageWriter, slot: Slot, read: Read, args: tuple[Any, ...], kwargs: dict[str, Any], event: bool
 ) -> Operation | None:
     try:
-        deferred_patches.look()
+        deferred_patches.apply_due()
         operation = read(page, args, kwargs)
         if operation is None:
             return None
@@ -131,7 +131,7 @@ def _begin(
         slot.inside = not operation.flags & layout.ASYNCHRONOUS
         page.enter(slot, operation, site, CALL_EVENT if event else 0)
         if sys.exc_info()[1] is not None:
-            exit_hooks.handled(page)
+            exit_hooks.note_handled(page)
         return operation
     except state.FAULTS:
         return None
@@ -154,7 +154,7 @@ def reader(spec: Spec, names: tuple[str, ...]) -> Read:
         group = groups.find(page, _argument(group_at, args, kwargs))
         if group is None:
             return None
-        numel, dtype = measure(page, _argument(tensors_at, args, kwargs)) if tensors_at else (layout.NONE, 0)
+        numel, dtype = tensor_size(page, _argument(tensors_at, args, kwargs)) if tensors_at else (layout.NONE, 0)
         peer = root = layout.NONE
         if spec.other:
             rank, within = _argument(other_at, args, kwargs), _argument(group_other_at, args, kwargs)
@@ -178,7 +178,7 @@ def _argument(place: tuple[int, str] | None, args: tuple[Any, ...], kwargs: dict
     return args[place[0]] if place[0] < len(args) else kwargs.get(place[1])
 
 
-def measure(page: PageWriter, tensors: Any) -> tuple[int, int]:
+def tensor_size(page: PageWriter, tensors: Any) -> tuple[int, int]:
     """(elements, text position of the dtype) of a tensor or a list of tensors; subclasses are not touched."""
     found: Iterable[Any] = tensors if isinstance(tensors, (list, tuple)) else (tensors,)
     numel, dtype = 0, None
@@ -195,7 +195,7 @@ def measure(page: PageWriter, tensors: Any) -> tuple[int, int]:
     return numel, page.text(name)
 
 
-def waiting(page: PageWriter, handle: Any) -> Operation:
+def awaited_operation(page: PageWriter, handle: Any) -> Operation:
     """The operation that a handle's `wait` completes, as far as it is known."""
     entry = _handles.get(id(handle))
     if entry is None or entry[0]() is not handle:

@@ -19,7 +19,7 @@ def when_imported(name: str, patch: Callable[[ModuleType], None]) -> None:
     _waiting[name] = patch
 
 
-def look() -> None:
+def apply_due() -> None:
     """Patch what was imported since the last call; otherwise this only compares a length."""
     global _modules_seen
     if not _waiting or len(sys.modules) == _modules_seen:

@@ -41,7 +41,7 @@ _ended = False
 SIGNS = (StopIteration, StopAsyncIteration, GeneratorExit)
 
 
-def seen(error: BaseException) -> float:
+def note_first_seen(error: BaseException) -> float:
     """Record when an exception was first seen; returns that CLOCK_MONOTONIC time."""
     if len(_first_seen) > 256:
         _first_seen.clear()
@@ -57,7 +57,7 @@ def describe(error: BaseException, trace: TracebackType | None) -> dict[str, Any
 
     Includes the exceptions that were being handled when it was raised, the oldest first.
     """
-    time = seen(error)
+    time = note_first_seen(error)
     return {**_one(error, trace, time, LONGEST_TRACEBACK), "before": _before(error, time)}
 
 
@@ -94,7 +94,7 @@ def _one(error: BaseException, trace: TracebackType | None, time: float, longest
     }
 
 
-def handled(page: PageWriter) -> None:
+def note_handled(page: PageWriter) -> None:
     """Put the exception that this thread is handling on the page, because its handler is about to communicate."""
     error = sys.exc_info()[1]
     if error is not None and _key(error) not in _pending and not isinstance(error, SIGNS):
@@ -102,7 +102,9 @@ def handled(page: PageWriter) -> None:
         _write_pending(page)
 
 
-def review(page: PageWriter, current: list[BaseException], still: bool, lock_files: tuple[str, ...] = ()) -> None:
+def update_pending(
+    page: PageWriter, current: list[BaseException], still: bool, lock_files: tuple[str, ...] = ()
+) -> None:
     """Remove exceptions that are no longer handled; if nothing else was written, add those that are, and the lock files
     polled for."""
     global _lock_files
@@ -130,7 +132,7 @@ def _write_pending(page: PageWriter) -> None:
         page.pending([*short, *others])
 
 
-def ended(kind: str, error: BaseException | None = None, trace: TracebackType | None = None) -> None:
+def write_ending(kind: str, error: BaseException | None = None, trace: TracebackType | None = None) -> None:
     """Write the ending once; later calls are about the clean-up and are ignored."""
     global _ended
     page = state.page
@@ -175,7 +177,7 @@ def install(create_page_late: Callable[[], None]) -> None:
 def _note(create_page_late: Callable[[], None], error: BaseException, trace: TracebackType | None) -> None:
     try:
         create_page_late()
-        ended("exception", error, trace)
+        write_ending("exception", error, trace)
     except Exception:  # noqa: BLE001 - boundary: the job's own report of its exception must still be printed
         return
 
@@ -185,8 +187,8 @@ def _at_exit() -> None:
     try:
         last = getattr(sys, "last_value", None)
         if isinstance(last, BaseException):
-            ended("exception", last, last.__traceback__)
-        ended("normal")
+            write_ending("exception", last, last.__traceback__)
+        write_ending("normal")
     except Exception:  # noqa: BLE001 - boundary: nothing of ours may be printed at exit
         return
 

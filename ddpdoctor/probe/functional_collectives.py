@@ -45,9 +45,9 @@ def _patch(functional: ModuleType) -> None:
         function = getattr(functional, name, None)
         if function is not None:
             place = tuple(inspect.signature(function).parameters).index("group")
-            replaced.append((function, calls.around(function, _reader(op, place))))
+            replaced.append((function, calls.hook_around(function, _reader(op, place))))
     wait = functional.wait_tensor
-    replaced.append((wait, calls.around(wait, _read_wait, event=False)))
+    replaced.append((wait, calls.hook_around(wait, _read_wait, event=False)))
     replace_in_torch(replaced)
 
 
@@ -56,7 +56,7 @@ def _reader(op: str, group_at: int) -> calls.Read:
         group = groups.find(page, _group(args[group_at] if group_at < len(args) else kwargs.get("group")))
         if group is None:
             return None
-        numel, dtype = calls.measure(page, args[0] if args else kwargs.get("self"))
+        numel, dtype = calls.tensor_size(page, args[0] if args else kwargs.get("self"))
         root = layout.NONE
         if op == "broadcast":
             source = args[1] if len(args) > 1 else kwargs.get("src")
@@ -82,4 +82,4 @@ def _group(group: Any) -> Any:
 
 
 def _read_wait(page: PageWriter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operation:
-    return calls.waiting(page, args[0] if args else kwargs.get("tensor"))
+    return calls.awaited_operation(page, args[0] if args else kwargs.get("tensor"))

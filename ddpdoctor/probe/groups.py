@@ -30,7 +30,7 @@ _known: dict[int, KnownGroup] = {}
 _c10d: Any = None
 
 
-def know_torch(c10d: Any) -> None:
+def set_c10d(c10d: Any) -> None:
     global _c10d
     _c10d = c10d
 

@@ -8,7 +8,7 @@ import ctypes
 import sys
 import time
 
-from . import exit_hooks, lockfiles, state
+from . import exit_hooks, lock_files, state
 from .writer import PageWriter
 
 PERIOD = 1.0
@@ -30,7 +30,7 @@ def _beat(page: PageWriter) -> None:
             page.beat()
             time.sleep(PERIOD)
             still = page.still() >= STILL
-            exit_hooks.review(page, _handled(), still, lockfiles.slept_for() if still else ())
+            exit_hooks.update_pending(page, _handled(), still, lock_files.polled_lock_files() if still else ())
             page.reap()
     except Exception:  # noqa: BLE001 - boundary: a heart that stops says so by itself; the job must not hear of it
         return

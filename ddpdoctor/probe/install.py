@@ -34,7 +34,7 @@ def install(run: str) -> None:
     if not torch.distributed.is_available():
         return
     state.run, state.started_in = run, os.getcwd()
-    call_sites.know_torch(str(torch.__file__))
+    call_sites.set_torch_folder(str(torch.__file__))
     calls.prepare()
     for name, module in tuple(sys.modules.items()):
         if name.startswith(f"{__package__}."):
@@ -58,7 +58,7 @@ def _patch_c10d() -> None:
     """Replace c10d's functions in every module of torch that imported them by name."""
     from torch.distributed import distributed_c10d as c10d
 
-    groups.know_torch(c10d)
+    groups.set_c10d(c10d)
     hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
     for name, spec in C10D.items():
         function = getattr(c10d, name, None)
@@ -108,7 +108,7 @@ def _init_process_group(function: Callable[..., Any]) -> Callable[..., Any]:
         group = groups.declare(writer, name, "default_pg", members) if members else 0
         return Operation(kind=CALL_KIND["all"], op=writer.text("init_process_group"), group=group)
 
-    recorded = calls.around(function, read)
+    recorded = calls.hook_around(function, read)
 
     def init_process_group(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _with_timeout(names, args, kwargs)
@@ -176,7 +176,7 @@ def _new_group(function: Callable[..., Any]) -> Callable[..., Any]:
         detail = "" if ranks is None else "ranks " + ",".join(map(str, chosen))
         return Operation(kind=CALL_KIND["all"], op=writer.text("new_group"), group=group, detail=detail.encode())
 
-    recorded = calls.around(function, read)
+    recorded = calls.hook_around(function, read)
 
     def new_group(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _with_timeout(names, args, kwargs)

@@ -83,7 +83,7 @@ def _loader_next(function: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as error:
             drop_frame(error)
             _note_failure(self)
-            exit_hooks.seen(error)
+            exit_hooks.note_first_seen(error)
             raise
         _count_batch(self, 1, NEXT)
         return batch
@@ -97,7 +97,7 @@ def _count_batch(iterator: Any, column: int, code: int) -> None:
     if page is None:
         return
     try:
-        deferred_patches.look()
+        deferred_patches.apply_due()
         made_at = getattr(iterator, MADE_AT, None)
         site = page.text(made_at) if made_at else 0
         page.mark(page.loader(site) + column, code, page.slot().thread, site)
@@ -133,7 +133,7 @@ def _ddp_forward(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(self, *inputs, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            exit_hooks.seen(error)
+            exit_hooks.note_first_seen(error)
             raise
         finally:
             if slot is not None:
@@ -145,7 +145,7 @@ def _ddp_forward(function: Callable[..., Any]) -> Callable[..., Any]:
 def _first_rebuilds(function: Callable[..., Any]) -> Callable[..., Any]:
     """Every forward of DDP calls for a rebuild; the only call that communicates is among a reducer's first ones."""
     is_tracing = calls.is_tracing()
-    recorded = calls.around(function, _read_rebuild, event=False)
+    recorded = calls.hook_around(function, _read_rebuild, event=False)
     asked: dict[int, int] = {}
     alive: dict[int, weakref.ref[Any]] = {}
 
@@ -242,7 +242,7 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
                 drop_frame(error)
                 raise
         slot = page.slot()
-        calls.settle(page, slot, sys._getframe(1))
+        calls.drop_stale_calls(page, slot, sys._getframe(1))
         depth, nested = slot.depth, slot.in_backward
         slot.in_backward = True
         try:
@@ -251,19 +251,19 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
             return function(*args, **kwargs)
         except BaseException as error:
             drop_frame(error)
-            exit_hooks.seen(error)
+            exit_hooks.note_first_seen(error)
             raise
         finally:
             slot.in_backward = nested
             if not nested:
                 page.leave(slot, depth, layout.BACKWARD_LEFT)
 
-    return calls.entering(impersonate(backward, function))
+    return calls.register_hook(impersonate(backward, function))
 
 
 def _enter_backward(page: PageWriter, slot: Slot, frame: Any) -> None:
     try:
-        deferred_patches.look()
+        deferred_patches.apply_due()
         operation = Operation(IN_BACKWARD, page.text("backward"))
         page.enter(slot, operation, call_sites.position(page, frame), BACKWARD, layout.BACKWARD_ENTERED)
     except state.FAULTS:
@@ -273,5 +273,5 @@ def _enter_backward(page: PageWriter, slot: Slot, frame: Any) -> None:
 def _after_step(optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG001 - torch's hook signature
     page = state.page
     if page is not None and not calls.is_tracing()():
-        deferred_patches.look()
+        deferred_patches.apply_due()
         _record(page, STEP, layout.OPTIMIZER_STEPS, sys._getframe(1))

@@ -49,7 +49,7 @@ def merge(statuses: Iterable[RankStatus], culprits: RankSet) -> tuple[RankRow, .
         RankRow(RankSet.of(ranks), state, label, file, line, source)
         for (_, state, label, file, line, source), ranks in merged.items()
     ]
-    return tuple(sorted(rows, key=lambda row: (_guilty(row, culprits), -len(row.ranks), row.ranks.members)))
+    return tuple(sorted(rows, key=lambda row: (_is_culprit_row(row, culprits), -len(row.ranks), row.ranks.members)))
 
 
 def table(rows: tuple[RankRow, ...], culprits: RankSet, *, most: int, width: int, style: Style) -> list[str]:
@@ -58,7 +58,7 @@ def table(rows: tuple[RankRow, ...], culprits: RankSet, *, most: int, width: int
 
     If there are more than `most` rows, the culprits' rows and the largest others are kept.
     """
-    shown = _most_telling(rows, culprits, most)
+    shown = _shown_rows(rows, culprits, most)
     cells = [_cells(row, style) for row in shown]
     painted: list[str] = []
     for room in _SOURCE_ROOMS:
@@ -117,17 +117,17 @@ def _mark(line: str, row: RankRow, culprits: RankSet, style: Style) -> str:
     """A `>` in the margin of the culprits' rows, and the state in its colour."""
     end = 2 + columns(style.line(row.state))
     state = style.paint(line[2:end], _TINTS.get(row.state, Tint.PLAIN))
-    margin = style.paint("> ", Tint.ALARM) if _guilty(row, culprits) else "  "
+    margin = style.paint("> ", Tint.ALARM) if _is_culprit_row(row, culprits) else "  "
     return margin + state + line[end:]
 
 
-def _guilty(row: RankRow, culprits: RankSet) -> bool:
+def _is_culprit_row(row: RankRow, culprits: RankSet) -> bool:
     return any(rank in culprits for rank in row.ranks)
 
 
-def _most_telling(rows: tuple[RankRow, ...], culprits: RankSet, most: int) -> tuple[RankRow, ...]:
+def _shown_rows(rows: tuple[RankRow, ...], culprits: RankSet, most: int) -> tuple[RankRow, ...]:
     if len(rows) <= most:
         return rows
-    guilty = [row for row in rows if _guilty(row, culprits)][: most - 1]
-    innocent = [row for row in rows if not _guilty(row, culprits)][: most - len(guilty)]
+    guilty = [row for row in rows if _is_culprit_row(row, culprits)][: most - 1]
+    innocent = [row for row in rows if not _is_culprit_row(row, culprits)][: most - len(guilty)]
     return (*innocent, *guilty)

@@ -67,16 +67,16 @@ class Case:
     #: the file with `line`, relative to the folder
     file: str = "broken.py"
 
-    def blames(self, ranks: int) -> RankSet | None:
+    def culprits_at(self, ranks: int) -> RankSet | None:
         """The culprits with this number of ranks, None if not known."""
         return self.culprits if ranks == self.ranks else self.elsewhere.get(ranks)
 
-    def allows(self, found: Deadlock) -> bool:
+    def allows_deadlock(self, found: Deadlock) -> bool:
         """Whether this is an expected judgement of its deadlock."""
         return found is self.deadlock or (self.sometimes_proven and found is Deadlock.PROVEN)
 
     @property
-    def ends_as(self) -> str:
+    def expected_ending(self) -> str:
         """How broken.py ends, in a word."""
         return "harm" if self.harm else self.outcome.value
 

@@ -40,7 +40,7 @@ def of_broken(
     culprits = first.culprits if first else RankSet()
     checks = [
         _equal("outcome", case.outcome.value, report.outcome.value),
-        Check("deadlock", case.deadlock.value, report.deadlock.value, case.allows(report.deadlock)),
+        Check("deadlock", case.deadlock.value, report.deadlock.value, case.allows_deadlock(report.deadlock)),
         _equal("code", case.code, first.code if first else "none"),
         _line(case, report),
     ]
@@ -48,7 +48,7 @@ def of_broken(
         # a crash is reported after its launcher has ended the other ranks, which takes a varying time
         checks.append(_in_time(case, report))
     # which ranks are the culprits depends on how the fixture's data is distributed over this number of ranks
-    if (blamed := case.blames(ranks)) is not None:
+    if (blamed := case.culprits_at(ranks)) is not None:
         checks.insert(3, _equal("culprits", str(blamed) or "none", str(culprits) or "none"))
     if case.outcome is Outcome.HANG and status is not None:
         checks.append(_equal("status", str(int(ExitCode.HANG_STOPPED)), str(status)))

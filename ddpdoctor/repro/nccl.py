@@ -38,9 +38,9 @@ class Nccl:
         """The number of ranks for a case: its own, or two if there are too few GPUs and two ranks show the fault as
         well."""
         short = case.ranks > max(self.gpus, 1)
-        return 2 if short and (case.harm or case.blames(2) is not None) else case.ranks
+        return 2 if short and (case.harm or case.culprits_at(2) is not None) else case.ranks
 
-    def lacks(self) -> str:
+    def missing(self) -> str:
         """Why nothing can run on NCCL here, "" if something may."""
         if self.unknown:
             return self.unknown
@@ -48,9 +48,9 @@ class Nccl:
             return "this torch has no NCCL"
         return "" if self.gpus else "torch finds no GPU"
 
-    def refuses(self, case: Case, ranks: int) -> str:
+    def why_not(self, case: Case, ranks: int) -> str:
         """Why this number of ranks of a case cannot run here, "" if they can."""
-        if lacking := self.lacks():
+        if lacking := self.missing():
             return lacking
         found = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}"
         if ranks > self.gpus and case.backends == ("nccl",):

@@ -56,7 +56,7 @@ def test_the_verdict_is_the_same_with_more_or_fewer_ranks(case: Case, tmp_path: 
 
 def _check(case: Case, folder: Path, ranks: int = 0) -> None:
     ranks = ranks or case.ranks
-    blamed = case.blames(ranks)
+    blamed = case.culprits_at(ranks)
     assert blamed is not None
     culprits = list(blamed)
     changed, line = disguise(case.broken.read_text(), case.line)
@@ -72,7 +72,7 @@ def _check(case: Case, folder: Path, ranks: int = 0) -> None:
         until=lambda report: case.outcome.value == "slow" and report["outcome"] == "slow",
     )
     assert run.report["outcome"] == case.outcome.value, run.explain()
-    assert case.allows(Deadlock(run.report["deadlock"])), run.explain()
+    assert case.allows_deadlock(Deadlock(run.report["deadlock"])), run.explain()
     assert run.first["code"] == case.code, run.explain()
     assert run.first["culprits"] == culprits, run.explain()
     sure = {d["code"] for d in run.report["diagnoses"] if d["confidence"] == "certain"}

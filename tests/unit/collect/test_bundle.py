@@ -13,7 +13,7 @@ import pytest
 from ddpdoctor.collect import bundle
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind
-from ddpdoctor.collect.gather import take
+from ddpdoctor.collect.gather import take_sample
 from ddpdoctor.errors import DoctorError, InputError
 from ddpdoctor.model.evidence import Source, SourceFile, Timing
 from ddpdoctor.model.processes import Exit
@@ -26,7 +26,7 @@ def capture(start: Start) -> Capture:
     """Two samples of a rank."""
     with tempfile.TemporaryDirectory(prefix="ddp-") as made:
         rank = worker(start(RANK, made).pid)
-        samples = tuple(take((rank,), Path(made), deadline=30) for _ in range(2))
+        samples = tuple(take_sample((rank,), Path(made), deadline=30) for _ in range(2))
     now = time.monotonic()
     return Capture(
         samples=samples,

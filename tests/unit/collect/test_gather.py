@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.collect.capture import PartKind
-from ddpdoctor.collect.gather import take
+from ddpdoctor.collect.gather import take_sample
 from ddpdoctor.collect.page import decode_page
 from ddpdoctor.model.evidence import Source
 from ddpdoctor.model.ranks import Role, Worker
@@ -39,7 +39,7 @@ def run() -> Iterator[Path]:
 def test_everything_of_a_rank(start: Start, run: Path) -> None:
     rank = worker(start(RANK, str(run)).pid)
     before = time.monotonic()
-    found = take((rank,), run, deadline=30)
+    found = take_sample((rank,), run, deadline=30)
     assert before < found.time <= time.monotonic()
     parts = {part.kind: part for part in found.parts}
     assert set(parts) == {PartKind.PAGE, PartKind.PROCESS, PartKind.STACKS, PartKind.FATAL}
@@ -51,7 +51,7 @@ def test_everything_of_a_rank(start: Start, run: Path) -> None:
 
 def test_only_what_is_asked_for(start: Start, run: Path) -> None:
     rank = worker(start(RANK, str(run)).pid)
-    found = take((rank,), run, frozenset({PartKind.PAGE}))
+    found = take_sample((rank,), run, frozenset({PartKind.PAGE}))
     assert [part.kind for part in found.parts] == [PartKind.PAGE]
     assert found.gaps == ()
 
@@ -61,7 +61,7 @@ def test_a_dead_rank_leaves_its_page(start: Start, run: Path) -> None:
     rank = worker(process.pid)
     process.kill()
     process.wait()
-    found = take((rank,), run)
+    found = take_sample((rank,), run)
     assert {part.kind for part in found.parts} == {PartKind.PAGE, PartKind.FATAL}
     assert found.gaps == ()
 
@@ -71,7 +71,7 @@ def test_the_recorder_of_a_stopped_rank_is_not_asked(start: Start, run: Path) ->
     os.kill(process.pid, signal.SIGSTOP)
     rank = worker(process.pid)
     assert comes(lambda: "T" in Path(f"/proc/{process.pid}/stat").read_text())
-    found = take((rank,), run, frozenset({PartKind.RECORDER}))
+    found = take_sample((rank,), run, frozenset({PartKind.RECORDER}))
     assert [gap.reason for gap in found.gaps] == ["a stopped process cannot answer"]
 
 
@@ -79,7 +79,7 @@ def test_a_page_that_is_cut_off_and_one_that_is_not_there(start: Start, run: Pat
     first, second = start(RANK, str(run)), start(RANK, str(run))
     os.truncate(run / f"{first.pid}.page", 10)
     (run / f"{second.pid}.page").unlink()
-    found = take((worker(first.pid), worker(second.pid, 1)), run, frozenset({PartKind.PAGE}))
+    found = take_sample((worker(first.pid), worker(second.pid, 1)), run, frozenset({PartKind.PAGE}))
     seen = [(part.pid, len(part.data)) for part in found.parts]
     assert seen in ([], [(first.pid, 10)])
     assert {gap.rank for gap in found.gaps} >= {1}
@@ -88,7 +88,7 @@ def test_a_page_that_is_cut_off_and_one_that_is_not_there(start: Start, run: Pat
 def test_launchers_are_not_looked_into(start: Start, run: Path) -> None:
     process = start(RANK, str(run))
     launcher = Worker(process.pid, 0.0, Role.LAUNCHER)
-    found = take((launcher,), run)
+    found = take_sample((launcher,), run)
     assert (found.parts, found.gaps) == ((), ())
 
 
@@ -99,7 +99,7 @@ def test_what_does_not_come_in_time_is_a_gap(start: Start, run: Path, monkeypatc
     slow.chmod(0o755)
     monkeypatch.setattr("ddpdoctor.collect.pyspy.find", lambda: str(slow))
     began = time.monotonic()
-    found = take((rank,), run, frozenset({PartKind.PAGE, PartKind.STACKS}), deadline=1.0)
+    found = take_sample((rank,), run, frozenset({PartKind.PAGE, PartKind.STACKS}), deadline=1.0)
     assert time.monotonic() - began < 4.0
     assert [part.kind for part in found.parts] == [PartKind.PAGE]
     assert [(gap.source, gap.reason) for gap in found.gaps] == [(Source.STACKS, "no answer within 1 s")]

@@ -47,7 +47,7 @@ def process(*flags: str, **environ: str) -> Iterator[int]:
 )
 def test_what_was_lost_on_the_way(flags: tuple[str, ...], environ: dict[str, str], reason: str) -> None:
     with process(*flags, **environ) as pid:
-        found = missing_page.gap(worker(pid, 3))
+        found = missing_page.missing_page_gap(worker(pid, 3))
     assert reason in found.reason
     assert found.rank == 3
 
@@ -55,7 +55,7 @@ def test_what_was_lost_on_the_way(flags: tuple[str, ...], environ: dict[str, str
 def test_a_process_that_is_gone() -> None:
     with process() as pid:
         pass
-    found = missing_page.gap(worker(pid))
+    found = missing_page.missing_page_gap(worker(pid))
     assert isinstance(found, Gap)
     assert found.remedy == ""
 

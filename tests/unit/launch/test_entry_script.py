@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.launch.entry_script import script_of
+from ddpdoctor.launch.entry_script import find_script
 
 
 @pytest.fixture
@@ -53,5 +53,5 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_the_script_of_a_command_line(folder: Path, command: str, script: str | None) -> None:
-    found = script_of(tuple(command.split()), folder, {"PYTHONPATH": ":lib"})
+    found = find_script(tuple(command.split()), folder, {"PYTHONPATH": ":lib"})
     assert found == (folder / script if script else None)

@@ -228,4 +228,4 @@ def test_a_fix_that_does_nothing_or_breaks_the_file_is_taken_back(
         found = Linter(settings).bytes("x.py", LOADER.encode(), named=True).findings
         report = odd(engine.LintReport(found, {}, 1, 1))
         assert report.findings
-        assert lint_fixes.changed(report, lint_fixes.FixRun(settings, "", True, odd), LOADER.encode()) == []
+        assert lint_fixes.apply_fixes(report, lint_fixes.FixRun(settings, "", True, odd), LOADER.encode()) == []

@@ -24,7 +24,7 @@ def run_until(
     while now < until:
         decision = stall.decide(progress, now, wanted)
         if decision is Decision.PROVE:
-            progress = stall.looked(progress, now)
+            progress = stall.proof_failed(progress, now)
         elif decision is Decision.STALLED:
             progress = stall.reported(progress, now)
         if decision is not Decision.KEEP:

@@ -93,18 +93,18 @@ def test_every_diagnosis_has_a_fixture() -> None:
 def test_a_fixture_is_read(tmp_path: Path) -> None:
     case = catalogue.load(_case(tmp_path, TOML))
     assert (case.line, case.lint, case.needs, case.stall_after) == (2, "", "", None)
-    assert (case.blames(2), case.blames(3)) == (RankSet.of([1]), None)
+    assert (case.culprits_at(2), case.culprits_at(3)) == (RankSet.of([1]), None)
 
 
 def test_other_numbers_of_ranks_have_their_own_culprits(tmp_path: Path) -> None:
     case = catalogue.load(_case(tmp_path, TOML + "elsewhere = { 4 = [2, 3], 6 = [] }\n"))
-    assert [case.blames(ranks) for ranks in (2, 4, 6)] == [RankSet.of([1]), RankSet.of([2, 3]), RankSet()]
+    assert [case.culprits_at(ranks) for ranks in (2, 4, 6)] == [RankSet.of([1]), RankSet.of([2, 3]), RankSet()]
 
 
 def test_a_fixture_of_harm_is_read(tmp_path: Path) -> None:
     case = catalogue.load(_case(tmp_path, HARM))
     assert case.harm == Harm("samples seen", (1, 7), (8, 8), fails=False)
-    assert (case.ends_as, case.outcome, len(case.culprits)) == ("harm", Outcome.HEALTHY, 0)
+    assert (case.expected_ending, case.outcome, len(case.culprits)) == ("harm", Outcome.HEALTHY, 0)
 
 
 @pytest.mark.parametrize(

@@ -36,13 +36,13 @@ OWN_GPU = next(case for case in CASES if case.name == "wrong-device")
     ],
 )
 def test_what_a_machine_refuses(found: Nccl, ranks: int, why: str) -> None:
-    assert found.refuses(EITHER, ranks) == why
+    assert found.why_not(EITHER, ranks) == why
 
 
 def test_a_case_about_the_choice_of_a_gpu_needs_one_for_each_rank() -> None:
     why = "each of its 2 ranks needs a GPU of its own, and torch finds 1 GPU"
-    assert Nccl(1, (2, 30, 7)).refuses(OWN_GPU, 2) == why
-    assert Nccl(2, (2, 30, 7)).refuses(OWN_GPU, 2) == ""
+    assert Nccl(1, (2, 30, 7)).why_not(OWN_GPU, 2) == why
+    assert Nccl(2, (2, 30, 7)).why_not(OWN_GPU, 2) == ""
 
 
 def test_ranks_that_share_a_gpu_are_allowed_to() -> None:
@@ -116,8 +116,8 @@ def test_all_cases_on_a_machine_with_one_gpu() -> None:
 def test_no_case_is_started_where_none_can_run(found: Nccl, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nccl, "find", lambda: found)
     with pytest.raises(UsageError, match="no case can run on NCCL here: "):
-        repro_backend.machine("nccl")
-    assert repro_backend.machine(None) is None
+        repro_backend.nccl_of_machine("nccl")
+    assert repro_backend.nccl_of_machine(None) is None
 
 
 def test_the_backend_that_was_asked_for() -> None:

@@ -26,7 +26,7 @@ _PATHS = (
 )
 
 
-def slept_for() -> tuple[str, ...]:
+def polled_lock_files() -> tuple[str, ...]:
     """Absolute paths, at most one per thread; empty if no thread polls for a lock file."""
     found: list[str] = []
     for frame in sys._current_frames().values():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.collect.page import PENDING_BYTES, decode_lock_files, decode_page
-from ddpdoctor.probe import exit_hooks, lockfiles
+from ddpdoctor.probe import exit_hooks, lock_files
 from ddpdoctor.probe.writer import PageWriter
 
 
@@ -20,7 +20,7 @@ def alone() -> Iterator[None]:
     """No test leaves a thread behind that sleeps for a lock file."""
     yield
     deadline = time.monotonic() + 20
-    while lockfiles.slept_for() and time.monotonic() < deadline:
+    while lock_files.polled_lock_files() and time.monotonic() < deadline:
         time.sleep(0.02)
     exit_hooks.forget()
 
@@ -29,7 +29,7 @@ def sleeps(wait: Callable[[], object]) -> tuple[str, ...]:
     """What is found while a thread is in `wait`."""
     threading.Thread(target=wait, daemon=True).start()
     deadline = time.monotonic() + 20
-    while not (found := lockfiles.slept_for()) and time.monotonic() < deadline:
+    while not (found := lock_files.polled_lock_files()) and time.monotonic() < deadline:
         time.sleep(0.02)
     return found
 
@@ -53,7 +53,7 @@ def test_filelock(tmp_path: Path, name: str) -> None:
 
 
 def test_nobody_sleeps() -> None:
-    assert lockfiles.slept_for() == ()
+    assert lock_files.polled_lock_files() == ()
 
 
 class Sly:
@@ -65,7 +65,7 @@ class Sly:
 
 def test_no_code_of_the_job_runs() -> None:
     def wait(self: object) -> tuple[str, ...]:
-        return lockfiles.slept_for()
+        return lock_files.polled_lock_files()
 
     code = wait.__code__.replace(co_filename="/x/torch/utils/file_baton.py")
     namesake = types.FunctionType(code, globals(), "wait")
@@ -76,11 +76,11 @@ def test_no_code_of_the_job_runs() -> None:
 def test_what_the_page_says(tmp_path: Path) -> None:
     path = tmp_path / "7.page"
     page = PageWriter(str(path), {"pid": 7, "started_ticks": 9, "rank": 1, "world_size": 4})
-    exit_hooks.review(page, [ValueError("x")], still=True, lock_files=("/cache/lock",))
+    exit_hooks.update_pending(page, [ValueError("x")], still=True, lock_files=("/cache/lock",))
     data = path.read_bytes()
     assert decode_lock_files(data[:PENDING_BYTES]) == ("/cache/lock",)
     assert [raised.type for raised in decode_page(data).pending] == ["ValueError"]
-    exit_hooks.review(page, [], still=True)
+    exit_hooks.update_pending(page, [], still=True)
     assert decode_lock_files(path.read_bytes()) == ()
 
 
