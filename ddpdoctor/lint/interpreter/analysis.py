@@ -1,4 +1,4 @@
-"""Simulating a module on a few ranks: what each function does collectively, and every event on the way."""
+"""The analysis of a module: simulates it on a few ranks, and yields each function's trace and all events."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ddpdoctor.program.sites import SourceSite
 
 
 class Analysis(Machine):
-    """All facts about one module. Rules read `calls`, `iterations`, `branches` and `roots`."""
+    """The analysis of one module. Rules read `calls`, `iterations`, `branches` and `roots`."""
 
     __slots__ = ()
 
     def run(self) -> None:
-        """Simulate the module's top level, then every function that nothing in it has called."""
+        """Simulate the module's top level, then every function that nothing in the module has called."""
         self.run_top_level()
         functions = [*self.module.functions]
         for cls in self.module.classes:
@@ -44,7 +44,7 @@ class Analysis(Machine):
         self._root("<module>", None, frame, self.module.tree.body)
 
     def _mentioned(self) -> set[str]:
-        """Names called or passed on somewhere in the module."""
+        """Names that are called or passed on somewhere in the module."""
         names = {node.id for node in self.module.of(ast.Name)}
         names.update(node.attr for node in self.module.of(ast.Attribute))
         return names
@@ -110,7 +110,7 @@ class Analysis(Machine):
         return asserted(value, taints[id(node)]) if taints and id(node) in taints else value
 
     def parameters(self, info: FunctionInfo) -> dict[str, Value]:
-        """Every parameter unknown, but for what its use in the function proves it to be."""
+        """Every parameter as an unknown, except those whose use in the function shows what they are."""
         env: dict[str, Value] = {}
         arguments = info.node.args
         for index, parameter in enumerate(info.parameters):
@@ -132,7 +132,7 @@ class Analysis(Machine):
         self, function: Function, args: tuple[Value, ...], keywords: tuple[tuple[str, Value], ...],
         frame: Frame, site: SourceSite,
     ) -> CallOutcome | None:  # fmt: skip
-        """The outcome of calling a function of the project; None where it is not followed."""
+        """The outcome of calling a function of the project; None if the call is not followed."""
         info = function.info
         too_much = self.steps > budgets.STATEMENTS or len(self.stack) >= budgets.DEPTH
         if info in self.stack or too_much or info.abstract:
@@ -180,7 +180,7 @@ class Analysis(Machine):
         return CallOutcome(value, prune(inner.out), inner.stores, tuple(sorted(inner.resets)), ends)
 
     def _yielded(self, frame: Frame, site: SourceSite) -> Value:
-        """What calling a generator gives: something to go through, whose elements are what it yields."""
+        """The result of calling a generator: an iterable with the yielded elements."""
         first = frame.yields[0]
         same = first is not None and all(v is not None and v.object == first.object for v in frame.yields[1:])
         value = of_object(Listed(site, first if same else None), "generator", id(frame.function), site)
@@ -189,12 +189,12 @@ class Analysis(Machine):
         return value.tagged(Tag.SHARD) if frame.yields_share else value
 
     def _specialises(self, value: Value) -> bool:
-        """Whether a callee must be looked at anew for this argument."""
+        """Whether a callee must be simulated again for this argument."""
         silent = value.taint is Taint.UNKNOWN or (value.taint is Taint.GIVEN and self.observed is None)
         return value.object is not None or not silent or bool(value.tags)
 
     def returned(self, frame: Frame) -> Value:
-        """The value of a call, rank by rank from the returns that each rank can reach."""
+        """The value of a call, for each rank from the returns that it can reach."""
         returns = list(frame.returns)
         if frame.alive:
             returns.append((frame.mask, NONE))

@@ -1,4 +1,4 @@
-"""Binding targets: names, attributes of known objects, the parts of a tuple."""
+"""Assignment to targets: names, attributes of known objects, the elements of a tuple."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def augmented(machine: Machine, frame: Frame, node: Any) -> None:
 
 
 def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> None:
-    """Bind a target; unpacks known tuples and remembers attributes of known objects."""
+    """Bind a target; unpacks known tuples and stores attributes of known objects."""
     taints = machine.annotated[frame.module]
     if taints and id(target) in taints:
         value = asserted(value, taints[id(target)])
@@ -65,7 +65,9 @@ def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> No
 
 
 def _store_global(machine: Machine, frame: Frame, name: str, value: Value) -> None:
-    """`global RANK; RANK = dist.get_rank()`: what others read, as long as nothing else is stored there."""
+    """`global RANK; RANK = dist.get_rank()`: the value that other functions read, unless another value is
+    stored there.
+    """
     key = (frame.module.path, name)
     known = machine.rebound.get(key, value)
     worth = value.object is not None or (value.known and len(value.atoms) > 1)
@@ -91,7 +93,7 @@ def _element_taint(value: Value) -> Taint:
 
 
 def chosen_here(frame: Frame, node: ast.AST, value: Value) -> Value:
-    """What an attribute holds behind a branch on data of each rank: something else on another rank."""
+    """The value of an attribute after a branch on data of each rank: it differs on other ranks."""
     apart = decided_by(frame, node)
     if apart is None or value.object is not None:
         return value

@@ -1,4 +1,4 @@
-"""What an attribute is: of a module, of an object of the project, of something unknown."""
+"""The value of an attribute: of a module, of an object of the project, of an unknown."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.signal_handlers import path_of
 from ddpdoctor.program.sites import SourceSite
 
-#: attributes of tensors and loaders that keep what is known of the data
+#: attributes of tensors and loaders that inherit the tags of the data
 _DATA_ATTRIBUTES = frozenset({"data", "grad", "T", "loss", "logits", "mT", "real"})
 
-#: what `torch.compile` keeps the network as that it was given; it is looked at as that network
+#: the attribute in which `torch.compile` keeps the original network; treated as the network itself
 COMPILED = "_orig_mod"
 
 
@@ -75,7 +75,7 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
 
 
 def _flag(machine: Machine, frame: Frame, name: str, node: ast.AST) -> Value | None:
-    """`state.stop` where a signal's handler sets it, or `trainer.should_stop`, which one of another file may set."""
+    """`state.stop` if a signal handler sets it, or `trainer.should_stop`, which a handler in another file may set."""
     path = path_of(node) if frame.module.flags and isinstance(node, ast.Attribute) else ()
     found = signals.part(frame.module, path) if path else None
     if found is not None:
@@ -134,13 +134,13 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
 
 
 def _is_option_holder(module: Module, owner: Value) -> bool:
-    """The file declares `--local_rank` itself: the launcher fills it in."""
+    """Whether the file declares `--local_rank` itself: then the launcher sets it."""
     obj = owner.object
     return "local_rank" in module.options and (obj is None or isinstance(obj, (Namespace, Method)))
 
 
 def _by_stores(machine: Machine, frame: Frame, name: str) -> Value | None:
-    """`args.rank` where a file in reach assigns `args.rank = <a rank>`: stores decide, not names."""
+    """`args.rank` if a file in reach assigns `args.rank = <a rank>`: assignments decide, not names."""
     if name not in ("rank", "local_rank", "gpu", "global_rank", "distributed_rank", "is_master", "is_main"):
         return None
     for module in (frame.module, *machine.reached.values()):
@@ -157,7 +157,7 @@ def _ranked(machine: Machine, module: Module, expressions: list[ast.expr]) -> Va
     cached_key = ("ranked", id(expressions))
     if cached_key in machine.attributes:
         return machine.attributes[cached_key]
-    machine.attributes[cached_key] = None  # what is stored may be made of what was stored before
+    machine.attributes[cached_key] = None  # the stored value may depend on the attribute's previous value
     value = machine.attributes[cached_key] = _first_ranked(machine, module, expressions)
     return value
 
@@ -211,7 +211,7 @@ def _property(machine: Machine, frame: Frame, owner: Value, method: FunctionInfo
     site = machine.site(frame, method.node)
     loops = frame.loops
     if once:
-        frame.loops = ()  # no turn but the first makes it
+        frame.loops = ()  # made in the first iteration only
     outcome = machine.call(Function(method, owner), (), (), frame, site)
     frame.loops = loops
     return outcome.value if outcome is not None else unknown("property", id(method))

@@ -1,4 +1,4 @@
-"""Classes of the project that extend others: `super()`, torch's loaders and samplers, fields of data classes."""
+"""Subclasses in the project: `super()`, subclasses of torch's loaders and samplers, fields of data classes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
 from ddpdoctor.lint.values.values import Symbol, Value
 from ddpdoctor.program.modules import ClassInfo
 
-#: classes of torch whose constructor arguments are read off a subclass as well
+#: classes of torch whose constructor arguments are tracked through subclasses
 _FOLLOWED = frozenset({aliases.LOADER, aliases.SAMPLER})
 _FIELDS = ("dataclasses.field", "attr.ib", "attr.field", "attrs.field", "pydantic.Field")
-#: under which an object keeps the call of its base's constructor
+#: the key under which an object stores the call of its base's constructor
 _BASE = "super()"
 
 
 def behind_super(machine: Machine, frame: Frame, node: ast.Call) -> Function | str | None:
-    """What `super().name(...)` calls: a method of the project, or torch's constructor by its path."""
+    """What `super().name(...)` calls: a method of the project, or torch's constructor by its dotted name."""
     func = node.func
     if not isinstance(func, ast.Attribute) or not _is_super(func.value) or frame.function is None:
         return None
@@ -42,12 +42,12 @@ def _is_super(node: ast.expr) -> bool:
 
 
 def torch_base(machine: Machine, info: ClassInfo) -> str | None:
-    """The class of torch that a class extends whose constructor arguments matter, by its path."""
+    """The dotted name of the class of torch that a class extends, if that class's constructor arguments matter."""
     return next(iter(sorted(external_bases(machine, info) & _FOLLOWED)), None) if info.node.bases else None
 
 
 def keep(machine: Machine, frame: Frame, made: Value) -> None:
-    """Remember the call of torch's constructor with the object that it makes."""
+    """Store the call of torch's constructor with the object under construction."""
     assert frame.function is not None
     atom = frame.env[frame.function.parameters[0].arg].atoms[0]
     if isinstance(atom, Symbol):
@@ -56,14 +56,14 @@ def keep(machine: Machine, frame: Frame, made: Value) -> None:
 
 
 def base_of(machine: Machine, instance: Value) -> Made | None:
-    """The call of torch's constructor that an object keeps."""
+    """The call of torch's constructor that is stored with an object."""
     atom = instance.atoms[0]
     kept = machine.heap.get((atom.key, _BASE)) if isinstance(atom, Symbol) else None
     return kept.object if kept is not None and isinstance(kept.object, Made) else None
 
 
 def given_field(machine: Machine, obj: Instance, name: str) -> Value | None:
-    """A field of a data class from what it was called with: two that one line makes have their own."""
+    """A field of a data class, from the constructor's arguments: two instances made by one line have their own."""
     for keyword, value in obj.keywords:
         if keyword in ("*", "**"):
             return None
@@ -75,7 +75,9 @@ def given_field(machine: Machine, obj: Instance, name: str) -> Value | None:
 
 
 def default_of(machine: Machine, frame: Frame, value: Value) -> Value:
-    """What a class attribute gives an object: `field(default=...)` and `field(default_factory=...)` looked into."""
+    """The value that a class attribute gives an instance; `field(default=...)` and `field(default_factory=...)` are
+    resolved.
+    """
     obj = value.object
     if not isinstance(obj, Made) or obj.path not in _FIELDS:
         return value
@@ -87,7 +89,7 @@ def default_of(machine: Machine, frame: Frame, value: Value) -> Value:
 
 
 def _fields(machine: Machine, info: ClassInfo) -> Iterator[str]:
-    """Names in the order of the constructor: those of the bases first."""
+    """Field names in the order of the constructor: those of the bases first."""
     seen: set[str] = set()
     for cls in reversed(mro(machine, info)):
         for statement in cls.node.body:

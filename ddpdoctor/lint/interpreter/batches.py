@@ -1,4 +1,4 @@
-"""What a loader's batches are on each rank: a share of the data, or all of it in the same order."""
+"""A loader's batches on each rank: a share of the data, or all of it in the same order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BY_RANK = SHARED_OUT | Tag.RANK_BY_NAME | Tag.PREPARED
 
 
 def same_everywhere(over: Value) -> bool:
-    """Every rank goes through all of the data in one order: evaluation that each rank repeats for itself."""
+    """Whether every rank iterates over all data in one order: an evaluation that each rank repeats."""
     made = over.object
     if not isinstance(made, Made) or made.path != aliases.LOADER or made.opaque or over.tags & _BY_RANK:
         return False
@@ -29,7 +29,7 @@ def same_everywhere(over: Value) -> bool:
 
 
 def differs(value: Value, depth: int = 0) -> bool:
-    """The data, or something that it is made from, depends on the rank."""
+    """Whether the data, or something that it is made from, depends on the rank."""
     if value.tags & _BY_RANK or len(value.atoms) > 1:
         return True
     obj = value.object
@@ -39,9 +39,9 @@ def differs(value: Value, depth: int = 0) -> bool:
 
 
 def trained_on(frame: Frame, args: tuple[Value, ...]) -> bool:
-    """What a wrapped model is called with is a batch of this rank: gradients of it are averaged over ranks.
+    """Whether a wrapped model is called with a batch of this rank, so that gradients are averaged over ranks.
 
-    Where nothing else is known of it, a `backward` in the same function says that it is no evaluation.
+    If nothing else is known of it, a `backward` in the same function shows that it is not an evaluation.
     """
     if frame.no_grad or not frame.loops or all(v.known or v.taint is Taint.UNIFORM for v in args):
         return False
@@ -53,7 +53,7 @@ def trained_on(frame: Frame, args: tuple[Value, ...]) -> bool:
 
 
 def alike(element: Value) -> Value:
-    """A batch that is the same on all ranks, so no rank decides something else by it."""
+    """A batch that is equal on all ranks, so that no rank takes another decision because of it."""
     if isinstance(element.object, Items):
         return element.with_object(Items(tuple(alike(i) for i in element.object.items)))
     if not element.tags & Tag.BATCH:

@@ -1,4 +1,4 @@
-"""Simulating branches: each side on the ranks that can take it, and what holds behind both."""
+"""Simulation of branches: each side on the ranks that can take it, and the join after both."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def _branch(
     machine: Machine, frame: Frame, test: Value, node: ast.AST, text: str, then: Callable[[], None],
     other: Callable[[], None],
 ) -> None:  # fmt: skip
-    """Run both sides, each on the ranks that can take it, and bring variables back together."""
+    """Run both sides, each on the ranks that can take it, and join the variables."""
     truths = truth(test)
     yes, no = mask_where(truths, frame.mask)
     site = machine.site(frame, node)
     before_env, before_out, before_guards = frame.env, frame.out, frame.guards
     before_stores, stored = frame.stores, []
     if not no or not yes:
-        # a condition on the rank that holds on all ranks that are left is a condition still
+        # a condition on the rank is recorded even if it holds on all remaining ranks
         if len(truths) > 1:
             frame.guards = (*before_guards, Guard(truths, bool(yes), test, text, site))
         (then if yes else other)()
@@ -52,7 +52,7 @@ def _branch(
     frame.mask, frame.out, frame.guards = mask | other_mask, before_out, before_guards
     if out or other_out:
         frame.out.append(Branch(truths, out, other_out, site, text, test.tags))
-    # what follows `if rank != 0: return` is under that condition as much as an else branch is
+    # the code after `if rank != 0: return` is under that condition as an else branch would be
     if not mask or not other_mask:
         frame.guards = (*before_guards, Guard(truths, bool(mask), test, text, site))
 

@@ -1,4 +1,4 @@
-"""Calls: followed into the project's own functions, looked up in the tables for everything else."""
+"""Calls: followed into the project's own functions, looked up in the tables otherwise."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
 
 
 def _grow(call: MethodCall, owner: ast.expr) -> None:
-    """What a container, written as `owner`, holds after a method that adds to it."""
+    """The container, written as `owner`, after a method that adds to it."""
     machine, frame, method, receiver, args = call.machine, call.frame, call.name, call.receiver, call.args
     if method == "register_buffer":
         container_mutation.registered(machine, frame, receiver, args)
@@ -98,7 +98,7 @@ def _grow(call: MethodCall, owner: ast.expr) -> None:
         if apart is not None:
             grown = containers.uneven(receiver if grown is None else grown, apart)
         elif receiver.tags & Tag.UNEVEN:
-            # it may be filled up to the same length
+            # it may have been padded to the same length
             grown = unknown("filled up", call.site, tags=Tag.FILLED_UP)
     if grown is not None:
         container_mutation.rebind(machine, frame, owner, grown)
@@ -114,7 +114,7 @@ def _record(call: FunctionCall | MethodCall, result: Value, *, dropped: bool = F
         path, method, receiver, call.args, call.keywords, result, call.node, call.site, context, index, dropped
     ))  # fmt: skip
     if path == "builtins.iter" and len(call.args) == 1 and call.frame.handler != "except":
-        # `for` by hand: the loop that draws from it stands elsewhere
+        # `iter()` called explicitly: the loop that uses it is elsewhere
         loop = EnclosingLoop(call.node, call.site, iterated_of(call.args[0])[0], "")
         machine.iterations.append(Iteration(loop, context, index))
 
@@ -172,7 +172,7 @@ def follow(
     machine: Machine, frame: Frame, function: Function, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
     node: ast.Call | None,
 ) -> Value:  # fmt: skip
-    """Call a function of the project, or what its decorators have put in its place."""
+    """Call a function of the project, or the wrapper that its decorators return."""
     if function.info.decorators and not function.bare:
         wrapper = decorated(machine, function.info)
         if wrapper is not None:
@@ -199,7 +199,7 @@ def follow(
 
 
 def _agreed(value: Value) -> Value:
-    """What a function gives that runs collectives: perhaps what all ranks have agreed on."""
+    """The result of a function that runs collectives: all ranks may have agreed on it."""
     plain = value.object is None or isinstance(value.object, Made)
     return value.tagged(Tag.AGREED) if plain and value.taint is Taint.UNKNOWN and not value.known else value
 

@@ -1,4 +1,4 @@
-"""The classes of the project: their bases, and whose method a name is."""
+"""Classes of the project: their bases, and which class defines a method."""
 
 from __future__ import annotations
 

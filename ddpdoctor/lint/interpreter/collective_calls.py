@@ -1,4 +1,4 @@
-"""Collective operations: of which group, and what they leave the same on every rank."""
+"""Collective operations: their group, and which of their results are equal on every rank."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN, Tag
 from ddpdoctor.lint.values.values import WORLD, Keywords, Symbol, Taint, Value, of_object, unknown
 from ddpdoctor.program.sites import SourceSite
 
-#: methods that give the same memory, mostly
+#: methods whose result usually shares the tensor's memory
 _VIEWS = frozenset({"detach", "view", "view_as", "squeeze", "unsqueeze", "flatten", "reshape", "contiguous"})
 
 
 def group_members(group: Value | None) -> tuple[int, ...] | str | None:
-    """Members of a group argument: None for the default group, "unknown" where they cannot be told."""
+    """Members of a group argument: None for the default group, "unknown" if they are not known."""
     if group is None or (group.known and group.constant is None):
         return None
     if isinstance(group.object, GroupOf):
@@ -74,7 +74,7 @@ def _new_group(path: str, args: tuple[Value, ...], keywords: Keywords, site: Sou
 
 
 def _ranks_of(args: tuple[Value, ...], keywords: Keywords) -> str:
-    """The ranks of a new group as a message shows them, "" where they are not known."""
+    """The ranks of a new group as a message shows them, "" if they are not known."""
     ranks = args[0] if args else next((v for k, v in keywords if k == "ranks"), None)
     members = _listed_ranks(ranks) if ranks is not None else None
     return str([*members]) if members else ""
@@ -96,7 +96,7 @@ def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str) 
 
 
 def overwrite(frame: Frame, argument: ast.expr) -> None:
-    """After a collective the variable holds the same on every rank."""
+    """Make the variable equal on every rank after a collective wrote to it."""
     behind = _same_memory(argument)
     if behind is not None:
         overwrite(frame, behind)
@@ -118,7 +118,7 @@ def overwrite(frame: Frame, argument: ast.expr) -> None:
 
 
 def _same_memory(argument: ast.expr) -> ast.expr | None:
-    """The tensor whose memory `loss.data` or `loss.detach()` shows."""
+    """The tensor whose memory `loss.data` or `loss.detach()` shares."""
     if isinstance(argument, ast.Attribute) and argument.attr == "data":
         return argument.value
     if isinstance(argument, ast.Call) and isinstance(argument.func, ast.Attribute) and argument.func.attr in _VIEWS:
@@ -127,7 +127,7 @@ def _same_memory(argument: ast.expr) -> ast.expr | None:
 
 
 def enter_method(frame: Frame, spec: Collective, site: SourceSite) -> Value:
-    """A collective method of a framework's object; a backward under `no_sync` shares nothing."""
+    """Enter a collective method of a framework's object; a backward under `no_sync` communicates nothing."""
     if not (spec.op.startswith("backward") and frameworks.UNSHARED & set(frame.withs)):
         frame.out.append(Op(spec.op, None, site))
     return unknown("result", site, taint=Taint.UNIFORM if spec.returns_uniform else Taint.UNKNOWN)

@@ -17,7 +17,7 @@ from ddpdoctor.lint.values.truths import both, mask_where, negate, surely_true, 
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, const, per_rank, symbol, unknown
 from ddpdoctor.program.text import text_of
 
-#: elements of a sequence beyond which it is no constant
+#: most elements of a sequence that is treated as a constant
 MOST_ELEMENTS = 64
 
 
@@ -38,7 +38,7 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
         if isinstance(left.object, EnumMember) and isinstance(right.object, EnumMember):
             return const((left.object == right.object) is (name in ("Is", "Eq")))
         for one, two in ((left, right), (right, left)):
-            # an object that surely exists is not None
+            # an object that certainly exists is not None
             if (surely_true(one) or one.tags & Tag.GIVEN) and two.known and two.constant is None:
                 return const(name in ("IsNot", "NotEq"))
             if one.object is not None and len(one.atoms) > 1 and two.known and two.constant is None:
@@ -57,12 +57,12 @@ def _one_comparison(name: str, left: Value, right: Value) -> Value:
 
 
 def _about_kind(name: str, left: Value, right: Value) -> bool:
-    """Whether data has a part of this name, or is there at all: the same for the batches of all ranks."""
+    """Whether data has a part of this name, or exists at all: equal for the batches of all ranks."""
     if (left.tags | right.tags) & (Tag.LOCAL_CHOICE | Tag.UNEVEN):
         return False
     if name in ("In", "NotIn"):
         return isinstance(left.constant, str)
-    # a whole batch may be missing on one rank, its parts are as the data set makes them
+    # a whole batch may be missing on one rank; its parts are determined by the data set
     pairs = ((left, right), (right, left))
     return name in ("Is", "IsNot") and any(v.known and isinstance(w.object, Method) for v, w in pairs)
 
@@ -73,17 +73,17 @@ def _alike(value: Value) -> Value:
 
 
 def _there(data: Value) -> Value:
-    """Whether there is any data of this rank: what it is differs, that there is some seldom does."""
+    """Whether this rank has any data: its content differs between ranks, its existence seldom does."""
     chosen = bool(data.tags & Tag.LOCAL_CHOICE)
     if not chosen and data.tags & (Tag.PART | Tag.OPTIONAL):
-        # the dataset says which parts a batch has, and the configuration what is computed, for all ranks
+        # the data set determines the parts of a batch, and the configuration what is computed, for all ranks alike
         return unknown("there", data.atoms)
     there = symbol("there", data.atoms, taint=Taint.RANK_LOCAL)
     return Value((there,), Taint.RANK_LOCAL, None, data.tags & STICKY if chosen else NO_TAGS)
 
 
 def _exists(value: Value, atom: Atom) -> Atom:
-    """Whether it is not None on a rank where it is this atom."""
+    """Whether it is not None on a rank with this atom."""
     if not isinstance(atom, Symbol):
         return atom is not None
     return bool(getattr(value.object, "is_truthy", False)) or atom
@@ -100,13 +100,13 @@ def as_constant(value: Value) -> Value:
                 numbers = range(*(b.constant for b in bounds))
             except ValueError:
                 return value
-            # half of `range(128)` would say that 100 is not in it, and all of `range(10**15)` is no tuple
+            # half of `range(128)` would wrongly exclude 100, and `range(10**15)` is too large for a tuple
             return value if numbers[MOST_ELEMENTS:] else const(tuple(numbers))
     return value
 
 
 def boolean(machine: Machine, frame: Frame, node: Any) -> Value:
-    """`and` / `or`: what stands behind runs only where what stands before lets it."""
+    """`and` / `or`: the right side runs only on ranks whose left side lets it."""
     conjunction = isinstance(node.op, ast.And)
     result = machine.evaluate(frame, node.values[0])
     before_mask, before_guards = frame.mask, frame.guards

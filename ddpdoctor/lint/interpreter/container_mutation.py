@@ -1,4 +1,4 @@
-"""Containers that are filled after they are made, and the variables and attributes that hold them."""
+"""Containers that are filled after their creation, and the variables and attributes that hold them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ddpdoctor.lint.values.containers import changed_table, either, of_unknown_l
 from ddpdoctor.lint.values.values import Keywords, Symbol, Value
 from ddpdoctor.program.sites import SourceSite
 
-#: elements that a list is followed with one by one
+#: most elements of a list that are tracked individually
 _MOST = 64
 
 
@@ -39,7 +39,7 @@ ADDING = frozenset({"append", "extend", "insert", "add", "update", "setdefault",
 
 
 def registered(machine: Machine, frame: Frame, owner: Value, args: tuple[Value, ...]) -> None:
-    """`self.register_buffer("bank", tensor)`: an attribute."""
+    """Store `self.register_buffer("bank", tensor)` as an attribute."""
     atom = owner.atoms[0] if len(owner.atoms) == 1 else None
     if isinstance(owner.object, Instance) and isinstance(atom, Symbol) and len(args) > 1:
         name = args[0].constant
@@ -49,7 +49,7 @@ def registered(machine: Machine, frame: Frame, owner: Value, args: tuple[Value, 
 
 
 def rebind(machine: Machine, frame: Frame, node: ast.expr, value: Value) -> None:
-    """What a name or attribute holds after the container in it was filled."""
+    """Bind a name or attribute to its container after that was filled."""
     if isinstance(node, ast.Name):
         before = frame.env.get(node.id)
         if before is not None:
@@ -63,7 +63,7 @@ def rebind(machine: Machine, frame: Frame, node: ast.expr, value: Value) -> None
 
 
 def so_far(machine: Machine, key: int | None, name: str, value: Value | None) -> Value | None:
-    """An attribute that is made as an empty container, with what the program has put into it until now."""
+    """An attribute that begins as an empty container, with everything that the program has added so far."""
     obj = value.object if value is not None else None
     empty = (isinstance(obj, Table) and not obj.entries and obj.rest is None) or (
         isinstance(obj, Items) and not obj.items)  # fmt: skip

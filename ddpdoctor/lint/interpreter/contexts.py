@@ -14,13 +14,13 @@ from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name
 
-#: gradients are not shared in this block, or they are: `with model.no_sync() if ... else nullcontext():`
+#: gradients may or may not be synchronised in this block: `with model.no_sync() if ... else nullcontext():`
 MAYBE_UNSHARED = "no_sync, or not"
 UNKNOWN = unknown("context")
 
 
 def enter(machine: Machine, frame: Frame, item: ast.withitem, value: Value) -> Callable[[], None]:
-    """Take note of the context; what is returned is to be called when the block ends."""
+    """Enter the context; the returned function is to be called when the block ends."""
     name = _name(value, item.context_expr)
     if name in ("no_grad", "inference_mode"):
         frame.no_grad = True
@@ -38,7 +38,7 @@ def enter(machine: Machine, frame: Frame, item: ast.withitem, value: Value) -> C
 
 
 def _generator(machine: Machine, frame: Frame, node: ast.expr) -> FunctionInfo | None:
-    """The function that is called for a context."""
+    """The generator function that is called for a context manager."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
         return None
     obj = machine.evaluate(frame, node.func).object
@@ -75,7 +75,7 @@ def _enter_instance(
 
 
 def _hold(machine: Machine, entered: FunctionInfo | None) -> Callable[[], None]:
-    """`global DEPTH; DEPTH += 1`: what the block runs can tell by it that it is inside."""
+    """Apply `global DEPTH; DEPTH += 1` for the block, so that code in it can tell that it is inside."""
     before = machine.held
     if entered is not None and entered.outer:
         machine.held = before.union(_held(machine, entered))
@@ -87,7 +87,7 @@ def _hold(machine: Machine, entered: FunctionInfo | None) -> Callable[[], None]:
 
 
 def _held(machine: Machine, entered: FunctionInfo) -> Iterator[tuple[str, str, object]]:
-    """The names of its file that a function sets, in front of its `yield` if it has one."""
+    """The globals of its file that a function sets, before its `yield` if it has one."""
     module = entered.module
     for statement in entered.body:
         if not isinstance(statement, (ast.Assign, ast.AugAssign)):
@@ -107,7 +107,7 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def _constant(module: Module, statement: ast.Assign | ast.AugAssign, name: str) -> object:
-    """What the statement sets the name to: a constant, or one more than the file starts with."""
+    """The value that the statement assigns to the name: a constant, or one more than the initial value."""
     if not isinstance(statement.value, ast.Constant):
         return None
     if isinstance(statement, ast.Assign):
@@ -121,7 +121,7 @@ def _constant(module: Module, statement: ast.Assign | ast.AugAssign, name: str) 
 
 
 def _split(frame: Frame, item: ast.withitem) -> Callable[[], None]:
-    """The generator was simulated as one call; what it does after its `yield` belongs behind the block."""
+    """The generator was simulated as one call; move what it does after its `yield` behind the block."""
     if not isinstance(item.context_expr, ast.Call) or not frame.out or not isinstance(frame.out[-1], Scope):
         return lambda: None
     scope = frame.out[-1]

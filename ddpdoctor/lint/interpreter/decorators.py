@@ -1,4 +1,4 @@
-"""What the project's own decorators make of its functions: a wrapper, called in the function's place."""
+"""The project's own decorators: the wrapper that is called in a function's place."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ddpdoctor.program.sites import site_of
 
 
 def decorated(machine: Machine, info: FunctionInfo) -> Function | None:
-    """What stands under the function's name where a decorator of the project has put something else there."""
+    """The wrapper that a decorator of the project returns in place of the function, if any."""
     if info in machine.wrappers:
         return machine.wrappers[info]
-    machine.wrappers[info] = None  # a decorator that calls what it decorates sees the function itself
+    machine.wrappers[info] = None  # a decorator that calls the decorated function calls the function itself
     found = machine.wrappers[info] = _wrapper(machine, info)
     return found
 
@@ -46,7 +46,7 @@ def _wrapper(machine: Machine, info: FunctionInfo) -> Function | None:
 
 
 def _may_be_local(info: FunctionInfo, decorator: ast.expr) -> bool:
-    """Found by a name that is not one of Python's own."""
+    """Whether the decorator may be defined in the project: its name is not one of Python's own."""
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
     while isinstance(target, ast.Attribute):
         target = target.value
@@ -62,7 +62,7 @@ def _may_be_local(info: FunctionInfo, decorator: ast.expr) -> bool:
 
 
 def run(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> Trace | None:
-    """Simulate a function that nobody calls through its decorators; None where they do not lead into it."""
+    """Simulate a function that nothing calls through its decorators; None if they do not lead into it."""
     wrapper = decorated(machine, info)
     if wrapper is None:
         return None
@@ -79,7 +79,7 @@ def run(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> Trace | 
 
 
 def apply_decorators(machine: Machine, frame: Frame, info: modules.FunctionInfo) -> None:
-    """What decorators say of the body: only rank 0 runs it, or no gradients are kept in it."""
+    """Apply what decorators say about the body: only rank 0 runs it, or it computes no gradients."""
     for decorator in info.decorators:
         name = decorator_name(decorator)
         if name in ("no_grad", "inference_mode"):
@@ -94,7 +94,7 @@ def apply_decorators(machine: Machine, frame: Frame, info: modules.FunctionInfo)
 
 
 def ranks_let_in(machine: Machine, frame: Frame, decorator: ast.expr) -> tuple[Atom, ...]:
-    """On which ranks a framework's decorator lets a function run; nothing where it does not ask for the rank."""
+    """The ranks on which a framework's decorator runs the function; None if it does not depend on the rank."""
     name = decorator_name(decorator)
     if name not in vocabulary.FIRST_RANK_DECORATORS and name not in vocabulary.SOME_RANK_DECORATORS:
         return ()
@@ -103,10 +103,10 @@ def ranks_let_in(machine: Machine, frame: Frame, decorator: ast.expr) -> tuple[A
         return ()
     told = call is not None and (call.args or any("rank" in str(k.arg) for k in call.keywords))
     if told or name in vocabulary.SOME_RANK_DECORATORS:
-        return (symbol("decorator", id(decorator), taint=Taint.RANK),)  # another rank, perhaps
+        return (symbol("decorator", id(decorator), taint=Taint.RANK),)  # perhaps another rank
     return FIRST_RANK.atoms
 
 
 def _is_local(machine: Machine, frame: Frame, target: ast.expr) -> bool:
-    """A decorator of the project's own may do more than its name says, switch barriers off for example."""
+    """Whether a decorator is the project's own, which may do more than its name says, such as disabling barriers."""
     return isinstance(machine.evaluate(Frame(frame.module), target).object, Function)

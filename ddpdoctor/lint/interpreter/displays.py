@@ -1,4 +1,4 @@
-"""Lists, tables and what is taken out of them: displays, subscripts, slices, comprehensions."""
+"""Lists, dicts and their elements: displays, subscripts, slices, comprehensions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ddpdoctor.lint.values.values import Symbol, Taint, Value, const, join_tags,
 from ddpdoctor.program.signal_handlers import path_of
 from ddpdoctor.program.text import text_of
 
-#: parts of a table beyond which it is not known by them: configurations are large, and nested
+#: most entries of a dict that are tracked: configurations are large and nested
 MOST_LEAVES = 2_000
 
 
@@ -45,9 +45,10 @@ def sequence(machine: Machine, frame: Frame, node: Any) -> Value:
 
 
 def _leaves(value: Value) -> int:
-    """Elements in it, those of what is nested in it counted as often as they are reached.
+    """Number of nested elements, counted as often as they are reached.
 
-    Forty lines of `x = (x, x)` make a tuple that no one can compare or hash: what has more is not known by its parts.
+    Forty lines of `x = (x, x)` make a tuple too large to compare or hash: a larger container is not tracked by
+    elements.
     """
     obj = value.object
     if isinstance(obj, Items):
@@ -117,7 +118,7 @@ def _subscript(machine: Machine, frame: Frame, node: Any) -> Value:
         return lift("Index", lambda a, i: a[i], (owner, index))
     tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.AGREED)
     if index.tags & Tag.MASK and index.taint is Taint.RANK_LOCAL:
-        # as many as the data of this rank has
+        # as many as this rank's data decides
         picked = tags | Tag.UNEVEN | (index.tags & REASONS)
         return unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
@@ -133,7 +134,7 @@ def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Val
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     if lower is None and upper is not None and step is None:
-        tags &= ~Tag.SHARD  # cut to a size, which may be the same on all ranks
+        tags &= ~Tag.SHARD  # cut to a size that may be equal on all ranks
     sharded = _shard_tags(lower, upper, step)
     if not sharded and lower is not None and upper is not None and step is None and lower.tags & Tag.RANK:
         rest = data_partition.rest_for_one(cast("builtins.len", (owner,), machine.site(frame, node)), upper)
@@ -146,7 +147,7 @@ def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Val
 
 
 def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) -> Tags:
-    """How a slice by rank can come out unequal: strided by the world size, or in blocks of a rounded-up length."""
+    """How a slice by rank can be unequal: strided by the world size, or in blocks of a rounded-up length."""
     if lower is None or not lower.tags & Tag.RANK:
         return NO_TAGS
     # with an upper bound the length may have been made divisible before
@@ -198,7 +199,7 @@ def _each(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]
     if names is None or not 0 < len(names) <= budgets.CONSTANTS or machine.steps > budgets.REPEATED:
         return []
     if not all(isinstance(name, (str, tuple)) for name in names):
-        return []  # a number of equal things
+        return []  # a number of equal elements
     values: list[Value] = []
     for name in names:
         machine.steps += 1
@@ -222,7 +223,7 @@ def _unrolled(machine: Machine, frame: Frame, node: Any, over: Value) -> dict[st
         return {}
     entries: dict[str, Value] = {}
     for name in names:
-        # entries within entries: each counts, so that all of them together have an end
+        # nested entries: each counts, so that their total is bounded
         machine.steps += 1
         frame.env[target.id] = const(name)
         key = machine.evaluate(frame, node.key).constant

@@ -1,4 +1,4 @@
-"""What rules read besides traces: the calls, loops and branches that the simulated job went through."""
+"""Events: the calls, loops and branches of the simulated job, which rules read besides traces."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ddpdoctor.program.sites import SourceSite
 
 
 class Wrap(NamedTuple):
-    """`DDP(network)`: under which conditions, how the network is written, and whether its identity is sure."""
+    """`DDP(network)`: its conditions, how the network is written, and whether the network's identity is certain."""
 
     guards: tuple[Guard, ...]
     text: str
-    #: made in the same function, or a parameter: not one of several that a factory gives
+    #: created in the same function, or a parameter: not one of several that a factory returns
     unique: bool
     site: SourceSite
 
@@ -40,28 +40,28 @@ class EnclosingLoop:
 
     node: ast.AST
     site: SourceSite
-    #: what is iterated, with `enumerate`, `tqdm` and the like taken off; None for `while`
+    #: what is iterated, without `enumerate`, `tqdm` and the like; None for `while`
     over: Value | None
     target: str
 
 
 @record(frozen=True, slots=True, eq=False)
 class Context:
-    """Where in the program an event happens."""
+    """The context in which an event happens."""
 
     module: Module
     function: FunctionInfo | None
-    #: ranks that come here
+    #: ranks that execute it
     mask: int
-    #: loops, callers' included, outermost first
+    #: loops, including callers', outermost first
     loops: tuple[EnclosingLoop, ...]
-    #: conditions, callers' included, outermost first
+    #: conditions, including callers', outermost first
     guards: tuple[Guard, ...]
     #: inside `torch.no_grad()` or `inference_mode()`
     no_grad: bool
     #: "", "try", "except" or "finally"
     handler: str
-    #: names of the functions on the way here, outermost first; "<module>" when the script itself starts it
+    #: names of the functions on the call path, outermost first; "<module>" if the script itself starts it
     calls: tuple[str, ...]
     #: sites of those calls
     chain: tuple[SourceSite, ...]
@@ -74,7 +74,7 @@ class Context:
 
     @property
     def from_script(self) -> bool:
-        """Reached from the file's own top level, so nothing outside can guard it."""
+        """Whether it is reached from the file's own top level, so that nothing outside can guard it."""
         return bool(self.calls) and self.calls[0] == "<module>"
 
 
@@ -95,13 +95,13 @@ class CallEvent(Arguments):
     context: Context
     #: running number: order of execution
     index: int
-    #: the call stands alone as a statement: its result is lost
+    #: the call is a statement of its own, so its result is lost
     unused: bool
 
 
 @record(frozen=True, slots=True, eq=False)
 class Access:
-    """An attribute that is read from a wrapped model."""
+    """A read of an attribute of a wrapped model."""
 
     owner: Value
     name: str
@@ -112,18 +112,18 @@ class Access:
 
 @record(slots=True, eq=False)
 class Iteration:
-    """A `for` loop that starts."""
+    """A start of a `for` loop."""
 
     loop: EnclosingLoop
     context: Context
     index: int
-    #: what it does this time, None where its body is not known by now, or stands elsewhere
+    #: what its body does this time, None if the body is not yet known, or elsewhere
     body: Trace | None = None
 
 
 @record(frozen=True, slots=True, eq=False)
 class BranchEvent:
-    """An `if` whose condition was not the same constant on all ranks."""
+    """An `if` whose condition is not the same constant on all ranks."""
 
     guard: Guard
     node: ast.AST

@@ -1,4 +1,4 @@
-"""Evaluating expressions on all simulated ranks at once. `Analysis.evaluate` looks each one up in `EXPRESSIONS`."""
+"""Evaluation of expressions on all simulated ranks at once. `Analysis.evaluate` looks each kind up in `EXPRESSIONS`."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _text_tags(parts: list[Value]) -> Tags:
     return union(part.tags for part in parts) & (ANY_RANK | Tag.RANK_BY_NAME | MADE_UP)
 
 
-#: how each kind of expression is evaluated; of the others nothing is known
+#: the handler of each kind of expression; all others give an unknown
 EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Frame, Any], Value]] = {
     ast.Constant: _constant,
     ast.Name: _name,

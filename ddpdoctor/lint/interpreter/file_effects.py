@@ -1,4 +1,4 @@
-"""Files that a program asks for or writes, noted in the trace."""
+"""Files that a program tests for or writes, recorded in the trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ddpdoctor.program.sites import SourceSite
 
 
 def function(frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Value | None:
-    """Take note of a file that is asked for or written; what the question gives."""
+    """Record a file that is tested for or written; returns the result of a test."""
     row = filesystem.FUNCTIONS.get(path)
     if row is None:
         if path == filesystem.OPEN:
@@ -36,7 +36,7 @@ def function(frame: Frame, path: str, args: tuple[Value, ...], keywords: Keyword
 
 
 def method(frame: Frame, name: str, receiver: Value, args: tuple[Value, ...], site: SourceSite) -> Value | None:
-    """The same for the method of a path, or of something that is given one."""
+    """The same for a method of a path, or of an object that takes a path."""
     own, given = filesystem.OF_PATHS.get(name), filesystem.OF_OBJECTS.get(name)
     if own is not None:
         if own.use is Use.ASKS and not args:
@@ -44,7 +44,7 @@ def method(frame: Frame, name: str, receiver: Value, args: tuple[Value, ...], si
         if own.use in filesystem.CHANGES:
             _written(frame, (receiver,), own.entry, site)
     elif given is not None:
-        # a text's `replace` has two arguments
+        # a string's `replace` has two arguments
         if given.use in filesystem.CHANGES and (given.use is not Use.MOVES or len(args) == 1):
             _written(frame, args[:1], given.entry, site)
     elif name == "open" and _opens_to_write((receiver, *args), ()):
@@ -61,7 +61,7 @@ def _opens_to_write(args: tuple[Value, ...], keywords: Keywords) -> bool:
 
 
 def _name(path: Value) -> object:
-    """What makes two paths the same: `Path(x)` and `str(x)` are where x is."""
+    """The identity of a path: `Path(x)` and `str(x)` name the same file as x."""
     obj = path.object
     while isinstance(obj, Made) and obj.path in ("pathlib.Path", "builtins.str") and len(obj.args) == 1:
         path = obj.args[0]

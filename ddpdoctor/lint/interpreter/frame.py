@@ -1,4 +1,4 @@
-"""The state of one function while it is simulated."""
+"""The frame: the state of one function while it is simulated."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ddpdoctor.program.sites import SourceSite
 
 @record(eq=False, slots=True)
 class Frame:
-    """Variables, emitted trace, and where we are."""
+    """Variables, the trace so far, and the current position."""
 
     module: Module
     function: FunctionInfo | None = None
     env: dict[str, Value] = field(default_factory=dict)
     closure: dict[str, Value] | None = None
-    #: ranks on this path; 0 means that nobody comes here
+    #: ranks on this path; 0 if no rank gets here
     mask: int = EVERY_RANK
     out: list[Node] = field(default_factory=list)
     loops: tuple[EnclosingLoop, ...] = ()
@@ -33,23 +33,23 @@ class Frame:
     withs: tuple[str, ...] = ()
     #: (ranks, value) of each `return`
     returns: list[tuple[int, Value]] = field(default_factory=list)
-    #: what each `yield` gives, None where it is not known
+    #: the value of each `yield`, None if it is not known
     yields: list[Value | None] = field(default_factory=list)
-    #: what it yields is chosen by rank, one more or one less
+    #: the rank chooses what it yields: shares differ by one at most
     yields_share: bool = False
-    #: it yields in a loop without end
+    #: it yields in an endless loop
     yields_on: bool = False
     #: `self.attribute` and `parameter.attribute` stores, by object key
     stores: dict[tuple[int, str], Value] = field(default_factory=dict)
     #: parameters overwritten in place by a collective
     resets: set[str] = field(default_factory=set)
-    #: the statement whose expression is being evaluated, when its value is dropped
+    #: the statement whose expression is being evaluated, if its value is dropped
     dropped: ast.expr | None = None
     #: nested functions defined here
     nested: list[FunctionInfo] = field(default_factory=list)
-    #: guards that callers brought along
+    #: number of guards inherited from callers
     entered: int = 0
-    #: tags of the data of each rank that decided which `return` it took; None where no such data did
+    #: tags of the rank's own data that decided which `return` it took; None if no such data did
     apart: Tags | None = None
 
     @property
@@ -58,14 +58,14 @@ class Frame:
 
 
 def decided_by(frame: Frame, node: ast.AST) -> Tags | None:
-    """Tags of the data of each rank on which it depends, in this function, whether the node runs; None without such."""
+    """Tags of the ranks' own data that decide, in this function, whether the node runs; None if no such data does."""
     tags: Tags | None = None
     line = getattr(node, "lineno", 0)
     for guard in frame.guards[frame.entered :]:
         atom = guard.truth[0]
         if len(guard.truth) != 1 or not isinstance(atom, Symbol) or atom.taint is not Taint.RANK_LOCAL:
             continue
-        # a guard stays behind a branch that has left: what follows is no choice of this rank's data alone
+        # a guard stays after a branch that has left: what follows does not depend on this rank's data alone
         if guard.site.file == frame.module.path and guard.site.line <= line <= guard.site.end_line:
             tags = (tags or NO_TAGS) | guard.value.tags
     return tags

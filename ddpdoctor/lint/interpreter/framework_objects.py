@@ -1,4 +1,4 @@
-"""Objects of frameworks in a program: their collectives, their attributes, the parameters that hooks are given."""
+"""Objects of frameworks: their collective methods, their attributes, the parameters of hooks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _LOG = Collective("log(sync_dist=True)")
 
 
 def collective(path: str, method: str, keywords: Keywords, made: Made | None = None) -> Collective | None:
-    """The collective that a method of a framework's object is; `made` where its constructor was seen."""
+    """The collective that a method of a framework's object is; `made` if its constructor call was seen."""
     owner = kind(path)
     if owner == MODULE and method in ("log", "log_dict"):
         given = dict(keywords)
@@ -63,13 +63,13 @@ def collective(path: str, method: str, keywords: Keywords, made: Made | None = N
 
 
 def _one_process(made: Made) -> bool:
-    """`Trainer(devices=1)`, or options that cannot be read."""
+    """Whether it is `Trainer(devices=1)`; options that cannot be read may be that too."""
     devices, nodes = made.keyword("devices"), made.keyword("num_nodes")
     return made.opaque or (devices is not None and devices.constant in (1, "1") and nodes is None)
 
 
 def bases(machine: Machine, info: ClassInfo) -> tuple[str, ...]:
-    """The classes of these tables that a class of the project inherits from."""
+    """The classes in the framework tables that a class of the project inherits from."""
     if not info.node.bases:
         return ()
     known = machine.bases.get(info)
@@ -80,7 +80,7 @@ def bases(machine: Machine, info: ClassInfo) -> tuple[str, ...]:
 
 
 def inherited(machine: Machine, info: ClassInfo, method: str, keywords: Keywords) -> Collective | None:
-    """The collective that a method is which a class of the project has from a framework."""
+    """The collective that a method is which a class of the project inherits from a framework."""
     for base in bases(machine, info):
         found = collective(base, method, keywords)
         if found is not None:
@@ -89,7 +89,7 @@ def inherited(machine: Machine, info: ClassInfo, method: str, keywords: Keywords
 
 
 def is_first_rank(receiver: Value, method: str) -> bool:
-    """A call that is true on rank 0 only, on whatever object; one framework's attribute is another's method."""
+    """Whether the call is true on rank 0 only, on any object; one framework's attribute is another's method."""
     if method == "__call__":
         return receiver.known and receiver.atoms == FIRST_RANK.atoms
     return method in FIRST_RANK_METHODS
@@ -107,18 +107,18 @@ def attribute(path: str, name: str) -> Value | None:
 
 
 def framework_object(path: str, *key: object) -> Value:
-    """An object of a framework whose making was not seen; it may be missing outside the framework's own run."""
+    """An object of a framework whose creation was not seen; it may be missing outside the framework's own run."""
     return of_object(Made(path, SourceSite("", 0, 0, 0, 0)), path, *key).tagged(Tag.MAYBE)
 
 
 def parsed(types: Value, site: SourceSite) -> Value:
-    """What `HfArgumentParser(types).parse_args_into_dataclasses()` gives: options, and a framework's arguments."""
+    """The result of `HfArgumentParser(types).parse_args_into_dataclasses()`: options, and a framework's arguments."""
     given = types.object.items if isinstance(types.object, Items) else (types,)
     return of_object(Items(tuple(_options(one, site, n) for n, one in enumerate(given))), "parsed", site)
 
 
 def _options(given: Value, site: SourceSite, position: int) -> Value:
-    """An object of one of the types, filled in from the command line."""
+    """An instance of one of the types, with its fields set from the command line."""
     path = kind(given.object.path) if isinstance(given.object, External) else ""
     if path in RANKED:
         return framework_object(path, site, position)
@@ -126,7 +126,7 @@ def _options(given: Value, site: SourceSite, position: int) -> Value:
 
 
 def annotated(imports: dict[str, str], annotation: ast.expr | None) -> str:
-    """The framework's class that a parameter is annotated with, "" for anything else."""
+    """The framework's class in a parameter's annotation, "" for any other annotation."""
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.right, ast.Constant):
         annotation = annotation.left  # Fabric | None
     elif isinstance(annotation, ast.Subscript) and getattr(annotation.value, "id", "") == "Optional":
@@ -142,7 +142,7 @@ def annotated(imports: dict[str, str], annotation: ast.expr | None) -> str:
 
 
 def parameters(machine: Machine, info: FunctionInfo) -> dict[str, Value]:
-    """Parameters that a framework hands to a hook of its classes, or that are annotated with one of them."""
+    """Parameters that a framework passes to a hook of its classes, or that are annotated with one of these classes."""
     owners = bases(machine, info.owner) if info.owner is not None else ()
     found: dict[str, Value] = {}
     for index, parameter in enumerate(info.parameters):
@@ -156,12 +156,12 @@ def parameters(machine: Machine, info: FunctionInfo) -> dict[str, Value]:
 
 
 def steps_by_itself(machine: Machine, info: FunctionInfo | None) -> bool:
-    """`training_step` of a LightningModule: what it returns is the loss that Lightning runs backward on."""
+    """Whether it is `training_step` of a LightningModule: Lightning calls backward on the loss that it returns."""
     if info is None or info.name != "training_step" or info.owner is None:
         return False
     return MODULE in bases(machine, info.owner) and not _says(machine, info.owner, "automatic_optimization")
 
 
 def _says(machine: Machine, info: ClassInfo, name: str) -> bool:
-    """The class, or one of the project that it inherits from, gives the attribute a value of its own."""
+    """Whether the class, or a base in the project, assigns the attribute a value of its own."""
     return any(name in c.stores or name in c.methods or name in c.constants for c in mro(machine, info))

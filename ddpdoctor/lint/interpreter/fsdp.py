@@ -1,4 +1,4 @@
-"""Models whose parameters are spread over the ranks: FSDP's wrapper, and `fully_shard`, which changes its argument."""
+"""Sharded models: FSDP's wrapper, and `fully_shard`, which changes its argument."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ddpdoctor.lint.values.tags import DATA, Tag, union
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, unknown
 from ddpdoctor.program.sites import SourceSite
 
-#: a forward pass gathers the parameters, with gradients or without
+#: a forward pass gathers the parameters, with or without gradients
 FORWARD = "forward (FSDP)"
 BACKWARD = "backward (FSDP)"
 _SHARD = frozenset({
     "torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard",
     "torch.distributed._composable.fsdp.fully_shard.fully_shard", "torch.distributed._composable.fully_shard",
 })  # fmt: skip
-#: stands in the heap for "this object is sharded"
+#: key in the heap that marks an object as sharded
 _MARK = "<sharded>"
 
 
 def made(
     machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call, value: Value
 ) -> Value:  # fmt: skip
-    """`value`, what the call gives, marked where it is a sharded model; `fully_shard` marks its argument as well."""
+    """`value`, the result of the call, tagged if it is a sharded model; `fully_shard` marks its argument as well."""
     if path == FSDP:
         return value.tagged(Tag.SHARDED)
     if path not in _SHARD or not args or not node.args:
@@ -41,13 +41,13 @@ def made(
 
 
 def is_sharded(machine: Machine, model: Value) -> bool:
-    """A model that was wrapped, or sharded in place."""
+    """Whether a model was wrapped, or sharded in place."""
     atom = model.atoms[0]
     return bool(model.tags & Tag.SHARDED) or (isinstance(atom, Symbol) and (atom.key, _MARK) in machine.heap)
 
 
 def forward(frame: Frame, args: tuple[Value, ...], site: SourceSite) -> Value:
-    """What a forward pass gives."""
+    """The result of a forward pass."""
     frame.out.append(Op(FORWARD, None, site))
     local = any(v.taint is Taint.RANK_LOCAL for v in args)
     tags = Tag.DDP | Tag.SHARDED | union(v.tags for v in args) & DATA

@@ -1,4 +1,4 @@
-"""Calls of functions and classes outside the project: the first resolver that knows one says what it gives."""
+"""Calls of external functions and classes: the first resolver that knows the function gives the result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ddpdoctor.lint.values.values import NONE, RANK_NUMBERS, WORLD_NUMBER, Keywo
 from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
 
-#: give back the network that they are given, or what stands for it in every way
+#: functions that return the network given to them, or an equivalent
 _SAME = frozenset({
     "torch.compile", "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "apex.parallel.convert_syncbn_model",
     "deepspeed.add_config_arguments",
@@ -39,13 +39,13 @@ _SAME = frozenset({
 _LISTING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.map"})
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 _TESTS = frozenset({"builtins.hasattr", "builtins.isinstance", "builtins.getattr"})
-#: give (rank, world size)
+#: functions that return (rank, world size)
 _RANK_AND_SIZE = frozenset({"mmengine.dist.get_dist_info", "mmcv.runner.get_dist_info"})
 
 
 @record(frozen=True, slots=True, eq=False)
 class FunctionCall(Arguments):
-    """A call of something outside the project by its canonical dotted name, as it is simulated."""
+    """A simulated call of something outside the project, by its canonical dotted name."""
 
     machine: Machine
     frame: Frame
@@ -57,7 +57,7 @@ class FunctionCall(Arguments):
 
 
 def called(call: FunctionCall) -> Value:
-    """What the call gives; its collectives, exits and files go into the frame's trace."""
+    """The result of the call; its collectives, exits and files go into the frame's trace."""
     for resolve in _resolvers(call.path):
         value = resolve(call)
         if value is not None:
@@ -100,7 +100,7 @@ def _tested(call: FunctionCall) -> Value | None:
 
 
 def _read_by_name(call: FunctionCall) -> Value | None:
-    """`getattr(owner, "name")` of an object whose attributes are known, where it surely has this one."""
+    """`getattr(owner, "name")` of an object with known attributes, if it certainly has this one."""
     if call.path != "builtins.getattr" or len(call.args) < 2:
         return None
     name, obj = call.args[1].constant, call.args[0].object
@@ -134,7 +134,7 @@ def _listed(call: FunctionCall) -> Value | None:
 
 
 def _starts(call: FunctionCall) -> None:
-    """Nothing is known of what it gives; the functions that it starts are simulated."""
+    """Unknown as a result; the functions that the call starts are simulated."""
     started(call.machine, call.frame, call.path, call.args, call.keywords, call.site)
 
 
@@ -153,7 +153,8 @@ def _deepspeed(call: FunctionCall) -> Value | None:
     return of_object(Items((engine, *rest)), call.path, site)
 
 
-#: Asked in this order; the first that gives a value has it. With the paths that each knows, None where it looks itself.
+#: Tried in this order; the first that gives a value decides. With the names that each handles, None if it decides
+#: itself.
 RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] | None], ...] = (
     (_collective, collectives.COLLECTIVES),
     (_source, None),

@@ -1,4 +1,4 @@
-"""What the objects of the project hold: their attributes, from what their own methods store."""
+"""Attributes of the project's objects, from what their own methods store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ddpdoctor.program.sites import SourceSite
 
 
 def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
-    """`self.name`, from what the object's own methods (its `__init__` first) store."""
+    """`self.name`, from what the object's own methods store, `__init__` first."""
     for info in mro(machine, obj.info):
         flag = signals.part(info.module, (info.name, name))
         if flag is not None:
@@ -57,7 +57,7 @@ def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, 
 
 
 def _whole(value: Value, key: int, name: str) -> Value:
-    """An object that only some ranks have stored, where it is not known what the others have."""
+    """An object that only some ranks have stored, while the other ranks' value is not known."""
     if value.object is None or left_alone(key, name) not in value.atoms:
         return value
     return of_object(value.object, key, name).with_tags(value.tags | Tag.MAYBE)
@@ -66,14 +66,14 @@ def _whole(value: Value, key: int, name: str) -> Value:
 def _stored(
     machine: Machine, owner: Value, obj: Instance, name: str, *, elsewhere: bool = False
 ) -> Value | None:  # fmt: skip
-    """What the methods store; `elsewhere`: those that do not run just now."""
+    """What the methods store; `elsewhere`: those that are not running at the moment."""
     values: list[Value] = []
     running = False
     init = find_method(machine, obj.info, "__init__")
     for info in mro(machine, obj.info):
         for method in info.stores.get(name, ()):
             if method.name == "__init__" and init is not None:
-                method = init  # that of a base runs with what it is given by this one
+                method = init  # a base's `__init__` runs with the arguments that this one passes
             value = _stores_of(machine, owner, obj, method).get(name)
             if value is not None:
                 values.append(value)
@@ -103,7 +103,7 @@ def _stored(
 
 
 def _by_rank(owner: Value, obj: Instance, name: str, values: list[Value]) -> Value | None:
-    """An attribute that only some ranks change: one constant on the others."""
+    """An attribute that only some ranks change: a constant on the others."""
     key = symbol_key(owner)
     objects = [v for v in values if v.object is not None]
     if key is None or all(len(v.atoms) == 1 for v in values) or len(objects) > 1:
@@ -122,7 +122,7 @@ def _by_rank(owner: Value, obj: Instance, name: str, values: list[Value]) -> Val
 
 
 def _stores_of(machine: Machine, owner: Value, obj: Instance, method: FunctionInfo) -> dict[str, Value]:
-    """What one method leaves in `self`, by a silent run of it."""
+    """What one method stores in `self`, found by running it silently."""
     cache_key = ("stores", obj.info, obj.site, method)
     cached = machine.outcomes.get(cache_key)
     if cached is None:

@@ -1,4 +1,4 @@
-"""How far a loop goes: without end, for a number of turns, or through a share of the data chosen by rank."""
+"""How far a loop runs: endlessly, for a number of iterations, or over a share of the data chosen by rank."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ddpdoctor.lint.values.tags import Tag
 
 
 def endless(frame: Frame) -> bool:
-    """A `yield` in a loop without end of the generator's own."""
+    """Whether a `yield` is in an endless loop of the generator's own."""
     own = (loop for loop in frame.loops if frame.function is not None and _inside(loop.node, frame.function.node))
     return any(_endless(loop) for loop in own)
 
 
 def yields_share(frame: Frame) -> bool:
-    """A `yield` of a share, or under a condition that shares out by rank, in a generator that comes to an end."""
+    """Whether a `yield` gives a share, or is under a condition that partitions by rank, in a generator that ends."""
     own = [loop for loop in frame.loops if frame.function is not None and _inside(loop.node, frame.function.node)]
     chosen = any(by_rank(guard.value) for guard in frame.guards[frame.entered :])
     shared = any(loop.over is not None and loop.over.tags & Tag.SHARD for loop in own)
@@ -26,7 +26,7 @@ def yields_share(frame: Frame) -> bool:
 
 
 def _inside(node: ast.AST, function: ast.AST) -> bool:
-    """By lines: a loop of a caller stands elsewhere."""
+    """Whether the node is inside, by line numbers: a caller's loop is elsewhere."""
     first, last = getattr(function, "lineno", 0), getattr(function, "end_lineno", 0) or 0
     return first <= getattr(node, "lineno", 0) <= last
 
@@ -39,7 +39,7 @@ def _endless(loop: EnclosingLoop) -> bool:
 
 
 def limited(loop: EnclosingLoop) -> bool:
-    """The loop ends after a number of turns: `islice`, `zip(..., range(n))`, or a `break` of its own."""
+    """Whether the loop ends after a number of iterations: `islice`, `zip(..., range(n))`, or a `break` of its own."""
     if loop.over is not None and loop.over.tags & Tag.CUT:
         return True
     return isinstance(loop.node, (ast.For, ast.While)) and any(_breaks(s) for s in loop.node.body)

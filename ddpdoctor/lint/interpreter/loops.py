@@ -1,4 +1,4 @@
-"""Simulating loops: what they go through, how often, and what one turn hands on to the next."""
+"""Simulation of loops: what they iterate over, how often, and what one iteration passes to the next."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ddpdoctor.program.text import text_of
 
 
 def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[str], bool]:
-    """(names that a loop's body assigns, whether it stores attributes as well)."""
+    """(names that a loop's body assigns, whether it also stores attributes)."""
     known = frame.module.assigned.get(loop)
     if known is None:
         nodes = [node for statement in body for node in walk(statement)]
@@ -41,7 +41,7 @@ def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[st
 def _loop(
     machine: Machine, frame: Frame, node: Any, loop: EnclosingLoop, count: tuple[Atom, ...], start: Callable[[], None]
 ) -> Trace:
-    """Simulate a loop's body once, with names that it carries on widened by a silent run before; gives what it does."""
+    """Simulate a loop's body once, after a silent run that widens the names it carries over; returns what it does."""
     before_env, before_mask, before_out = frame.env, frame.mask, frame.out
     before_loops, before_guards = frame.loops, frame.guards
     frame.loops = (*before_loops, loop)
@@ -51,7 +51,7 @@ def _loop(
     for name in assigned:
         if name in carried:
             carried[name] = _widened(carried[name], None, name, id(node))
-    # what no turn hands on to the next need not be tried out
+    # without values passed from one iteration to the next, no silent run is needed
     if (
         depth < budgets.TRIED_LOOPS
         and machine.steps < budgets.REPEATED
@@ -78,7 +78,9 @@ def _loop(
 
 
 def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
-    """A variable at the start of any turn: itself where no turn changes it, else a symbol as tainted as both."""
+    """A variable at the start of any iteration: unchanged if no iteration changes it, else a symbol with
+    both taints.
+    """
     if after is not None and (after == before or (after.object is not None and after.object == before.object)):
         return before
     tags = before.tags if after is None else before.tags | after.tags
@@ -90,7 +92,7 @@ def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:
     value = unknown("loop", key, name, taint=taint, tags=tags & (ORIGIN | MODEL | REASONS | Tag.MAYBE | Tag.UNEVEN))
     if after is None or len(after.atoms) == 1 or before.object is not None:
         return value
-    # `if rank == 0: stop = ...` leaves it alone on the other ranks
+    # `if rank == 0: stop = ...` leaves it unchanged on the other ranks
     start = value.atoms[0]
     atoms = [before.at(r) if after.at(r) in (start, before.at(r)) else start for r in range(WORLD)]
     return per_rank(atoms, value.tags)
@@ -121,10 +123,10 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     def start() -> None:
         if over.tags & Tag.UNEVEN and over.taint is Taint.RANK_LOCAL:
             _leave_early(machine, frame, node.iter, truth(over), over.tags)
-        # all turns but the last, one after the other, as one
+        # all iterations but the last, one after the other, are treated as one
         for item in known[:-1]:
             if machine.steps > budgets.REPEATED:
-                break  # loops in loops
+                break  # nested loops
             assign(machine, frame, node.target, item)
             machine.execute(frame, node.body)
         assign(machine, frame, node.target, known[-1] if known else value)
@@ -135,7 +137,7 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
 
 
 def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
-    """The few objects of the project that a loop goes through (callbacks, stages), where no turn leaves it."""
+    """The few objects of the project over which a loop iterates (callbacks, stages), if no iteration leaves it."""
     items = iterated.object.items if isinstance(iterated.object, Items) else _phases(iterated)
     if not 0 < len(items) <= budgets.OBJECTS or not (all(map(_is_object, items)) or _are_keys(node, items)):
         return ()
@@ -152,7 +154,7 @@ def _phases(iterated: Value) -> tuple[Value, ...]:
 
 
 def _are_keys(node: Any, items: tuple[Value, ...]) -> bool:
-    """Names, by which the body takes something out of a table: each turn goes to another entry."""
+    """Whether these are names by which the body reads a dict: each iteration uses another entry."""
     if not isinstance(node.target, ast.Name) or not all(i.known and isinstance(i.constant, str) for i in items):
         return False
     return any(isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Name) and n.slice.id == node.target.id
@@ -160,7 +162,7 @@ def _are_keys(node: Any, items: tuple[Value, ...]) -> bool:
 
 
 def _is_object(value: Value) -> bool:
-    """An object that is worth a turn of its own, by itself or beside its key."""
+    """Whether it is an object that needs an iteration of its own, alone or beside its key."""
     obj = value.object
     if isinstance(obj, Items) and len(obj.items) == 2 and obj.items[0].known:
         obj = obj.items[1].object
@@ -169,7 +171,7 @@ def _is_object(value: Value) -> bool:
 
 
 def _own_elements(machine: Machine, frame: Frame, node: Any, iterated: Value) -> Value | None:
-    """What the `__iter__` of an object of the project yields; it is simulated here, before the loop."""
+    """What `__iter__` of an object of the project yields; it is simulated here, before the loop."""
     obj = iterated.object
     method = find_method(machine, obj.info, "__iter__") if isinstance(obj, Instance) else None
     if method is None:
@@ -179,7 +181,7 @@ def _own_elements(machine: Machine, frame: Frame, node: Any, iterated: Value) ->
 
 
 def _leave_early(machine: Machine, frame: Frame, node: ast.expr, truths: tuple[Atom, ...], tags: Tags) -> None:
-    """The head of a loop that some ranks leave before others."""
+    """A loop's condition on which some ranks leave before others."""
     site = machine.site(frame, node)
     leave: tuple[Node, ...] = (BlockExit("break", site),)
     frame.out.append(Branch(truths, (), leave, site, text_of(node), tags))
@@ -201,5 +203,5 @@ def while_loop(machine: Machine, frame: Frame, node: Any) -> None:
 
 
 def _endless(node: ast.AST) -> bool:
-    """`while True`, or `while 1`."""
+    """Whether it is `while True`, or `while 1`."""
     return isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)

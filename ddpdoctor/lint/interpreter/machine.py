@@ -1,8 +1,8 @@
-"""What the parts of the interpreter share and ask of one another: the state of an analysis, and its recursion.
+"""The state of an analysis and its recursive operations, shared by the parts of the interpreter.
 
-Evaluating an expression may call a function, calling one executes its statements, executing them evaluates expressions:
-the handlers of expressions, statements and calls reach one another through `Machine` alone, so no module of theirs
-imports another one that imports it. `Analysis` (analysis.py) is the machine that runs.
+Evaluating an expression may call a function, calling it executes its statements, and executing them evaluates
+expressions. Handlers of expressions, statements and calls reach one another only through `Machine`, so their modules do
+not import each other in a cycle. `Analysis` (analysis.py) implements it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ddpdoctor.program.sites import SourceSite, site_of
 
 @record(eq=False, slots=True)
 class CallOutcome:
-    """What calling a function with certain arguments does."""
+    """The effects of calling a function with certain arguments."""
 
     value: Value
     trace: Trace
@@ -37,7 +37,7 @@ class CallOutcome:
     stores: dict[tuple[int, str], Value]
     #: positions of parameters that a collective overwrites
     resets: tuple[str, ...]
-    #: no rank comes back from it
+    #: no rank returns from it
     ends: bool = False
 
 
@@ -56,49 +56,49 @@ class Machine(ABC):
 
     module: Module
     project: Project
-    #: the taints that comments give to nodes, by module and the node's `id`
+    #: the taints that annotation comments give to nodes, by module and the node's `id`
     annotated: Mapping[Module, Mapping[int, Taint]]
-    #: keeps the numbers of symbols
+    #: keeps the table of symbols alive
     held_symbols: Held = field(default_factory=hold)
     calls: list[CallEvent] = field(default_factory=list)
     iterations: list[Iteration] = field(default_factory=list)
     branches: list[BranchEvent] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
-    #: networks that are in a DDP wrapper, by object key
+    #: networks in a DDP wrapper, by object key
     wrapped: dict[int, Wrap] = field(default_factory=dict)
     roots: list[Root] = field(default_factory=list)
     #: functions that were simulated in some context
     ran: set[FunctionInfo] = field(default_factory=set)
     #: attribute values of objects, by object key
     heap: dict[tuple[int, str], Value] = field(default_factory=dict)
-    #: global random generators: how each was seeded last, and in which root
+    #: global random generators: how each was last seeded, and in which root
     generators: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
-    #: every local module that was looked into
+    #: every local module that was analysed
     reached: dict[str, Module] = field(default_factory=dict)
     #: statements simulated so far
     steps: int = 0
-    #: how many `quietly` blocks are open: events are dropped in them
+    #: number of open `quietly` blocks: events are dropped in them
     silent: int = 0
-    #: the analysis gave up somewhere because the source nests too deeply
+    #: the analysis stopped somewhere because the source nests too deeply
     too_deep: bool = False
-    #: what calls gave, by function, arguments and everything else that decides it
+    #: outcomes of calls, by function, arguments and everything else that affects them
     outcomes: dict[tuple[object, ...], CallOutcome] = field(default_factory=dict)
     #: top-level names, by file and name
     globals_: dict[tuple[str, str], Value | None] = field(default_factory=dict)
-    #: what functions store in names of their file; None where that is not one thing on all ranks
+    #: values that functions store in globals of their file; None if that is not one value on all ranks
     rebound: dict[tuple[str, str], Value | None] = field(default_factory=dict)
-    #: (file, name, constant) of names that a context holds at something else while its block runs
+    #: (file, name, constant) of globals that a context manager changes while its block runs
     held: frozenset[tuple[str, str, object]] = frozenset()
     attributes: dict[tuple[object, ...], Value | None] = field(default_factory=dict)
     #: frameworks' classes that a class inherits from
     bases: dict[ClassInfo, tuple[str, ...]] = field(default_factory=dict)
     #: functions that are being simulated, outermost first
     stack: list[FunctionInfo] = field(default_factory=list)
-    #: what decorators of the project put in place of a function
+    #: wrappers that the project's decorators return in place of functions
     wrappers: dict[FunctionInfo, Function | None] = field(default_factory=dict)
-    #: what loops go through, by the key of its symbol
+    #: elements over which loops iterate, by the number of their symbol
     elements: set[int] = field(default_factory=set)
-    #: what is kept for questions about single conditions; None in a lint run
+    #: observations for questions about single conditions; None in a lint run
     observed: Observations | None = None
 
     @abstractmethod
@@ -107,27 +107,27 @@ class Machine(ABC):
 
     @abstractmethod
     def execute(self, frame: Frame, body: list[ast.stmt]) -> None:
-        """Simulate statements until the end or until no rank goes on."""
+        """Simulate statements until the end or until no rank continues."""
 
     @abstractmethod
     def call(
         self, function: Function, args: tuple[Value, ...], keywords: Keywords, frame: Frame, site: SourceSite
     ) -> CallOutcome | None:
-        """The outcome of calling a function of the project; None where it is not followed."""
+        """The outcome of calling a function of the project; None if the call is not followed."""
 
     @abstractmethod
     def follow(
         self, frame: Frame, function: Function, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
         node: ast.Call | None,
     ) -> Value:  # fmt: skip
-        """Call a function of the project, or what its decorators have put in its place, with all that it does."""
+        """Call a function of the project, or the wrapper that its decorators return, with all its effects."""
 
     @abstractmethod
     def run_spawned(self, info: FunctionInfo, args: Sequence[Value], parent: Frame, site: SourceSite) -> None:
-        """Simulate a function that a new process runs: a root of its own."""
+        """Simulate a function that a new process runs, as a root of its own."""
 
     def by_name(self, value: Value, name: str) -> Value:
-        """A value of which nothing is known but its name: that of a rank, or of settings; lint goes by no name."""
+        """A value known only by its name, such as a rank or settings; lint itself does not go by names."""
         if self.observed is None or value.taint is not Taint.UNKNOWN:
             return value
         if name in vocabulary.SETTINGS_NAMES:
@@ -135,28 +135,28 @@ class Machine(ABC):
         return value.tagged(Tag.RANK_BY_NAME) if name in vocabulary.RANK_NAMES else value
 
     def observe(self, frame: Frame, node: ast.AST, value: Value | None = None) -> None:
-        """Keep what a condition is here, or under which conditions a statement or call runs, if somebody asks."""
+        """Record a condition's value here, or the conditions under which a statement or call runs, if someone asks."""
         if self.observed is not None:
             self.observed.add(frame, node, value, silent=self.silent > 0)
 
     def quietly(self) -> AbstractContextManager[None]:
-        """No events are recorded inside: something is tried out, or looked up that has been recorded elsewhere."""
+        """Record no events inside: something is only tried out, or was recorded elsewhere."""
         return _Quiet(self)
 
     def context(self, frame: Frame) -> Context:
-        """Where in the program `frame` is now."""
+        """The context of `frame`'s current position."""
         return Context(
             frame.module, frame.function, frame.mask, frame.loops, frame.guards, frame.no_grad, frame.handler,
             frame.calls, frame.chain, frame.withs,
         )  # fmt: skip
 
     def site(self, frame: Frame, node: ast.AST) -> SourceSite:
-        """Where a node of the frame's file stands."""
+        """The position of a node in the frame's file."""
         return site_of(frame.module, node)
 
 
 class _Quiet(AbstractContextManager[None]):
-    """Left however the block ends: the source may nest too deeply for what is tried out."""
+    """Exited however the block ends: the source may nest too deeply."""
 
     __slots__ = ("_machine",)
 

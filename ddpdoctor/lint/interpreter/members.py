@@ -1,4 +1,4 @@
-"""What is read from a class itself: its methods, its constants, the members of an enumeration."""
+"""Reads from a class itself: its methods, its constants, the members of an enumeration."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def member_attribute(machine: Machine, obj: EnumMember, name: str) -> Value | No
 
 
 def _constant(machine: Machine, info: ClassInfo, name: str) -> Value | None:
-    """A constant of the class, or of one that it extends, where no file sets it anew."""
+    """A constant of the class, or of a base, if no file assigns it again."""
     owner = next((c for c in mro(machine, info) if name in c.constants), None)
     modules = (machine.module, *machine.reached.values())
     if owner is None or ("cls", name) in owner.module.attribute_stores:

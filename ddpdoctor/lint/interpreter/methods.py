@@ -1,4 +1,4 @@
-"""Calls of methods of objects outside the project: the first resolver that knows one says what it gives."""
+"""Calls of methods of external objects: the first resolver that knows the method gives the result."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Keywords, Taint, Valu
 from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
 
-#: what they give has no gradients
+#: methods whose results have no gradients
 _DETACHING = frozenset({"detach", "item", "tolist", "numpy", "argmax"})
 #: calls of unknown objects through which gradients flow: a criterion, a module, a gradient scaler
 _DIFFERENTIABLE = frozenset({"__call__", "forward", "module", "scale"})
 
 
-#: methods of a module that give back itself
+#: methods of a module that return the module itself
 _MOVING = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "half", "double", "bfloat16", "requires_grad_"})
 
 
 @record(frozen=True, slots=True, eq=False)
 class MethodCall(Arguments):
-    """A call of a method of an object that is not the project's, as it is simulated; `__call__` calls the object."""
+    """A simulated call of a method of an external object; `__call__` calls the object."""
 
     machine: Machine
     frame: Frame
@@ -51,7 +51,7 @@ class MethodCall(Arguments):
 
 
 def called(call: MethodCall) -> Value:
-    """What the call gives; its collectives and files go into the frame's trace."""
+    """The result of the call; its collectives and files go into the frame's trace."""
     for resolve in _resolvers(call.name):
         value = resolve(call)
         if value is not None:
@@ -70,7 +70,7 @@ def _sharded_forward(call: MethodCall) -> Value | None:
 
 
 def _made(call: MethodCall) -> Value | None:
-    """A method of what an external constructor gave."""
+    """A method of an external constructor's result."""
     made = call.receiver.object
     if not isinstance(made, Made):
         return None
@@ -105,7 +105,7 @@ def _first_rank(call: MethodCall) -> Value | None:
 
 
 def _backward(call: MethodCall) -> Value | None:
-    """`backward` of what a wrapped model computed averages the gradients."""
+    """`backward` of a value that a wrapped model computed averages the gradients."""
     tags = call.receiver.tags
     if not tags & Tag.DDP or "no_sync" in call.frame.withs:
         return None
@@ -114,7 +114,7 @@ def _backward(call: MethodCall) -> Value | None:
 
 
 def _moved(call: MethodCall) -> Value | None:
-    """A module of the project that is moved, or set to train: itself."""
+    """A module of the project that is moved, or set to training mode: the module itself."""
     obj = call.receiver.object
     if not isinstance(obj, Instance):
         return None
@@ -122,7 +122,7 @@ def _moved(call: MethodCall) -> Value | None:
 
 
 def _collected(call: MethodCall) -> None:
-    """A list now holds data of each rank. How long it is says nothing, what is computed from it does."""
+    """The list now holds data of each rank. Its length stays equal; values computed from it differ."""
     if not call.args:
         return
     owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
@@ -133,7 +133,7 @@ def _collected(call: MethodCall) -> None:
 
 
 def _computed(call: MethodCall) -> Value | None:
-    """What a method gives that computes from its object and arguments alone."""
+    """The result of a method that depends only on its object and arguments."""
     method, receiver = call.name, call.receiver
     whole = method == "__call__"
     of_data = whole and (isinstance(receiver.object, Made) or receiver.tags & Tag.PREPARED)
@@ -176,7 +176,7 @@ def _options(call: MethodCall, made: Made) -> Value | None:
 
 
 def _parsed(call: MethodCall) -> Value | None:
-    """What a parser of the command line gives, whoever made the parser."""
+    """The result of a command-line parser, whoever created the parser."""
     if call.name not in vocabulary.PARSING or isinstance(call.receiver.object, Instance):
         return None
     namespace = of_object(Namespace(call.site), call.site)
@@ -184,7 +184,7 @@ def _parsed(call: MethodCall) -> Value | None:
 
 
 def _wrapped_forward(call: MethodCall, made: Made) -> Value | None:
-    """The forward pass of a wrapped network."""
+    """The forward of a wrapped network."""
     if made.path not in collectives.WRAPPERS and made.path not in frameworks.FORWARDING:
         return None
     _forward_of_network(call, made)
@@ -196,7 +196,7 @@ def _wrapped_forward(call: MethodCall, made: Made) -> Value | None:
 
 
 def _forward_of_network(call: MethodCall, wrapper: Made) -> None:
-    """The collectives in the forward pass of a network of the project that is in a wrapper."""
+    """The collectives in the forward of a wrapped network of the project."""
     network = wrapper.argument(0, "module")
     if network is None or not isinstance(network.object, Instance):
         return
@@ -206,7 +206,7 @@ def _forward_of_network(call: MethodCall, wrapper: Made) -> None:
 
 
 def _prepared(call: MethodCall, made: Made) -> Value | None:
-    """What a framework gives back made ready."""
+    """What a framework returns prepared."""
     if (frameworks.kind(made.path), call.name) not in frameworks.PREPARING:
         return None
     prepared = tuple(a.tagged(Tag.PREPARED) for a in call.args)
@@ -214,17 +214,18 @@ def _prepared(call: MethodCall, made: Made) -> Value | None:
 
 
 def _starts(call: MethodCall, made: Made) -> None:
-    """`Parallel.run(function, ...)`: nothing is known of what it gives."""
+    """`Parallel.run(function, ...)`: its result is unknown."""
     if made.path == frameworks.PARALLEL and call.args:
         start(call.machine, call.frame, call.args[0], [SPAWNED, *call.args[1:]], call.site)
 
 
 def _moved_object(call: MethodCall, made: Made) -> Value | None:
-    """A module or the like, whose `.to()` and `.eval()` give itself."""
+    """A module or similar object, whose `.to()` and `.eval()` return itself."""
     return call.receiver if made.is_truthy else None
 
 
-#: Asked in this order; the first that gives a value has it. With the names that each knows, None where it looks itself.
+#: Tried in this order; the first that gives a value decides. With the names that each handles, None if it decides
+#: itself.
 RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | None], ...] = (
     (_sharded_forward, ("__call__",)),
     (_made, None),
@@ -238,7 +239,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | N
     (_collected, ("append",)),
     (_computed, {"__call__", *vocabulary.PURE_METHODS}),
 )
-#: of methods of what an external constructor gave
+#: for methods of an external constructor's result
 RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Collection[str] | None], ...] = (
     (_framework, None),
     (_environment, ("get",)),

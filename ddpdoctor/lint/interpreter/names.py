@@ -1,4 +1,4 @@
-"""What a name is: a local variable, an import of the project, the outside world."""
+"""Name lookup: a local variable, an import from the project, or an external name."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def module_name(machine: Machine, module: Module, name: str) -> Value:
 
 
 def global_value(machine: Machine, module: Module, name: str) -> Value | None:
-    """The value bound at the top level (or imported), None where the module has no such name."""
+    """The value bound at the top level (or imported), None if the module has no such name."""
     key = (module.path, name)
     if key not in machine.globals_ or key in machine.rebound:
         machine.globals_[key] = unknown("global", *key)
@@ -76,7 +76,7 @@ def _global(machine: Machine, module: Module, name: str) -> Value | None:
 
 
 def _bound(machine: Machine, module: Module, name: str, bindings: list[Binding]) -> Value:
-    """What stands under a name that the module itself binds."""
+    """The value of a name that the module itself binds."""
     stored = machine.rebound.get((module.path, name))
     if stored is not None and _stand_ins(bindings):
         return stored
@@ -96,12 +96,12 @@ def _bound(machine: Machine, module: Module, name: str, bindings: list[Binding])
 
 
 def _stand_ins(bindings: list[Binding]) -> bool:
-    """`RANK = 0` and the like, until a function stores what it is."""
+    """Whether these are placeholders like `RANK = 0`, which a function replaces later."""
     return all(isinstance(b.value, (ast.Constant, ast.UnaryOp)) for b in bindings)
 
 
 def _filled_in_elsewhere(machine: Machine, module: Module, bindings: list[Binding]) -> bool:
-    """`_GROUP = None` in another file that nothing there changes: it stands there for others to set."""
+    """Whether it is `_GROUP = None` in another file where nothing changes it: other files set it."""
     if module is machine.module or len(bindings) != 1:
         return False
     value = bindings[0].value
@@ -126,7 +126,7 @@ def _binding(machine: Machine, module: Module, binding: Binding) -> Value:
 
 
 def imported(machine: Machine, module: Module, target: str) -> Value:
-    """An absolute dotted target: of this project when its own files have it, else external."""
+    """An absolute dotted target: of this project if its own files have it, else external."""
     path = aliases.canonical(target)
     if path in collectives.COLLECTIVES or path in vocabulary.RANK_CALLS or path.split(".")[0] in NEVER_LOCAL:
         return of_object(External(path))

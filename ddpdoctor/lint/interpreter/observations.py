@@ -1,6 +1,6 @@
-"""Conditions as the simulated job came to them, and under which others each statement and call ran.
+"""Observed conditions: their values in the simulated job, and the conditions under which statements and calls ran.
 
-Kept only where somebody asks what one condition depends on; a lint run keeps none.
+Recorded only if someone asks what a condition depends on; a lint run records none.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from ddpdoctor.program.sites import SourceSite
 
 @record(frozen=True, slots=True, eq=False)
 class Seen:
-    """A node as the simulation came to it once."""
+    """One observation of a node."""
 
     node: ast.AST
-    #: what a condition, or the object of a `for`, was; None of statements and calls
+    #: the value of a condition, or of the object of a `for`; None for statements and calls
     value: Value | None
-    #: conditions of the same function under which it ran, decorators included, outermost first
+    #: conditions in the same function under which it ran, including decorators, outermost first
     guards: tuple[Guard, ...]
     #: sites of the calls that led here, outermost first
     chain: tuple[SourceSite, ...]
     module: Module
-    #: the function that it stands in, None at a file's top level
+    #: the function that it is in, None at a file's top level
     function: FunctionInfo | None
-    #: only tried out: a loop's first turn, an attribute's value
+    #: only tried out: a loop's first iteration, an attribute's value
     silent: bool
 
 
 @record(eq=False, slots=True)
 class Observations:
-    """All that was seen, by file."""
+    """All observations, by file."""
 
     by_file: dict[str, list[Seen]] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""What a call outside the project gives, by what it is given: casts, computed numbers, constructed things."""
+"""Results of external calls from their arguments: casts, computed numbers, constructed objects."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, ORIGIN, UNEQUAL,
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.sites import SourceSite
 
-#: what kind of thing data is
+#: functions that give the type or shape of data
 _KINDS = frozenset({
     "builtins.isinstance", "builtins.hasattr", "builtins.type", "builtins.callable", "builtins.id",
     "torch.is_tensor", "torch.is_floating_point", "torch.is_complex", "torch.numel",
 })  # fmt: skip
-#: one number, or one tensor, of a list of them
+#: functions that reduce a list to one number or tensor
 _SUMMARIES = frozenset({
     "builtins.sum", "builtins.min", "builtins.max", "numpy.mean", "numpy.average", "numpy.sum", "numpy.nanmean",
     "numpy.median", "numpy.array", "statistics.mean", "statistics.fmean", "torch.stack", "torch.cat", "torch.tensor",
     "torch.mean", "torch.sum",
 })  # fmt: skip
-#: what they give differs between ranks where what they are given does
+#: functions whose results differ between ranks if their arguments do
 _OF_VALUES = frozenset(
     f"torch.{name}" for name in (
         "tensor", "as_tensor", "full", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs", "where", "stack",
@@ -42,7 +42,7 @@ def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
         if isinstance(args[0].object, Items):
             return const(len(args[0].object.items))
         tags = (args[0].tags & DATA) | Tag.LENGTH
-        # batches of equal samplers are equally long on all ranks, whatever is in them
+        # batches of samplers with equal lengths are equally many on all ranks, whatever they contain
         taint = Taint.RANK_LOCAL if args[0].tags & UNEQUAL and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
         taint = Taint.GIVEN if args[0].taint is Taint.GIVEN else taint
         return unknown("len", args[0].atoms, taint=taint, tags=tags)
@@ -59,7 +59,7 @@ def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Source
     values = _given(path, args, keywords)
     tags = union(v.tags for v in values)
     pure = path.startswith(vocabulary.PURE_PREFIXES)
-    # what kind of thing data is, is the same on all ranks
+    # the type of data is equal on all ranks
     pure = pure and path not in _KINDS
     local = pure and any(v.taint is Taint.RANK_LOCAL for v in values)
     taint = Taint.RANK_LOCAL if local else Taint.GIVEN if _given_alike(path, values) else Taint.UNKNOWN
@@ -88,20 +88,20 @@ def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: Source
 
 
 def _given_alike(path: str, values: tuple[Value, ...]) -> bool:
-    """Reckoned from what every rank is given alike, or read from the file that all of them read."""
+    """Whether it is computed from values that every rank is given alike, or read from a file that all of them read."""
     if path in vocabulary.CONFIGURATIONS:
         return not any(map(batches.differs, values))
     return path in vocabulary.RECKONING and bool(values) and all(v.taint <= Taint.GIVEN for v in values)
 
 
 def _given(path: str, args: tuple[Value, ...], keywords: Keywords) -> tuple[Value, ...]:
-    """All arguments; lists as their elements where it is those that are summed up."""
+    """All arguments; a list as its elements if the function reduces it."""
     values = (*args, *(v for _, v in keywords))
     return tuple(map(containers.gathered, values)) if path in _SUMMARIES else values
 
 
 def _strided(args: tuple[Value, ...], node: ast.Call) -> bool:
-    """`range(rank, len(data), world)`, or up to less of it on some ranks: they get more or fewer elements."""
+    """`range(rank, len(data), world)`, or a range with a smaller end on some ranks: they get more or fewer elements."""
     if len(args) != 3 or not args[0].tags & Tag.RANK or not args[2].tags & Tag.WORLD:
         return False
     less = len(node.args) == 3 and isinstance(node.args[1], ast.BinOp) and isinstance(node.args[1].op, ast.Sub)
@@ -109,7 +109,7 @@ def _strided(args: tuple[Value, ...], node: ast.Call) -> bool:
 
 
 def _asks_for_sharding(path: str, args: tuple[Value, ...]) -> bool:
-    """`isinstance(x, DTensor)`, or a tuple with such a type."""
+    """Whether it is `isinstance(x, DTensor)`, or a test with such a type in a tuple."""
     if path != "builtins.isinstance" or len(args) != 2:
         return False
     types = args[1]

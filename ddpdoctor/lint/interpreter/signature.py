@@ -1,4 +1,4 @@
-"""Parameters: binding arguments to them, and knowing a rank by where it is passed on to."""
+"""Parameters: binding arguments to them, and recognising a rank by the call it is passed to."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def bind(
 
 
 def parameter_of(machine: Machine, info: FunctionInfo, name: str) -> Value:
-    """A parameter of which nothing is known but its name, or that all ranks are given it alike: by a command line."""
+    """A parameter of which only the name is known, or only that all ranks get the same from the command line."""
     value = unknown("parameter", id(info), name)
     decorators = (d.func if isinstance(d, ast.Call) else d for d in info.decorators)
     if machine.observed is not None and any(info.module.imported(d) in vocabulary.CONFIGURING for d in decorators):
@@ -56,7 +56,7 @@ def parameter_of(machine: Machine, info: FunctionInfo, name: str) -> Value:
 
 
 def _part_of_data(env: dict[str, Value], name: str, keywords: Keywords) -> None:
-    """`f(*batch)`: what is not given otherwise is a part of the batch."""
+    """`f(*batch)`: parameters without another argument are parts of the batch."""
     given = next((v for n, v in keywords if n in ("*", "**") and v.taint is Taint.RANK_LOCAL), None)
     if given is not None and name not in env:
         env[name] = unknown("part", given.atoms, name, taint=Taint.RANK_LOCAL, tags=given.tags & (ORIGIN | REASONS))
@@ -76,7 +76,7 @@ def _options(
 
 
 def teach(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> None:
-    """Parameters as a comment on the function's head says they are."""
+    """Apply the taints that a comment on the function's head gives to parameters."""
     taints = machine.annotated[info.module]
     if taints:
         for parameter in (*info.parameters, *info.node.args.kwonlyargs):
@@ -85,7 +85,7 @@ def teach(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> None:
 
 
 def _general(value: Value) -> Value:
-    """Prose as an argument does not make the callee another function."""
+    """The value without long text: text arguments do not need a separate simulation of the callee."""
     constant = value.constant if value.known else None
     if isinstance(constant, float) or (isinstance(constant, str) and (" " in constant or len(constant) > 24)):
         return unknown("argument", type(constant).__name__)
@@ -110,20 +110,20 @@ def _defaults(machine: Machine, info: FunctionInfo, env: dict[str, Value], *, sp
 
 
 def _is_element(machine: Machine, value: Value) -> bool:
-    """One of those that a loop of the caller goes through: nobody collects what was not given."""
+    """Whether it is an element of a caller's loop: elements not passed on need not be tracked."""
     atom = value.atoms[0]
     return isinstance(atom, Symbol) and atom.key in machine.elements and not value.tags
 
 
 def rank_parameters(machine: Machine, info: FunctionInfo) -> dict[str, Value]:
-    """Parameters that are handed to `init_process_group(rank=...)`, directly or through one function of the file."""
+    """Parameters that are passed to `init_process_group(rank=...)`, directly or through one function of the file."""
     if "init_process_group" not in info.module.words:
         return {}
     mine = {p.arg for p in info.parameters}
     found: dict[str, Value] = {}
     for name in _ranks_of(machine, info, 0):
         if name in mine:
-            # it may be a local rank as well: a worker of one node, spawned in another file
+            # it may also be a local rank: a worker of one node, spawned in another file
             found[name] = RANK_NUMBERS.tagged(Tag.SPAWNED)
     return found
 

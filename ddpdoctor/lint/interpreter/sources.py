@@ -1,4 +1,4 @@
-"""What differs from process to process by nature: ranks, clocks, the launcher's variables; and the world's size."""
+"""Values that differ between processes by nature (ranks, clocks, the launcher's variables), and the world size."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def source_of(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value |
 
 
 def _next(args: tuple[Value, ...]) -> Value | None:
-    """`next(batches)`: a batch of this rank where they are; None where that is not known."""
+    """`next(batches)`: a batch of this rank if they are; None if that is not known."""
     element = iterated_of(args[0])[1] if args else None
     if element is None or element.object is not None or element.taint is not Taint.RANK_LOCAL:
         return None
@@ -52,13 +52,13 @@ def _next(args: tuple[Value, ...]) -> Value | None:
 
 
 def variable(args: tuple[Value, ...]) -> Value | None:
-    """What `os.environ.get` gives; the text that it falls back on is not looked at."""
+    """The result of `os.environ.get`; its default is ignored."""
     name = args[0].constant if args else None
     return environment(name) or unknown("environ", str(name))
 
 
 def environment(name: object) -> Value | None:
-    """A launcher's variable, as the text that `os.environ` holds."""
+    """A launcher's variable, as the string that `os.environ` holds."""
     row = VARIABLES.get(name) if isinstance(name, str) else None
     if row is None:
         return None

@@ -1,4 +1,4 @@
-"""Functions of the project that a call starts: in new processes, or with options as their arguments."""
+"""Functions of the project that an external call starts: in new processes, or with options as arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPAWNED = RANK_NUMBERS.tagged(Tag.SPAWNED)
 def started(
     machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite
 ) -> None:  # fmt: skip
-    """Functions of the project that the call starts."""
+    """The functions of the project that the call starts."""
     if path in frameworks.SPAWNING:
         _spawn(machine, frame, frameworks.SPAWNING[path], args, keywords, site)
     elif path in frameworks.STARTING and args:
@@ -41,7 +41,7 @@ def _spawn(
 
 
 def start(machine: Machine, frame: Frame, target: Value, args: list[Value], site: SourceSite) -> None:
-    """A function that something outside the project calls: in new processes, or with options as its arguments."""
+    """Simulate a function that external code calls: in new processes, or with options as its arguments."""
     if isinstance(target.object, Function) and not machine.silent:
         machine.run_spawned(target.object.info, args, frame, site)
 

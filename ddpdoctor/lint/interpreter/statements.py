@@ -1,6 +1,6 @@
-"""Simulating statements: which ranks go where, what they call, what names hold afterwards.
+"""Simulation of statements: which ranks execute them, what they call, what names hold afterwards.
 
-`Analysis.execute` looks each statement up in `STATEMENTS`.
+`Analysis.execute` looks each kind up in `STATEMENTS`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _with(machine: Machine, frame: Frame, node: Any) -> None:
     before_out, start_mask, frame.out = frame.out, frame.mask, []
     machine.execute(frame, node.body)
     inner, frame.out = tuple(frame.out), []
-    # whoever returns out of the block leaves the context as well
+    # a return out of the block leaves the context as well
     alive, frame.mask = frame.mask, start_mask
     for leave in reversed(suffixes):
         leave()
@@ -99,7 +99,7 @@ def _delete(_machine: Machine, frame: Frame, node: Any) -> None:
 
 
 def _import(_machine: Machine, frame: Frame, node: Any) -> None:
-    """A local import: names are in the module's import table; they only must not be shadowed by old values."""
+    """A local import: names are in the module's import table, so only old values must not shadow them."""
     for alias in node.names:
         frame.env.pop(alias.asname or alias.name.partition(".")[0], None)
 
@@ -108,7 +108,7 @@ def _assert(machine: Machine, frame: Frame, node: Any) -> None:
     machine.observe(frame, node, machine.evaluate(frame, node.test))
 
 
-#: how each kind of statement is simulated; the others do nothing
+#: the handler of each kind of statement; all others do nothing
 STATEMENTS: dict[type[ast.stmt], Callable[[Any, Frame, Any], None]] = {
     ast.If: branches.if_statement,
     ast.For: loops.for_loop,

@@ -1,4 +1,4 @@
-"""What a function does collectively: a tree of operations, alternatives, loops and exits."""
+"""The trace: a function's collectives as a tree of operations, branches, loops and exits."""
 
 from __future__ import annotations
 
@@ -16,48 +16,48 @@ class Op(NamedTuple):
     op: str
     members: tuple[int, ...] | None
     site: SourceSite
-    #: what tells it from another of its kind, which ranks must do alike as well: the ranks of a new group
+    #: what distinguishes it from others of its kind and must also match across ranks: the ranks of a new group
     detail: str = ""
 
 
 class Branch(NamedTuple):
-    """A branch: the condition on each rank (one atom when it is the same on all), and both sides."""
+    """A branch: the condition on each rank (one atom if it is equal on all), and both sides."""
 
     truth: tuple[Atom, ...]
     then: tuple[Node, ...]
     other: tuple[Node, ...]
-    #: the whole statement's head
+    #: the head of the whole statement
     site: SourceSite
-    #: the condition as it is written
+    #: the condition as written
     text: str
     #: tags of the condition
     tags: Tags
 
 
 class Loop(NamedTuple):
-    """A loop; `times` tells how often it runs, one atom for all ranks or one a rank."""
+    """A loop; `times` is its number of iterations, one atom for all ranks or one per rank."""
 
     times: tuple[Atom, ...]
     body: tuple[Node, ...]
     site: SourceSite
-    #: `while True`: how often it goes round is nobody's count
+    #: `while True`: its number of iterations is not determined by any value
     endless: bool = False
 
 
 class FileEvent(NamedTuple):
-    """A file that is asked for or written: no collective, but what they keep apart."""
+    """A file that is tested for or written: not a collective, but relevant together with the collectives in between."""
 
     #: "asked" or "written"
     kind: str
-    #: equal where the path is
+    #: equal for equal paths
     path: object
-    #: "file", "folder", "anything", or "" where that is not known
+    #: "file", "folder", "anything", or "" if that is not known
     what: str
     site: SourceSite
 
 
 class BlockExit(NamedTuple):
-    """Leaving a block early: return, break, continue, raise; or "yield", where a `with` block's body goes."""
+    """An early exit from a block: return, break, continue, raise; or "yield", the place of a `with` block's body."""
 
     kind: str
     site: SourceSite
@@ -71,20 +71,20 @@ class Scope(NamedTuple):
     site: SourceSite
 
 
-#: files of one call that are kept in mind
+#: most file events that are kept for one call
 _MOST_FILES = 16
 
 Node = Op | Branch | Loop | BlockExit | Scope | FileEvent
 Trace = tuple[Node, ...]
 
 
-#: A node of a trace and the way to it: the sites of the calls that lead to it, the branches that it stands under, and
-#: the loops that repeat it, each with the number of calls that were open when it was entered; all outermost first.
+#: A node of a trace and its position: the sites of the calls that lead to it, the branches around it, and the loops
+#: that repeat it, each with the number of calls that were open when the loop was entered; all outermost first.
 Step = tuple[Node, tuple[SourceSite, ...], tuple[Branch, ...], tuple[tuple[Loop, int], ...]]
 
 
 def steps(nodes: Trace) -> Iterator[Step]:
-    """Every node in source order, whatever it stands in before it; of a branch one side and then the other."""
+    """Every node in source order, parents before children; of a branch one side and then the other."""
     stack: list[Step] = [(node, (), (), ()) for node in reversed(nodes)]
     while stack:
         step = stack.pop()
@@ -110,7 +110,7 @@ def operations(nodes: Trace) -> list[tuple[Op, tuple[SourceSite, ...]]]:
 
 
 def operates(nodes: Trace) -> bool:
-    """Whether there is any operation."""
+    """Whether the nodes contain an operation."""
     return any(isinstance(node, Op) for node, *_ in steps(nodes))
 
 
@@ -130,7 +130,7 @@ def exits(nodes: Trace) -> bool:
 
 
 def leaving_through(nodes: Trace, last: Trace, *, looped: bool = False) -> Trace:
-    """A block's nodes with what its `finally` does in front of every way out of it; `looped`: in a loop of its own."""
+    """A block's nodes, with the nodes of its `finally` before every exit from it; `looped`: in a loop of its own."""
     if not operations(last) or exits(last) or not exits(nodes):
         return nodes
     kinds = ("return",) if looped else ("return", "break", "continue")
@@ -148,7 +148,7 @@ def leaving_through(nodes: Trace, last: Trace, *, looped: bool = False) -> Trace
 
 
 def _file_events(nodes: Trace) -> list[FileEvent]:
-    """What is asked for and written in nodes without operations, each once, and not more than matters."""
+    """The file events in nodes without operations, each once, up to the limit."""
     found: dict[FileEvent, None] = {}
     for node, *_ in steps(nodes):
         if isinstance(node, FileEvent):
@@ -159,7 +159,7 @@ def _file_events(nodes: Trace) -> list[FileEvent]:
 
 
 def prune(nodes: list[Node]) -> Trace:
-    """Drop calls and loops in which nothing collective happens and that nothing leaves; files are kept in mind."""
+    """Remove calls and loops that contain no collective and no exit; their file events are kept."""
     kept: list[Node] = []
     for node in nodes:
         if isinstance(node, (Loop, Scope)) and not node.body:

@@ -1,4 +1,4 @@
-"""Models as objects: which are in a DDP wrapper, which are the network behind one, what is read through the wrapper."""
+"""Models: which are in a DDP wrapper, which are the network inside one, what is read through the wrapper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ddpdoctor.program.sites import SourceSite
 
 
 def wrapper_of(value: Value | None) -> Made | None:
-    """The DDP object that a value surely is."""
+    """The DDP object that a value certainly is."""
     obj = value.object if value is not None else None
     if value is None or not isinstance(obj, Made) or obj.path not in collectives.WRAPPERS:
         return None
@@ -24,12 +24,14 @@ def wrapper_of(value: Value | None) -> Made | None:
 
 
 def is_wrapped(value: Value | None) -> bool:
-    """In a DDP wrapper, at least where the script runs distributed, and surely not the network behind one."""
+    """Whether it is in a DDP wrapper, at least if the script runs distributed, and certainly not the network inside
+    one.
+    """
     return value is not None and value.tags & MODEL == Tag.WRAPPED
 
 
 def remember(machine: Machine, frame: Frame, args: tuple[Value, ...], node: ast.Call, site: SourceSite) -> None:
-    """Take note that this network is in a wrapper now."""
+    """Record that this network is now in a wrapper."""
     key = symbol_key(args[0]) if args else None
     if key is None or args[0].tags & Tag.WRAPPED:
         return
@@ -48,7 +50,7 @@ def _unique(frame: Frame, network: Value) -> bool:
 
 
 def inner(machine: Machine, frame: Frame, value: Value, node: ast.expr | None) -> bool:
-    """The network behind a wrapper: `ddp.module`, or the object that `DDP(...)` was called with, still in use."""
+    """The network inside a wrapper: `ddp.module`, or the object passed to `DDP(...)` and still in use."""
     if value.tags & Tag.WRAPPED:
         return False
     if value.tags & Tag.INNER:
@@ -64,7 +66,7 @@ def inner(machine: Machine, frame: Frame, value: Value, node: ast.expr | None) -
 
 
 def forwarded(machine: Machine, frame: Frame, target: Value, node: ast.expr, result: Value) -> Value:
-    """The result of a call, marked where it is a forward pass of the network behind a wrapper."""
+    """The result of a call, tagged if it is a forward of the network inside a wrapper."""
     if frame.no_grad:
         return result
     obj = target.object
@@ -77,7 +79,7 @@ def forwarded(machine: Machine, frame: Frame, target: Value, node: ast.expr, res
 
 
 def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value | None:
-    """What is read from a wrapped model; None for what is nothing special."""
+    """The value of an attribute read from a wrapped model; None if it needs no special treatment."""
     if not is_wrapped(owner):
         return None
     if not machine.silent and isinstance(node, ast.Attribute):
@@ -90,7 +92,7 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
 
 
 def tested(machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:
-    """`hasattr`, `isinstance` and `getattr` of a model that is surely wrapped."""
+    """`hasattr`, `isinstance` and `getattr` of a model that is certainly wrapped."""
     if len(args) < 2 or wrapper_of(args[0]) is None:
         return None
     name = args[1].constant
