@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 
+from hypothesis import HealthCheck, settings
+
 # Where it is set, `print` writes a line and its end apart, and the lines of ranks that share a pipe run into each
 # other. Tests that compare what jobs print need whole lines.
 os.environ.pop("PYTHONUNBUFFERED", None)
@@ -18,3 +20,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda *_: None)
+
+# Generated examples take longer beside other work: neither their time nor that of a test says anything about the code.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
