@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ddpdoctor.program.modules import Binding, ClassInfo, FunctionInfo, FunctionNode, Module
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 
 
 def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
@@ -151,7 +151,7 @@ def _named_tuple(module: Module, value: ast.expr) -> ClassInfo | None:
     """The class that `namedtuple("Place", "rank local_rank")` makes."""
     if not isinstance(value, ast.Call) or len(value.args) != 2 or not isinstance(value.func, (ast.Name, ast.Attribute)):
         return None
-    if (value.func.id if isinstance(value.func, ast.Name) else value.func.attr) != "namedtuple":
+    if last_name(value.func) != "namedtuple":
         return None
     try:
         name, given = map(ast.literal_eval, value.args)

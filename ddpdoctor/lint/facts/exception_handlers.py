@@ -110,11 +110,11 @@ def bound_in(node: ast.Try) -> set[str]:
     for block in blocks:
         for inner in walk(block):
             if isinstance(inner, (ast.Name, ast.Attribute)) and isinstance(inner.ctx, ast.Store):
-                names.add(inner.id if isinstance(inner, ast.Name) else inner.attr)
+                names.add(last_name(inner))
     return names
 
 
 def names_in(node: ast.AST) -> set[str]:
     """Names and attributes that occur in an expression."""
     found = (n for n in walk(node) if isinstance(n, (ast.Name, ast.Attribute)))
-    return {n.id if isinstance(n, ast.Name) else n.attr for n in found}
+    return {last_name(n) for n in found}

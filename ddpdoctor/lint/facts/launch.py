@@ -9,7 +9,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.knowledge import launchers
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 
 #: modules that tests import: they run only on their author's machine
 _TESTING = frozenset({"pytest", "unittest"})
@@ -77,7 +77,7 @@ def _words(value: ast.expr) -> set[str]:
         if isinstance(node, (ast.BinOp, ast.BoolOp, ast.IfExp)):
             return set()
         if isinstance(node, (ast.Name, ast.Attribute)):
-            found.add((node.id if isinstance(node, ast.Name) else node.attr).lower())
+            found.add(last_name(node).lower())
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.add(node.value.lower())
     return found

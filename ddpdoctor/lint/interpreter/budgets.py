@@ -14,3 +14,7 @@ TRIED_LOOPS = 2
 OBJECTS = 6
 #: most constants over which a comprehension is unrolled
 CONSTANTS = 4
+#: most elements of a tuple or list that are tracked individually
+ELEMENTS = 64
+#: most entries of a dict that are tracked: configurations are large and nested
+LEAVES = 2_000

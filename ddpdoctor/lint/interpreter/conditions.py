@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ddpdoctor.lint.interpreter import budgets
 from ddpdoctor.lint.interpreter.events import Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -13,12 +14,9 @@ from ddpdoctor.lint.knowledge import launchers
 from ddpdoctor.lint.values.abstract_objects import EnumMember, Items, Made, Method
 from ddpdoctor.lint.values.join import choose
 from ddpdoctor.lint.values.tags import NO_TAGS, STICKY, Tag
-from ddpdoctor.lint.values.truths import both, mask_where, negate, surely_true, truth
+from ddpdoctor.lint.values.truths import both, is_true, mask_where, negate, surely_true, truth
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, const, per_rank, symbol, unknown
 from ddpdoctor.program.text import text_of
-
-#: most elements of a sequence that is treated as a constant
-MOST_ELEMENTS = 64
 
 
 def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
@@ -86,7 +84,7 @@ def _exists(value: Value, atom: Atom) -> Atom:
     """Whether it is not None on a rank with this atom."""
     if not isinstance(atom, Symbol):
         return atom is not None
-    return bool(getattr(value.object, "is_truthy", False)) or atom
+    return is_true(value.object) or atom
 
 
 def as_constant(value: Value) -> Value:
@@ -101,7 +99,7 @@ def as_constant(value: Value) -> Value:
             except ValueError:
                 return value
             # half of `range(128)` would wrongly exclude 100, and `range(10**15)` is too large for a tuple
-            return value if numbers[MOST_ELEMENTS:] else const(tuple(numbers))
+            return value if numbers[budgets.ELEMENTS :] else const(tuple(numbers))
     return value
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from ddpdoctor.lint.interpreter import budgets
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
 from ddpdoctor.lint.values.containers import changed_table, either, of_unknown_length
 from ddpdoctor.lint.values.values import Keywords, Symbol, Value
 from ddpdoctor.program.sites import SourceSite
-
-#: most elements of a list that are tracked individually
-_MOST = 64
 
 
 def grown(
@@ -23,7 +21,7 @@ def grown(
     if isinstance(obj, Table) and method in ("update", "setdefault", "pop", "clear", "popitem"):
         return changed_table(receiver, obj, method, args, keywords)
     if method == "append" and len(args) == 1:
-        if isinstance(obj, Items) and not frame.loops and len(obj.items) < _MOST:
+        if isinstance(obj, Items) and not frame.loops and len(obj.items) < budgets.ELEMENTS:
             return receiver.with_object(Items((*obj.items, args[0])))
         if isinstance(obj, Items):
             return of_unknown_length(receiver, args[0] if not obj.items else None, site)

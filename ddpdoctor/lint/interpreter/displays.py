@@ -7,7 +7,7 @@ from typing import Any
 
 from ddpdoctor.lint.interpreter import budgets, signals
 from ddpdoctor.lint.interpreter.assignments import assign
-from ddpdoctor.lint.interpreter.conditions import MOST_ELEMENTS, as_constant
+from ddpdoctor.lint.interpreter.conditions import as_constant
 from ddpdoctor.lint.interpreter.events import EnclosingLoop
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -22,9 +22,6 @@ from ddpdoctor.lint.values.values import Symbol, Taint, Value, const, join_tags,
 from ddpdoctor.program.signal_handlers import path_of
 from ddpdoctor.program.text import text_of
 
-#: most entries of a dict that are tracked: configurations are large and nested
-MOST_LEAVES = 2_000
-
 
 def sequence(machine: Machine, frame: Frame, node: Any) -> Value:
     items: list[Value] = []
@@ -33,7 +30,7 @@ def sequence(machine: Machine, frame: Frame, node: Any) -> Value:
             machine.evaluate(frame, element.value)
             return unknown("sequence", id(node))
         items.append(machine.evaluate(frame, element))
-    if sum(map(_leaves, items)) > MOST_ELEMENTS:
+    if sum(map(_leaves, items)) > budgets.ELEMENTS:
         return unknown("sequence", id(node), tags=join_tags(items))
     if items and all(i.known and len(i.atoms) == 1 for i in items):
         return (
@@ -85,7 +82,7 @@ def dictionary(machine: Machine, frame: Frame, node: Any) -> Value:
             entries[name] = value
         else:
             complete = False
-    if sum(map(_leaves, entries.values())) > MOST_LEAVES:
+    if sum(map(_leaves, entries.values())) > budgets.LEAVES:
         return unknown("dict", id(node))
     return of_object(Table(tuple(entries.items()), complete), "dict", id(node))
 

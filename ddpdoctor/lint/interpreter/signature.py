@@ -12,7 +12,7 @@ from ddpdoctor.lint.values.abstract_objects import Items, Made, Namespace, Table
 from ddpdoctor.lint.values.tags import ORIGIN, REASONS, Tag
 from ddpdoctor.lint.values.values import RANK_NUMBERS, Keywords, Symbol, Taint, Value, asserted, of_object, unknown
 from ddpdoctor.program.modules import FunctionInfo
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 
 
 def bind(
@@ -133,7 +133,7 @@ def _ranks_of(machine: Machine, info: FunctionInfo, depth: int) -> set[str]:
     for node in walk(info.node):
         if not isinstance(node, ast.Call):
             continue
-        callee = _callee_name(node)
+        callee = last_name(node.func)
         if callee == "init_process_group":
             for keyword in node.keywords:
                 if keyword.arg == "rank" and isinstance(keyword.value, ast.Name):
@@ -154,9 +154,3 @@ def _passed_on(node: ast.Call, callee: FunctionInfo, ranks: set[str]) -> set[str
         if keyword.arg in ranks and isinstance(keyword.value, ast.Name):
             names.add(keyword.value.id)
     return names
-
-
-def _callee_name(node: ast.Call) -> str:
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr
-    return node.func.id if isinstance(node.func, ast.Name) else ""

@@ -6,6 +6,7 @@ from ddpdoctor.lint.values import containers, loader_join
 from ddpdoctor.lint.values.abstract_objects import Items, Made
 from ddpdoctor.lint.values.symbols import operation
 from ddpdoctor.lint.values.tags import MODEL, NO_TAGS, ORIGIN, REASONS, Tag, Tags
+from ddpdoctor.lint.values.truths import is_true
 from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Atom, Symbol, Taint, Value, per_rank, symbol, unknown
 
 _FILES = Tag.FILE | Tag.OWN_FILE
@@ -176,7 +177,7 @@ def _on_some_ranks(a: Value, a_mask: int, b: Value, b_mask: int) -> Value | None
     if a_mask & b_mask:
         return None
     for one, mask, two in ((a, a_mask, b), (b, b_mask, a)):
-        is_truthy = bool(getattr(one.object, "is_truthy", False))
+        is_truthy = is_true(one.object)
         if one.object is not None and two.object is None and (two.known or not is_truthy):
             atoms = tuple((one if mask & 1 << rank else two).at(rank) for rank in range(WORLD))
             return Value(atoms, Taint.RANK, one.object if two.known else None, one.tags | Tag.MAYBE)

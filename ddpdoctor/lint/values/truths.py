@@ -7,9 +7,14 @@ from ddpdoctor.lint.values.tags import STICKY, Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank
 
 
+def is_true(obj: object) -> bool:
+    """Whether an object is surely neither None nor false."""
+    return bool(getattr(obj, "is_truthy", False))
+
+
 def surely_true(value: Value) -> bool:
     """Whether it is certainly an object, so neither None nor false."""
-    return value.object is not None and not value.tags & Tag.MAYBE and bool(getattr(value.object, "is_truthy", False))
+    return value.object is not None and not value.tags & Tag.MAYBE and is_true(value.object)
 
 
 def truth(value: Value) -> tuple[Atom, ...]:
@@ -20,7 +25,7 @@ def truth(value: Value) -> tuple[Atom, ...]:
         if len(value.atoms) == 1:
             return value.atoms
         # the object on some ranks, a constant on the others
-        is_truthy = bool(getattr(value.object, "is_truthy", False))
+        is_truthy = is_true(value.object)
         return tuple((is_truthy or a) if isinstance(a, Symbol) else bool(a) for a in value.atoms)
     return tuple(a if isinstance(a, Symbol) else bool(a) for a in value.atoms)
 

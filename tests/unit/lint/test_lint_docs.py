@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.cli import lint_output, main
-from ddpdoctor.lint.interpreter import budgets, conditions, displays
+from ddpdoctor.lint.interpreter import budgets
 from ddpdoctor.lint.ranks import compare
 from ddpdoctor.program import project, source
 
@@ -20,7 +20,7 @@ LIMITS = PAGE.partition("## Limits\n")[2].partition("\n## ")[0]
     "limit",
     [
         source.LARGEST, project.FOLLOWED, budgets.STATEMENTS, budgets.REPEATED, budgets.DEPTH, compare.COMPARED,
-        conditions.MOST_ELEMENTS, displays.MOST_LEAVES,
+        budgets.ELEMENTS, budgets.LEAVES,
     ],
 )  # fmt: skip
 def test_the_limits_are_those_of_the_program(limit: int) -> None:
