@@ -110,7 +110,7 @@ def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | 
         return LintReport(result.findings, result.texts, 1, 1)
     progress = lint_output.LintProgress(sys.stderr)
     try:
-        return engine.lint(args.paths, chosen, jobs=args.jobs or os.cpu_count() or 1, root=root, told=progress.show)
+        return engine.lint(args.paths, chosen, jobs=args.jobs or os.cpu_count() or 1, root=root, progress=progress.show)
     finally:
         progress.end()
 

@@ -46,8 +46,8 @@ def depends_on(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> Depend
 
 def decided_alike(facts: Facts, site: Site) -> bool:
     """Whether the condition that begins on the line is equal on all ranks; for a loop, its number of iterations."""
-    told = depends_on(facts, site)
-    return told is not None and told.on is DependsOn.UNIFORM
+    dependence = depends_on(facts, site)
+    return dependence is not None and dependence.on is DependsOn.UNIFORM
 
 
 @kept
@@ -68,10 +68,10 @@ def rank_condition(
     If it is known on which ranks it holds, that must agree with who reached the line (`odd`) and who did not.
     """
     for condition in _around(facts, site, tuple(callers)) if not facts.is_library(site.file) else ():
-        told = condition.dependence
-        if told.on is DependsOn.RANK and _fits(facts, condition, odd, reference):
+        dependence = condition.dependence
+        if dependence.on is DependsOn.RANK and _fits(facts, condition, odd, reference):
             text = facts.program.line_text(condition.file, condition.line) or condition.text
-            return RankCondition(site, Span(condition.line, condition.end_line, text), condition.text, told)
+            return RankCondition(site, Span(condition.line, condition.end_line, text), condition.text, dependence)
     return None
 
 
@@ -87,12 +87,12 @@ _OWN = frozenset({DependsOn.SIGNAL, DependsOn.CLOCK, DependsOn.RANDOM, DependsOn
 
 def condition_at(facts: Facts, site: Site, side: bool, odd: RankSet, reference: RankSet) -> RankCondition | None:
     """The condition on the rank that begins on the line; `odd` took its branch `side`, `reference` did not."""
-    told, text = depends_on(facts, site), facts.line(site)
-    if told is None or told.on is not DependsOn.RANK:
+    dependence, text = depends_on(facts, site), facts.line(site)
+    if dependence is None or dependence.on is not DependsOn.RANK:
         return None
-    if not _fits(facts, Condition(site.file, site.line, site.line, text, side, told), odd, reference):
+    if not _fits(facts, Condition(site.file, site.line, site.line, text, side, dependence), odd, reference):
         return None
-    return RankCondition(site, Span(site.line, site.line, text), test_of(text), told)
+    return RankCondition(site, Span(site.line, site.line, text), test_of(text), dependence)
 
 
 def test_of(head: str) -> str:
@@ -168,16 +168,16 @@ def _let_in(holds: tuple[bool, ...], size: int) -> tuple[set[int], ...]:
     return tuple(found)
 
 
-def sentence(test: str, told: Dependence | None) -> str:
+def sentence(test: str, dependence: Dependence | None) -> str:
     """What a condition depends on, in words; "" if that is not known, or cannot make ranks diverge."""
-    if told is None or told.on in (DependsOn.UNKNOWN, DependsOn.UNIFORM):
+    if dependence is None or dependence.on in (DependsOn.UNKNOWN, DependsOn.UNIFORM):
         return ""
-    if told.on is DependsOn.SIGNAL:
-        return f"`{test}` tests `{told.flag}`, which {told.handler} sets when a signal arrives"
-    words = _HOLDS.get(told.ranks, "")
-    if words and told.on is DependsOn.RANK:
-        return f"`{test}` is true on {words.replace('rank', 'local rank') if told.local else words}"
-    return f"`{test}` depends on {told.on.value}"
+    if dependence.on is DependsOn.SIGNAL:
+        return f"`{test}` tests `{dependence.flag}`, which {dependence.handler} sets when a signal arrives"
+    words = _HOLDS.get(dependence.ranks, "")
+    if words and dependence.on is DependsOn.RANK:
+        return f"`{test}` is true on {words.replace('rank', 'local rank') if dependence.local else words}"
+    return f"`{test}` depends on {dependence.on.value}"
 
 
 #: the same in words

@@ -1,4 +1,4 @@
-"""Pure. A list of known findings, so that an old code base can start with a clean slate. Lines may move."""
+"""The baseline: a list of known findings that are not reported again, also if their lines move. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Key = tuple[str, str, str]
 
 
 def keyed(findings: Sequence[Finding], texts: Mapping[str, str], named: Callable[[str], str]) -> list[Key]:
-    """What makes each finding the same one after its line has moved. `named` gives a file's name in the baseline."""
+    """The key that identifies each finding after its line has moved. `named` gives a file's name in the baseline."""
     lines = {source: text.split("\n") for source, text in texts.items()}
     return [(named(f.file), f.code, _line(lines.get(f.source, []), f.line)) for f in findings]
 
@@ -26,7 +26,7 @@ def _line(lines: Sequence[str], number: int) -> str:
 
 
 def write(keys: Sequence[Key]) -> str:
-    """The file's text: how often each is there."""
+    """The baseline file's text: each key with its number of occurrences."""
     entries = [
         {"file": file, "code": code, "line": line, "count": n}
         for (file, code, line), n in sorted(Counter(keys).items())
@@ -35,7 +35,7 @@ def write(keys: Sequence[Key]) -> str:
 
 
 def read(text: str) -> Counter[Key]:
-    """How often each is known. Raises InputError where the text is no baseline."""
+    """The number of occurrences of each key. Raises InputError if the text is not a baseline."""
     try:
         document = json.loads(text)
         if document["schema"] != SCHEMA:
@@ -46,7 +46,7 @@ def read(text: str) -> Counter[Key]:
 
 
 def new(findings: Sequence[Finding], keys: Sequence[Key], known: Counter[Key]) -> list[Finding]:
-    """Findings beyond those that are known; of several equal ones the last."""
+    """Findings that are not in the baseline; if there are more of one key than it lists, the last ones."""
     left = Counter(known)
     fresh: list[Finding] = []
     for finding, key in zip(findings, keys, strict=True):

@@ -1,4 +1,4 @@
-"""Pure. The comments of a file, as Python sees them: not strings that look like comments."""
+"""The comments of a file as Python's tokenizer sees them, without strings that look like comments. Pure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Comment:
     text: str
     line: int
     column: int
-    #: nothing but the comment stands on its line
+    #: the line contains only the comment
     alone: bool
 
 
 def read(text: str) -> list[Comment]:
-    """Every comment, up to where the text cannot be read as Python."""
+    """Every comment, up to where the text cannot be tokenized."""
     found: list[Comment] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -1,8 +1,8 @@
-"""Impure: reads files. What one file cannot decide, by what the files of its project say.
+"""Deferred findings: those that depend on other files of the project, decided by reading them. Impure: reads files.
 
-A factory makes a sampler and hands it out; whether anyone tells it the epoch stands in the files that use the factory.
-Some of them cannot be followed to: a registry, a name from a configuration, a script that is not linted. Where no file
-of the project even mentions what would make it right, the finding holds.
+A factory creates a sampler and returns it; whether its epoch is set is decided in the files that use the factory. Some
+of these cannot be followed: a registry, a name from a configuration, a script that is not linted. If no file of the
+project even mentions what would make the code right, the finding is reported.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program import libraries
 
 _NOBODY = "no file of the project does this"
-#: files of a project beyond which nobody says that all of them were seen
+#: most files of a project: beyond that, not all of them can be searched
 MOST = 300
-#: somebody tells a sampler the epoch, or a framework does
+#: something sets a sampler's epoch: the program, or a framework
 _TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS))})\b".encode())
 _EPOCHS = re.compile(rb"^[ \t]*(?:for\b[^\n]*\bin\b|while\b)[^\n]*epoch", re.MULTILINE | re.IGNORECASE)
 _AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
 
 
 def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The unsure findings that the other files of their projects confirm, as warnings."""
+    """The deferred findings that the other files of their projects confirm, as warnings."""
     projects: dict[str, bool] = {}
     for finding in findings:
         top = _top(os.path.abspath(finding.file))  # noqa: PTH100 - as the folders that are climbed out of
@@ -46,7 +46,7 @@ def unsure(finding: Finding) -> bool:
 
 
 def _top(path: str) -> str:
-    """The folder of the project: the one that its outermost package stands in, or that of a plain file."""
+    """The folder of the project: the one that contains the outermost package, or the file itself."""
     folder = posixpath.dirname(path)
     top = folder
     while is_file(f"{top}/__init__.py"):
@@ -55,7 +55,7 @@ def _top(path: str) -> str:
 
 
 def _confirms(top: str) -> bool:
-    """Somebody goes through epochs, and nobody tells a sampler which; all files were seen."""
+    """Whether the project iterates over epochs, nothing sets a sampler's epoch, and all files were searched."""
     epochs = False
     for seen, path in enumerate(_files(top)):
         raw = read_file(path) if seen < MOST else None

@@ -1,8 +1,8 @@
-"""What a condition in a program depends on, by value: the rank, this rank's data, the clock, dice, files, a signal.
+"""Dependence: what a condition depends on, by value (rank, this rank's data, clock, random numbers, files, a signal).
 
-The program is simulated as lint simulates it: several ranks at once, through functions, properties, attributes,
-decorators and what is known of frameworks. Nothing is read but the files that are given. How much is simulated is
-counted in statements and characters, never in seconds, so that the same question always has the same answer.
+The program is simulated as in a lint run: several ranks at once, through functions, properties, attributes, decorators
+and the tables of frameworks. Only the given files are read. The bound is counted in statements and characters, never in
+seconds, so that the same question always has the same answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ddpdoctor.program.program import Program
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
-#: statements simulated for all questions about one program together: about a second
+#: statements simulated for all questions about one program: about a second
 BUDGET = 20_000
 
 #: file and line
@@ -52,7 +52,7 @@ _BY_TAINT = {
     Taint.FILES: DependsOn.FILES,
     Taint.RANK: DependsOn.RANK,
 }
-#: methods of modules that give the parts of a model, which ranks that train together have alike
+#: methods of modules that give parts of a model, which are equal on all ranks that train together
 _PARTS_OF_MODELS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules",
                               "children", "named_children"})  # fmt: skip
 #: tags of data of which a rank can have more or less than another
@@ -64,21 +64,22 @@ _Wanted = Callable[[Seen], bool]
 
 @dataclass(slots=True)
 class Conditions:
-    """Answers about one program. Each script is simulated once, as far as is asked for."""
+    """Answers about one program. Each script is simulated once, when first asked about."""
 
     program: Program
-    #: statements that may be simulated for all answers together; what is begun is ended
+    #: statements that may be simulated for all answers together; a simulation that has begun is completed
     budget: int = BUDGET
-    #: some question was not looked into any more
+    #: some question was not answered because the budget was spent
     exhausted: bool = field(init=False, default=False)
     _analyses: dict[str, Analysis | None] = field(init=False, repr=False, default_factory=dict)
 
     def of(self, file: str, line: int, callers: Sequence[Place] = ()) -> Dependence | None:
-        """What the condition that begins on the line depends on; None where the program was not seen to come there.
+        """What the condition that begins on the line depends on; None if the simulation did not reach it.
 
-        It is that of an `if`, `while`, `match`, `assert`, conditional expression, `and` or `or`; of a `for`, how many
-        rounds it makes. `callers`: lines of the functions that led there, innermost first, as a stack shows them; the
-        outermost is where the program starts. Of several ways to the line those count that agree with them.
+        The condition is that of an `if`, `while`, `match`, `assert`, conditional expression, `and` or `or`; for a
+        `for`, its number of iterations. `callers`: lines of the calling functions, innermost first, as in a stack; the
+        outermost is where the program starts. Of several call paths to the line, those that agree best with the callers
+        count.
         """
         seen = self._look(file, line, callers, lambda one: one.value is not None and _head(one) == line)
         statements = [one for one in seen if isinstance(one.node, ast.stmt)] or seen
@@ -87,7 +88,7 @@ class Conditions:
     def around(self, file: str, line: int, callers: Sequence[Place] = ()) -> tuple[Condition, ...]:
         """The conditions in its function under which the line runs, innermost first, the decorators' last.
 
-        They stand around it, or before it and send the other ranks away. None where it was not seen to run.
+        They are around it, or before it and make other ranks leave. None if the simulation did not reach the line.
         """
         seen = self._look(file, line, callers, lambda one: line in _lines(one))
         if not seen:
@@ -101,7 +102,9 @@ class Conditions:
         return (*around, *self._decorators(here[0].module, here[0].function))
 
     def _look(self, file: str, line: int, callers: Sequence[Place], wanted: _Wanted) -> list[Seen]:
-        """What was seen of the line: from where the program starts, else from one of the callers on, else alone."""
+        """The observations of a line: from the program's start, else from one of the callers, else from its function
+        alone.
+        """
         start = callers[-1][0] if callers else file
         for entry in dict.fromkeys((start, file)):
             analysis = self._started(entry)
@@ -115,13 +118,13 @@ class Conditions:
         return []
 
     def _modules(self) -> Iterator[Module]:
-        """Files that were simulated, or imported by those."""
+        """Files that were simulated, or that those import."""
         for analysis in filter(None, self._analyses.values()):
             seen = analysis.observed.by_file.values() if analysis.observed is not None else ()
             yield from dict.fromkeys((*analysis.reached.values(), *(every[0].module for every in seen)))
 
     def _started(self, entry: str) -> Analysis | None:
-        """The simulation of a file as a script; None where there is no such file or nothing left to spend on it."""
+        """The simulation of a file as a script; None if there is no such file or the budget is spent."""
         if entry not in self._analyses and self._may_spend():
             module = self.program.module(entry)
             said = taint_comments.Taints()
@@ -134,7 +137,7 @@ class Conditions:
         return self._analyses.get(entry)
 
     def _run_alone(self, analysis: Analysis, place: Place) -> bool:
-        """Simulate the function around a place with unknown arguments, unless it was simulated before."""
+        """Simulate the function around a place with unknown arguments, unless that was done before."""
         module = self.program.module(place[0])
         function = _function_at(module, place[1]) if module is not None else None
         if function is None or function in analysis.ran or not self._may_spend():
@@ -148,7 +151,7 @@ class Conditions:
         return spent < self.budget
 
     def _decorators(self, module: Module, function: FunctionInfo | None) -> Iterator[Condition]:
-        """Decorators of frameworks that let some ranks alone run the function."""
+        """Decorators of frameworks that run the function on some ranks only."""
         analysis = next((a for a in self._analyses.values() if a is not None), None)
         if function is None or analysis is None:
             return
@@ -181,7 +184,7 @@ class Conditions:
         return Dependence(origin, frozenset({origin}), ranks, bool(value.tags & Tag.LOCAL_RANK))
 
     def _of_flag(self, atoms: Sequence[Atom]) -> Dependence:
-        """Of what is made of a signal's flag; one that others set as well tells nothing of a signal."""
+        """The dependence on a signal's flag; none if the program sets the flag elsewhere too."""
         read = [signal_handlers.of_module(module) for module in self._modules()]
         flags = [flag for one in read for flag in (*one.by_path.values(), *one.elsewhere.values())]
         keys = {key for atom in atoms for key in _keys(atom)}
@@ -192,7 +195,7 @@ class Conditions:
 
 
 def _keys(atom: Atom) -> Iterator[int]:
-    """Of an unknown and of those that it is made of with `and` and `or`."""
+    """The symbol of an unknown, and those that it combines with `and` and `or`."""
     if isinstance(atom, Symbol):
         yield atom.key
         for part in (atom.parts or ())[1:]:
@@ -204,7 +207,7 @@ def _head(seen: Seen) -> int:
 
 
 def _lines(seen: Seen) -> range:
-    """Lines that run where the node does: its head alone where it has a body."""
+    """Lines that run when the node does: only its head if it has a body."""
     if isinstance(seen.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return range(0)
     first, body = _head(seen), getattr(seen.node, "body", None)
@@ -214,19 +217,19 @@ def _lines(seen: Seen) -> range:
 
 
 def _function_at(module: Module, line: int) -> FunctionInfo | None:
-    """The function of the module's top level, or method of its classes, around a line."""
+    """The top-level function, or method of a top-level class, around a line."""
     functions = [*module.functions, *(method for cls in module.classes for method in cls.methods.values())]
     return next((f for f in functions if f.node.lineno <= line <= (f.node.end_lineno or f.node.lineno)), None)
 
 
 def _agreeing(seen: Sequence[Seen], callers: Sequence[Place]) -> list[Seen]:
-    """Those that were come to the way that the callers tell, as far as any was."""
+    """The observations whose call paths agree best with the callers."""
     scores = [_agreement(one.chain, callers) for one in seen]
     return [one for one, score in zip(seen, scores, strict=True) if score == max(scores)]
 
 
 def _agreement(chain: Sequence[SourceSite], callers: Sequence[Place]) -> int:
-    """How many callers are the same, from the innermost on."""
+    """The number of equal callers, from the innermost on."""
     count = 0
     for site, (file, line) in zip(reversed(chain), callers, strict=False):
         if site.file != file or not site.line <= line <= site.end_line:
@@ -252,7 +255,7 @@ def _known(atom: Atom) -> bool | None:
 
 
 def _origin(atoms: Sequence[Atom], tags: Tags) -> DependsOn:
-    """Of a condition that is this on each rank."""
+    """The dependence of a condition with these values on the ranks."""
     if len(atoms) > 1 and len(set(atoms)) > 1:
         return DependsOn.RANK
     taint = atoms[0].taint if isinstance(atoms[0], Symbol) else Taint.UNIFORM
@@ -261,12 +264,12 @@ def _origin(atoms: Sequence[Atom], tags: Tags) -> DependsOn:
     if taint is Taint.UNKNOWN and tags & Tag.TIME and not tags & Tag.AGREED:
         return DependsOn.CLOCK
     if taint is Taint.UNKNOWN and tags & Tag.RANK_BY_NAME:
-        return DependsOn.RANK  # going by a name
+        return DependsOn.RANK  # recognised by its name
     return _BY_TAINT[taint]
 
 
 def _rounds(over: Value) -> DependsOn:
-    """Of the number of rounds that a `for` makes."""
+    """The dependence of the number of iterations of a `for`."""
     if len(set(count_of(over))) > 1:
         return DependsOn.RANK
     iterated, _ = iterated_of(over)
@@ -283,6 +286,6 @@ def _rounds(over: Value) -> DependsOn:
 
 
 def _loads(obj: object) -> bool:
-    """A loader: one rank's may have fewer batches than another's."""
+    """Whether it is a loader: one rank's may have fewer batches than another's."""
     made = obj.base if isinstance(obj, Instance) else obj
     return isinstance(made, Made) and made.path == aliases.LOADER

@@ -1,4 +1,6 @@
-"""Impure: reads files. From paths to findings, in a stable order, on several processes where there is much to do."""
+"""The lint engine: from paths to findings in a stable order, on several processes for large inputs. Impure: reads
+files.
+"""
 
 from __future__ import annotations
 
@@ -15,55 +17,55 @@ from ddpdoctor.model.finding import Finding, RelatedRole
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
-#: bytes of source in the share of one process, at most and at least
+#: bytes of source per process, at most and at least
 LARGE, SMALL = 600_000, 50_000
 #: bytes of source below which starting processes costs more than it saves
 FEW = 100_000
 
-#: is told how many of how many files are done
-Told = Callable[[int, int], None]
+#: called with the number of finished files and of all files
+Progress = Callable[[int, int], None]
 
 
 @record(frozen=True, slots=True)
 class LintReport:
-    """The outcome of a run."""
+    """The result of a run."""
 
     findings: tuple[Finding, ...]
     #: by `Finding.source`
     texts: Mapping[str, str]
-    #: files that were there, and how many of them could matter
+    #: files found, and how many of them could matter
     files: int
     mattering: int
 
 
 def lint(
-    paths: Iterable[str], settings: Settings, *, jobs: int = 1, root: str = "", told: Told | None = None
+    paths: Iterable[str], settings: Settings, *, jobs: int = 1, root: str = "", progress: Progress | None = None
 ) -> LintReport:
-    """Lint files and folders. Raises InputError for a path that is not there."""
+    """Lint files and folders. Raises InputError for a path that does not exist."""
     candidates = list(files.discover(paths, settings))
     jobs = jobs if workers.can_fork() else 1
     mattering = files.mattering(candidates, jobs)
     if jobs > 1 and sum(size for _, _, size in mattering) > FEW:
-        results = _parallel(mattering, settings, jobs, root, told)
+        results = _parallel(mattering, settings, jobs, root, progress)
     else:
-        results = _one_by_one(mattering, settings, root, told)
-    findings = _told_once(_with_confirmed(results))
+        results = _one_by_one(mattering, settings, root, progress)
+    findings = _without_repeats(_with_confirmed(results))
     texts = {name: text for r in results for name, text in r.texts.items()}
     return LintReport(findings, texts, len(candidates), len(mattering))
 
 
-def _one_by_one(mattering: list[Sized], settings: Settings, root: str, told: Told | None) -> list[FileResult]:
+def _one_by_one(mattering: list[Sized], settings: Settings, root: str, progress: Progress | None) -> list[FileResult]:
     linter = Linter(settings, root)
     results: list[FileResult] = []
     for path, named, _ in mattering:
-        if told is not None:
-            told(len(results), len(mattering))
+        if progress is not None:
+            progress(len(results), len(mattering))
         results.append(linter.file(path, named=named))
     return results
 
 
 def _with_confirmed(results: list[FileResult]) -> list[Finding]:
-    """All findings, and what was unsure until other files confirmed it, in the order of each file."""
+    """All findings, including deferred ones that other files confirmed, in the order of each file."""
     open_ = [f for r in results for f in r.unsure]
     if not open_:
         return [f for r in results for f in r.findings]
@@ -78,25 +80,27 @@ def _with_confirmed(results: list[FileResult]) -> list[Finding]:
     return found
 
 
-def _told_once(findings: list[Finding]) -> tuple[Finding, ...]:
-    """Without what is told of other files' lines where one of those files tells it itself."""
+def _without_repeats(findings: list[Finding]) -> tuple[Finding, ...]:
+    """Without findings about other files' lines if one of those files reports the same."""
     moved = [f for f in findings if any(r.role is RelatedRole.MEANT for r in f.related)]
-    told = {(f.code, os.path.relpath(f.file), f.line) for f in findings if f not in moved} if moved else set()
-    again = [f for f in moved if any((f.code, os.path.relpath(r.file), r.line) in told for r in f.related)]
+    reported = {(f.code, os.path.relpath(f.file), f.line) for f in findings if f not in moved} if moved else set()
+    again = [f for f in moved if any((f.code, os.path.relpath(r.file), r.line) in reported for r in f.related)]
     return tuple(f for f in findings if f not in again)
 
 
 def relax_collector() -> None:
-    """Let Python look for garbage only where the linter asks for it: syntax trees are kept as long as they are used.
+    """Run Python's garbage collector only when the linter asks for it: syntax trees live as long as they are used.
 
-    For processes that do nothing but lint; it saves a quarter of their time.
+    For processes that only lint; it saves a quarter of their time.
     """
     gc.freeze()
     gc.disable()
 
 
-def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str, told: Told | None) -> list[FileResult]:
-    registry.registered()  # loaded once, and there in every process that is forked
+def _parallel(
+    mattering: list[Sized], settings: Settings, jobs: int, root: str, progress: Progress | None
+) -> list[FileResult]:
+    registry.registered()  # loaded once, before forking, so that every child has it
 
     def begin() -> Callable[[Candidate], FileResult]:
         linter = Linter(settings, root)
@@ -106,11 +110,11 @@ def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str, 
     alone: list[list[Candidate]] = []
     for candidate, result, _ in workers.each(begin, _by_folder(mattering, jobs), jobs):
         if isinstance(result, workers.Lost):
-            alone.append([candidate])  # once more, by itself: what was parsed before may have been too much
+            alone.append([candidate])  # again, alone in a process: earlier files may have used up its memory
         else:
             found[result.path] = result
-        if told is not None:
-            told(len(found), len(mattering))
+        if progress is not None:
+            progress(len(found), len(mattering))
     for (path, _), result, _ in workers.each(begin, alone, jobs):
         if not isinstance(result, workers.Lost):
             found[path] = result
@@ -118,12 +122,12 @@ def _parallel(mattering: list[Sized], settings: Settings, jobs: int, root: str, 
             killed = source.Unreadable(f"the process that analysed it was killed by signal {result.signal}")
             found[path] = FileResult(path, (unreadable(path, killed),))
         else:
-            found[path] = Linter(settings, root).file(path, named=True)  # fails here as it did there
+            found[path] = Linter(settings, root).file(path, named=True)  # fails here as it did in the child
     return [found[path] for path, _, _ in mattering]
 
 
 def _by_folder(mattering: list[Sized], jobs: int) -> list[list[Candidate]]:
-    """Files of one folder together, as they use one another, in shares of like size; the largest first."""
+    """Files grouped by folder, because they import each other, in shares of similar size; the largest first."""
     enough = sum(size for _, _, size in mattering) // (2 * jobs)
     most = min(max(enough, SMALL), LARGE)
     sized: list[tuple[int, list[Candidate]]] = []

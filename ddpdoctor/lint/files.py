@@ -1,4 +1,4 @@
-"""Impure: reads files. The files of a run, and which of them can matter at all, as a look at their bytes tells."""
+"""The files of a run, and which of them can matter at all, judged by their bytes. Impure: reads files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.settings import Settings, matches
 from ddpdoctor.program import source
 
-#: files whose bytes one process looks at for less than several do
+#: files that one process screens faster than several do
 LOOKS = 500
 
-#: a path, and whether it was named itself rather than found in a folder
+#: a path, and whether the user named it rather than its folder
 Candidate = tuple[str, bool]
 #: the same with its size in bytes
 Sized = tuple[str, bool, int]
 
 
 def read_file(path: str) -> bytes | None:
-    """A file's bytes; None for what is not there, cannot be read or is not a regular file (a FIFO would block).
+    """A file's bytes; None if it does not exist, cannot be read or is not a regular file (a FIFO would block).
 
-    Of one that is too large to be analysed so much that this can be told.
+    Of a file that is too large to be analysed, only enough bytes to show that.
     """
     try:
         with open(path, "rb", opener=_open_regular) as stream:
@@ -37,7 +37,7 @@ def read_file(path: str) -> bytes | None:
 
 
 def is_file(path: str) -> bool:
-    """Whether a regular file is there, by one look at its status."""
+    """Whether a regular file exists, from one `stat`."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - many a second
     except (OSError, ValueError):
@@ -53,7 +53,7 @@ def _open_regular(path: str, flags: int) -> int:
 
 
 def why_unreadable(path: str) -> str:
-    """Why `read_file` gave nothing, or a folder could not be listed."""
+    """Why `read_file` returned None, or a folder could not be listed."""
     try:
         if Path(path).is_dir():
             os.listdir(path)  # noqa: PTH208 - for its error
@@ -67,9 +67,9 @@ def why_unreadable(path: str) -> str:
 
 
 def discover(paths: Iterable[str], settings: Settings) -> Iterator[Candidate]:
-    """(file, whether it was named itself), each once, sorted within each folder. Links to folders are not followed.
+    """(file, whether the user named it), each once, sorted within each folder. Links to folders are not followed.
 
-    Raises InputError for a path that is not there.
+    Raises InputError for a path that does not exist.
     """
     given = [_checked(path) for path in paths]
     excluded = _exclusion(settings)
@@ -85,7 +85,7 @@ def discover(paths: Iterable[str], settings: Settings) -> Iterator[Candidate]:
 
 
 def _checked(given: str) -> str:
-    """The path without detours. Raises InputError for one that is not there."""
+    """The normalised path. Raises InputError for one that does not exist."""
     path = os.path.normpath(given)
     try:
         os.lstat(path)
@@ -107,12 +107,12 @@ def _folder(root: str, excluded: Callable[[str], bool]) -> Iterator[Candidate]:
             path = os.path.normpath(f"{folder}/{name}")
             if name.endswith((".py", ".pyw", ".ipynb")) and not excluded(path):
                 yield path, False
-    # a folder that could not be listed is one finding: nothing is known about what is in it
+    # a folder that could not be listed is one finding: its content is unknown
     yield from ((os.path.normpath(path), True) for path in refused)
 
 
 def _exclusion(settings: Settings) -> Callable[[str], bool]:
-    """Tells whether a file or folder is left out: by its name, or by a pattern on its path."""
+    """A predicate that tells whether a file or folder is excluded, by its name or by a pattern on its path."""
     wanted = [pattern.removeprefix("./").rstrip("/") for pattern in settings.exclude]
     patterns = [pattern for pattern in wanted if any(c in pattern for c in "/*?[")]
     names = frozenset(wanted).difference(patterns)
@@ -124,16 +124,16 @@ def _exclusion(settings: Settings) -> Callable[[str], bool]:
 
 
 def _above(path: str) -> Iterator[str]:
-    """The path and the folders that it stands in, as it was given."""
+    """The path and its parent folders, as given."""
     while path not in ("", "/"):
         yield path
         path = path.rpartition("/")[0]
 
 
 def mattering(candidates: list[Candidate], jobs: int) -> list[Sized]:
-    """Those of the files that a rule could say something about: most matter to none, and their bytes tell.
+    """The files that a rule could report something about: most can be excluded by their bytes.
 
-    A script that starts such a file matters as well: only there all that it brings together is seen.
+    A script that starts such a file counts as well, because only its analysis combines the files.
     """
     if jobs < 2 or len(candidates) < LOOKS:
         seen = [_look(candidates)]
@@ -142,13 +142,13 @@ def mattering(candidates: list[Candidate], jobs: int) -> list[Sized]:
         looks = [candidates[i : i + step] for i in range(0, len(candidates), step)]
         found: dict[Candidate, list[_Look]] = {}
         for look, part, _ in workers.each(lambda: _look, [[look] for look in looks], jobs):
-            # a look that was killed is taken here
+            # a file whose screening process was killed is screened here
             found[look[0]] = _look(look) if isinstance(part, workers.Lost) else part
         seen = [found[look[0]] for look in looks]
     return _with_scripts([look for part in seen for look in part])
 
 
-#: a file of the run, and the modules that it imports where it matters for those alone
+#: a file of the run, and the modules that it imports if it matters only because of them
 _Look = tuple[Sized, tuple[str, ...]]
 
 
@@ -157,7 +157,7 @@ def _look(candidates: list[Candidate]) -> list[_Look]:
     for path, named in candidates:
         raw = read_file(path)
         if raw is None and not named and is_file(path):
-            named = True  # a file that may not be read is told of: nothing is known about it
+            named = True  # an unreadable file is reported, because nothing is known about it
         if named or (raw is not None and screening.matters(raw)):
             found.append(((path, named, len(raw or b"")), ()))
         elif raw is not None and screening.STARTS in raw:
@@ -174,7 +174,7 @@ def _with_scripts(looks: list[_Look]) -> list[Sized]:
 
 
 def _uses(path: str, imports: tuple[str, ...], matter: set[str]) -> bool:
-    """A module that the script imports, from its own folder or one around it, is one of those that matter."""
+    """Whether the script imports, from its own folder or one above it, a module that matters."""
     folder = posixpath.dirname(path)
     while True:
         prefix = f"{folder}/" if folder and folder != "/" else folder

@@ -1,4 +1,4 @@
-"""Pure. Applying the edits of findings to source text."""
+"""Application of findings' edits to source text. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fixable(findings: Iterable[Finding], *, unsafe: bool) -> list[Finding]:
 def apply(text: str, findings: Iterable[Finding], *, unsafe: bool) -> tuple[str, int]:
     """(new text, number of findings fixed). Fixes that overlap an earlier one wait for the next run.
 
-    The text's line ends stay as they are, and new lines end as its first one does.
+    Line endings are kept; new lines get the text's first line ending.
     """
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
     first = _LINE_END.search(text)
@@ -47,7 +47,7 @@ def apply(text: str, findings: Iterable[Finding], *, unsafe: bool) -> tuple[str,
 def apply_to_bytes(
     raw: bytes, decoded: DecodedSource, findings: Iterable[Finding], *, unsafe: bool
 ) -> tuple[bytes, int]:
-    """The same on a file's bytes: encoding, byte order mark and line ends stay."""
+    """The same for a file's bytes: encoding, byte order mark and line endings are kept."""
     encoding = "utf-8" if decoded.encoding == "utf-8-sig" else decoded.encoding
     mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
     text, count = apply(raw[len(mark) :].decode(encoding), findings, unsafe=unsafe)
@@ -67,5 +67,5 @@ def diff(path: str, before: str, after: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their ends; a form feed ends none."""
+    """Lines with their endings; a form feed does not end a line."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)

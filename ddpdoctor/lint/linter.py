@@ -1,4 +1,4 @@
-"""Impure: reads files. The findings of one file, with what is read of its project kept for the next."""
+"""The linter: the findings of one file, with parsed files of its project cached for the next. Impure: reads files."""
 
 from __future__ import annotations
 
@@ -18,33 +18,35 @@ from ddpdoctor.model.record import field, record
 from ddpdoctor.program import indexing, modules, notebook, source
 from ddpdoctor.program.project import Project
 
-#: characters of source after which a process that lints on looks for garbage
+#: characters of source after which a linting process collects garbage
 GARBAGE = 600_000
 
-#: gives the bytes of a file of the project, None for one that is not there
+#: gives the bytes of a file of the project, None if it does not exist
 Read = Callable[[str], "bytes | None"]
 
 
 @record(frozen=True, slots=True)
 class FileResult:
-    """Findings of one file, and what holds their lines, for code frames: the file's text, or that of cells."""
+    """Findings of one file, and the text that contains their lines, for code frames: of the file, or of
+    notebook cells.
+    """
 
     path: str
     findings: tuple[Finding, ...]
     texts: Mapping[str, str] = field(default_factory=dict)
-    #: what other files of the project have to confirm
+    #: deferred findings, which other files of the project have to confirm
     unsure: tuple[Finding, ...] = ()
 
 
 class Linter:
-    """Lints files one by one, sharing what it has parsed of the project."""
+    """Lints files one by one and caches parsed files of the project."""
 
     def __init__(self, settings: Settings, root: str = "", *, read: Read | None = None) -> None:
-        """`read` gives the bytes of a file of the project, None for one that is not there; else the disk does."""
+        """`read` gives the bytes of a file of the project, None if it does not exist; by default it reads the disk."""
         self._settings = settings
         self._root = root
         self._here = str(Path.cwd())
-        #: characters linted since the last look for garbage
+        #: characters linted since the last garbage collection
         self._since = 0
         self._project = Project(read) if read is not None else Project(read_file, is_file)
 
@@ -57,7 +59,7 @@ class Linter:
         return self.bytes(path, raw, named=named)
 
     def bytes(self, path: str, raw: bytes, *, named: bool) -> FileResult:
-        """Lint a file's contents; one that was `named` is read in full though it mentions no training itself."""
+        """Lint a file's contents; one that the user `named` is analysed in full even if it mentions no training."""
         if not named and not screening.matters(raw):
             return FileResult(path, ())
         if len(raw) > source.LARGEST:
@@ -77,7 +79,7 @@ class Linter:
         self._project.adopt(module)
         self._since += len(decoded.text)
         if self._since > GARBAGE:
-            # functions, classes and their module point at one another: an old one goes only when it is looked for
+            # functions, classes and their module form reference cycles, so only garbage collection frees an old module
             self._since = 0
             gc.collect()
         findings = [*self._check(module, path), *taint_comments.findings(said.faults, path)]
@@ -135,7 +137,7 @@ def _shown_as(finding: Finding, absolute: str, path: str, here: str) -> Finding:
 
 
 def _in_cell(finding: Finding, cells: tuple[tuple[int, int], ...]) -> Finding:
-    """The finding by the lines of its cell. Without its fix: a notebook's code is edited in its editor."""
+    """The finding with line numbers of its cell. Without its fix: notebooks are edited in their own editor."""
 
     def place(line: int) -> tuple[int, int]:
         return cells[min(line, len(cells)) - 1]
@@ -167,6 +169,6 @@ def unreadable(path: str, problem: source.Unreadable) -> Finding:
 
 
 def _where(finding: Finding) -> tuple[object, ...]:
-    """What makes two findings of a rule one: the line in another file that they are about, else their own place."""
+    """The identity of a finding of a rule: the line in another file that it is about, else its own position."""
     meant = next((r for r in finding.related if r.role is RelatedRole.MEANT), None)
     return (finding.line, finding.column) if meant is None else (meant.file, meant.line)

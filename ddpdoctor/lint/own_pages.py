@@ -1,4 +1,4 @@
-"""Pages for the findings of the engine itself: about comments, and about files that it cannot read."""
+"""Documentation of the engine's own findings: about comments, and about files that it cannot read."""
 
 from __future__ import annotations
 

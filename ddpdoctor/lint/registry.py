@@ -1,4 +1,4 @@
-"""Every lint rule, sorted by code. A rule that is not listed here does not exist."""
+"""Every lint rule, sorted by code. A rule that is not listed here does not run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ddpdoctor.model.record import record
 #: a file that cannot be read as Python; always on
 UNREADABLE = LintRule(settings.UNREADABLE, "unreadable-source", Severity.ERROR)
 
-#: what the engine itself finds
+#: rules of the engine itself
 OWN = (INEFFECTIVE, UNUSED, UNREADABLE)
 
 #: module names in `rules/`, in the order of their codes
@@ -104,7 +104,7 @@ def registered() -> tuple[Registered, ...]:
 
 @cache
 def pages() -> tuple[tuple[LintRule, str], ...]:
-    """Every rule with its documentation, sorted by code: also what the engine itself finds."""
+    """Every rule with its documentation, sorted by code, including the engine's own."""
     from ddpdoctor.lint import own_pages
 
     own = ((INEFFECTIVE, own_pages.INEFFECTIVE), (UNUSED, own_pages.UNUSED), (UNREADABLE, own_pages.UNREADABLE))
@@ -113,12 +113,12 @@ def pages() -> tuple[tuple[LintRule, str], ...]:
 
 @cache
 def names() -> dict[str, str]:
-    """Code to name, with the findings that the engine itself makes."""
+    """Code to name, including the engine's own findings."""
     return {rule.code: rule.name for rule in (*(r.rule for r in registered()), *OWN)}
 
 
 @cache
 def defaults() -> frozenset[str]:
-    """Codes that run when nothing is selected: all but hints."""
+    """Codes that run by default: all but hints."""
     on = {r.rule.code for r in registered() if r.rule.severity is not Severity.HINT}
     return frozenset(on | {rule.code for rule in OWN})

@@ -1,4 +1,4 @@
-"""What a lint rule says of itself."""
+"""The metadata of a lint rule."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ class LintRule:
     severity: Severity
     #: runtime diagnoses that this rule prevents
     diagnoses: tuple[str, ...] = ()
-    #: words of which at least one must occur in the file for the rule to be worth running
+    #: words of which at least one must occur in the file for the rule to run
     words: frozenset[str] = frozenset()

@@ -1,13 +1,13 @@
-"""Which files can matter at all, by their bytes: they are looked for words before anything is parsed."""
+"""Screening: which files can matter at all, judged by words in their bytes before anything is parsed."""
 
 from __future__ import annotations
 
 import re
 
-#: A file without any of these uses no distributed training, and no rule can say anything about it. `distributed`
-#: alone stands in every Apache licence; `accelerate`, `lightning` and `ignite` in prose: they count where imported.
-#: Plain words, because looking for twenty of them takes a tenth of the time of one pattern of twenty; by what several
-#: of them have in common, which most files do not have.
+#: A file without any of these uses no distributed training, and no rule can report anything about it. `distributed`
+#: alone occurs in every Apache licence; `accelerate`, `lightning` and `ignite` occur in prose: they count only in
+#: imports. Plain words, because searching for twenty of them takes a tenth of the time of one pattern with twenty
+#: alternatives; grouped by a common part, which most files lack.
 _MATTERING: dict[bytes, tuple[bytes, ...]] = {
     b"istributed": (
         b"torch.distributed", b"import distributed", b"distributed import", b"DistributedSampler",
@@ -24,7 +24,7 @@ _MATTERING: dict[bytes, tuple[bytes, ...]] = {
         b"all_reduce", b"all_gather", b"barrier(", b"horovod", b"deepspeed", b"mmengine", b"torch_xla",
     )},
 }  # fmt: skip
-#: what a script has that may start all that matters in other files
+#: in scripts, which may start everything that matters in other files
 STARTS = b"__main__"
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w ,\t]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
@@ -37,7 +37,7 @@ def matters(raw: bytes) -> bool:
 
 
 def imported(raw: bytes) -> tuple[str, ...]:
-    """Paths, from a folder that is not known, of the modules that a file may import; without their ending."""
+    """Relative paths, without suffix, of the modules that a file may import."""
     names: dict[str, None] = {}
     for package, members, plain in _IMPORT.findall(raw):
         for name in plain.split(b","):

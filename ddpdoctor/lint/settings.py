@@ -1,4 +1,4 @@
-"""Pure. What to lint for: selection of rules, per-file ignores, excluded paths; from pyproject and the command line."""
+"""Settings: selection of rules, per-file ignores, excluded paths; from pyproject and the command line. Pure."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _KEYS = ("select", "ignore", "extend-select", "per-file-ignores", "exclude", "to
 
 @record(frozen=True, slots=True)
 class Settings:
-    """Which codes run, and where not."""
+    """Which codes run, and for which files they do not."""
 
     codes: frozenset[str]
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exclude: tuple[str, ...] = DEFAULT_EXCLUDES
     torch_version: tuple[int, ...] = (2, 13)
-    #: of `codes`, those whose hints are wanted as well; None for all. A rule of warnings may have a hint to give, too
+    #: those of `codes` whose hints are reported as well; None for all. A rule of warnings may also give hints
     hints: frozenset[str] | None = None
-    #: leave out excluded files that were named themselves, too, as pre-commit names every file
+    #: exclude files even if the user named them, because pre-commit names every file
     force_exclude: bool = False
 
 
@@ -43,8 +43,8 @@ def choose(
 ) -> frozenset[str]:
     """Codes to run. `known` maps code to name; a selector is a code, a prefix of one, a name, or ALL.
 
-    Files that cannot be read are reported whatever is selected: of them nothing is known, which is not the same as
-    nothing found. Raises UsageError for a selector that fits nothing.
+    Unreadable files are reported whatever is selected, because their content is unknown, which is not the same as no
+    findings. Raises UsageError for a selector that matches nothing.
     """
     chosen = set(defaults) if not list(select) else _expand(known, select) | {UNREADABLE}
     chosen |= _expand(known, extend)
@@ -52,7 +52,7 @@ def choose(
 
 
 def asked_for(known: Mapping[str, str], *selections: Iterable[str]) -> frozenset[str]:
-    """Codes that somebody selected, rather than had by default: their hints are wanted."""
+    """Codes that the user selected, rather than the default ones: their hints are reported."""
     return frozenset(code for selection in selections for code in _expand(known, selection))
 
 
@@ -70,7 +70,7 @@ def _expand(known: Mapping[str, str], selectors: Iterable[str]) -> set[str]:
 
 
 def from_pyproject(table: Any, known: Mapping[str, str]) -> dict[str, Any]:
-    """The checked contents of `[tool.ddpdoctor.lint]`. Raises UsageError with the key at fault."""
+    """The checked contents of `[tool.ddpdoctor.lint]`. Raises UsageError with the faulty key."""
     if not isinstance(table, dict):
         raise UsageError("lint is not a table")
     for key, value in table.items():
@@ -95,7 +95,7 @@ def from_pyproject(table: Any, known: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
-    """A hint that names what was probably meant, "" where nothing is near."""
+    """A hint with the name that was probably meant, "" if no name is similar."""
     import difflib
 
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
@@ -115,7 +115,7 @@ def torch_version(text: str) -> tuple[int, ...]:
 
 
 def ignored_here(settings: Settings, path: str, known: Mapping[str, str]) -> set[str]:
-    """Codes that per-file-ignores silence for a path (relative to the pyproject, with forward slashes)."""
+    """Codes that per-file-ignores suppress for a path (relative to the pyproject, with forward slashes)."""
     codes: set[str] = set()
     for pattern, selectors in settings.per_file_ignores.items():
         if matches(path, pattern):
@@ -124,7 +124,7 @@ def ignored_here(settings: Settings, path: str, known: Mapping[str, str]) -> set
 
 
 def matches(path: str, pattern: str) -> bool:
-    """A glob on the whole path, on its end, or on any one of its parts."""
+    """Whether a glob matches the whole path, its end, or any single part."""
     normal = path.replace("\\", "/")
     if fnmatch.fnmatch(normal, pattern) or fnmatch.fnmatch(normal, f"*/{pattern}"):
         return True

@@ -1,4 +1,4 @@
-"""Pure. Comments that silence findings: `# ddpdoctor: ignore[DD101] reason` and `# noqa: DD101`."""
+"""Comments that suppress findings: `# ddpdoctor: ignore[DD101] reason` and `# noqa: DD101`. Pure."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ _UNLISTED = re.compile(r"[\[(:]|DD\d", re.IGNORECASE)
 
 @record(frozen=True, slots=True)
 class Suppression:
-    """One comment; no codes means every code."""
+    """One comment; without codes it means every code."""
 
     line: int
     column: int
     end_column: int
     codes: tuple[str, ...]
-    #: written for this tool, so an unused one is worth a finding
+    #: written for ddpdoctor, so it is a finding if unused
     own: bool
-    #: the line below a comment that stands alone: findings that begin there are meant, too
+    #: the line below a comment on a line of its own: findings that begin there are suppressed, too
     below: int = 0
-    #: a `noqa`, in which codes of other linters stand as well
+    #: a `noqa`, which may contain codes of other linters
     shared: bool = False
 
 
 def read(comments: Iterable[Comment]) -> list[Suppression]:
-    """What the comments of a file silence."""
+    """The suppressions in a file's comments."""
     listed = list(comments)
     alone = {comment.line for comment in listed if comment.alone}
     return [found for comment in listed for found in _of(comment, alone)]
 
 
 def whole_file(comments: Iterable[Comment]) -> bool:
-    """Whether the file asks not to be linted at all."""
+    """Whether a comment excludes the whole file from linting."""
     return any(_FILE.search(comment.text) for comment in comments)
 
 
 def problem(text: str) -> str:
-    """Why an `ignore` suppresses nothing, or other things than it seems to; "" if nothing is wrong with it."""
+    """Why an `ignore` suppresses nothing, or not what it seems to; "" if it is correct."""
     match = _IGNORE.search(text)
     if match is None:
         return ""
     if match["listed"] is None:
-        # what follows a bare `ignore` is its reason, not a list that has lost its brackets
+        # what follows a bare `ignore` is its reason, not a list without brackets
         return "write the codes in brackets: ignore[DD111]" if _UNLISTED.match(text[match.end() :]) else ""
     if _CODE.search(match["codes"]):
         return ""
@@ -72,7 +72,7 @@ def _of(comment: Comment, alone: set[int]) -> Iterable[Suppression]:
 
 
 def _below(comment: Comment, alone: set[int]) -> int:
-    """The first line below a comment that stands alone, and below more such comments."""
+    """The first line below a comment on a line of its own, and below further such comments."""
     if not comment.alone:
         return 0
     line = comment.line + 1
@@ -88,7 +88,7 @@ def apply(
     selected: frozenset[str],
     known: Mapping[str, str],
 ) -> list[Finding]:
-    """Findings that stay, and one for each comment of ours that silenced nothing.
+    """Findings that remain, and one finding for each of our comments that suppressed nothing.
 
     `selected`: codes that were run; `known`: every code's name.
     """
@@ -102,7 +102,7 @@ def apply(
             used.setdefault(silencer, set()).update((finding.code, finding.name))
     if UNUSED.code not in selected:
         return kept
-    # a rule that was not run cannot be said to find nothing
+    # a rule that was not run cannot show that a comment is unused
     untried = {word for code, name in known.items() if code not in selected for word in (code, name)}
     for suppression in suppressions:
         if not suppression.own:
@@ -116,7 +116,7 @@ def apply(
 
 
 def silences(suppression: Suppression, what: LintRule | Finding, lines: tuple[int, int]) -> bool:
-    """Whether the comment is about the rule and stands on one of the lines, first to last, or alone above them."""
+    """Whether the comment names the rule and is on one of the lines, first to last, or directly above them."""
     if not lines[0] <= suppression.line <= max(lines) and suppression.below != lines[0]:
         return False
     return not suppression.codes or any(c.upper() == what.code or c.lower() == what.name for c in suppression.codes)
@@ -124,8 +124,8 @@ def silences(suppression: Suppression, what: LintRule | Finding, lines: tuple[in
 
 def _unused(suppression: Suppression, unused: Sequence[str], file: str) -> Finding:
     what = ", ".join(unused) or "any rule"
-    told = "suppresses nothing" if len(unused) == len(suppression.codes) else f"does not need {what}"
+    effect = "suppresses nothing" if len(unused) == len(suppression.codes) else f"does not need {what}"
     return Finding(
         UNUSED.code, UNUSED.name, UNUSED.severity, file, suppression.line, suppression.column, suppression.line,
-        suppression.end_column, f"this comment {told}: there is no finding of {what} here",
+        suppression.end_column, f"this comment {effect}: there is no finding of {what} here",
     )  # fmt: skip

@@ -1,10 +1,10 @@
-"""Pure. Comments that teach the analysis what it cannot see: `# ddpdoctor: uniform(stop)`, `rank-local(path)`.
+"""Annotation comments, which declare a taint: `# ddpdoctor: uniform(stop)`, `rank-local(path)`. Pure.
 
     stop = decide(state)  # ddpdoctor: uniform(stop)
 
-says that `stop` is equal on all ranks there; `rank-local(x)` says that it may differ. The expression stands for
-itself in the statement that the comment ends, and in the whole of the next statement where the comment has a line of
-its own.
+declares that `stop` is equal on all ranks there; `rank-local(x)` declares that it may differ. The declaration applies
+to this expression in the statement that the comment ends, or, for a comment on a line of its own, in the whole next
+statement.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ INEFFECTIVE = LintRule("DD197", "ineffective-comment", Severity.WARNING)
 _OURS = re.compile(r"#\s*ddpdoctor:\s*(?P<word>[A-Za-z][\w-]*)?")
 _TAINTS = {"uniform": Taint.UNIFORM, "rank-local": Taint.RANK_LOCAL}
 _SAID = re.compile(r"[\s,;]*(?P<word>uniform|rank-local)\s*\(", re.IGNORECASE)
-#: characters of an expression in a comment, and of what stands behind it
+#: most characters of an expression in a comment, and of the text after it
 LONGEST = 400
 _WORDS = (*_TAINTS, "ignore", "ignore-file")
 
 
 @record(frozen=True, slots=True)
 class Fault:
-    """A comment of ours that does nothing; columns from 1."""
+    """An annotation comment without effect; columns from 1."""
 
     line: int
     column: int
@@ -45,12 +45,12 @@ class Fault:
 
 @record(frozen=True, slots=True)
 class Annotations:
-    """What the comments of one file say: the taint of an expression's node, by its `id`, and comments without effect.
+    """The annotations of one file: taints by the `id` of an expression's node, and comments without effect.
 
-    The ids are those of the module's tree, which must be kept.
+    The ids are those of the module's tree, which must be kept alive.
     """
 
-    #: all comments of the file, where one of them is for us
+    #: all comments of the file, if one of them is for ddpdoctor
     comments: tuple[Comment, ...]
     taints: Mapping[int, Taint]
     faults: tuple[Fault, ...]
@@ -60,7 +60,7 @@ NOTHING = Annotations((), {}, ())
 
 
 def of(module: Module) -> Annotations:
-    """Match every comment of a file with the expressions that it is about."""
+    """Match every comment of a file with the expressions that it names."""
     if "ddpdoctor:" not in module.text:
         return NOTHING
     comments = tuple(read_comments(module.text))
@@ -85,7 +85,7 @@ def of(module: Module) -> Annotations:
 
 
 class Taints(dict[Module, Mapping[int, Taint]]):
-    """The taints that comments give, by module and the `id` of a node; a module is read when it is first asked for."""
+    """The taints from comments, by module and the `id` of a node; a module's comments are read when first asked for."""
 
     def __missing__(self, module: Module) -> Mapping[int, Taint]:
         self[module] = of(module).taints
@@ -108,7 +108,7 @@ def _unknown(word: str) -> str:
 
 
 def _teach(comment: Comment, at: int, statements: _Statements, taints: dict[int, Taint]) -> str:
-    """Note the nodes that the comment is about; returns why there are none, "" if there are."""
+    """Record the nodes that the comment names; returns the reason if there are none, "" otherwise."""
     rest = comment.text[at : at + LONGEST]
     while match := _SAID.match(rest):
         taint = _TAINTS[match["word"].lower()]
@@ -133,11 +133,11 @@ def _occurrences(statement: ast.stmt, wanted: str, comment: Comment) -> list[ast
 
 
 def _argument(rest: str) -> tuple[str, int]:
-    """The expression up to its closing parenthesis, as Python would write it, and where that ends; "" for none."""
+    """The expression up to its closing parenthesis, normalised, and the position where it ends; "" for none."""
     end = rest.find(")")
     while end >= 0:
         try:
-            # in parentheses, as `stop := decide()` has to be
+            # in parentheses, which `stop := decide()` needs
             said = rest[:end].strip()
             return (ast.unparse(ast.parse(f"({said})", mode="eval")) if said else ""), end + 1
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -155,7 +155,7 @@ def _same(node: ast.AST, wanted: str) -> bool:
 
 
 class _Statements:
-    """The statements of a file by their lines; looked for where a comment asks for the first of them."""
+    """The statements of a file by line; indexed when a comment first asks for one."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._on_line: dict[int, list[ast.stmt]] = {}
@@ -169,8 +169,8 @@ class _Statements:
         self._starts = sorted(self._outermost)
 
     def about(self, comment: Comment) -> list[ast.stmt]:
-        """Statements that end on the comment's line or have their head there, inner ones first; of a comment by itself
-        the next one.
+        """Statements that end on the comment's line or have their head there, inner ones first; for a comment on a line
+        of its own the next statement.
         """
         if not comment.alone:
             return self._on_line.get(comment.line, [])[::-1]
@@ -187,7 +187,7 @@ def _head_end(statement: ast.stmt) -> int:
 
 
 def _header(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Everything in a statement but the statements inside it."""
+    """Everything in a statement except nested statements."""
     stack: list[ast.AST] = [statement]
     while stack:
         node = stack.pop()

@@ -208,10 +208,10 @@ def raised_site(raised: Raised) -> Site | None:
 def said(raised: Raised) -> str:
     """The exception's message in one line, "" if it has none; for a data worker's exception, the worker's message."""
     lines = raised.message.strip().splitlines()
-    told = torch_internals.RETOLD.pattern.match(raised.message)
-    if told and len(lines) > 2:
-        words = lines[-1].strip().removeprefix(f"{told['type']}: ")
-        return f"{words[:160]} ({told['where']})"
+    match = torch_internals.RETOLD.pattern.match(raised.message)
+    if match and len(lines) > 2:
+        words = lines[-1].strip().removeprefix(f"{match['type']}: ")
+        return f"{words[:160]} ({match['where']})"
     return lines[0][:160] if lines else ""
 
 

@@ -38,8 +38,8 @@ def own_packages(evidence: Evidence) -> frozenset[str]:
     ended = [rank.page.ending.raised if rank.page and rank.page.ending else rank.raised for rank in evidence.ranks]
     stacks += [raised.frames for raised in ended if raised]
     run = [stack for stack in stacks if any(frame.function == "<module>" for frame in stack)]
-    told = {package for rank in evidence.ranks if rank.page for package in rank.page.own_packages}
-    return libraries.own_packages((frame.file for frame in stack) for stack in run) | told
+    recorded = {package for rank in evidence.ranks if rank.page for package in rank.page.own_packages}
+    return libraries.own_packages((frame.file for frame in stack) for stack in run) | recorded
 
 
 def own_frames(frames: Iterable[Site]) -> tuple[Site, ...]:

@@ -15,7 +15,7 @@ from ddpdoctor.lint.values.values import Symbol, Value
 from ddpdoctor.program.nodes import last_name
 
 
-class Told(Enum):
+class EpochSet(Enum):
     """Where a sampler's epoch is set."""
 
     NEVER = "never"
@@ -25,23 +25,23 @@ class Told(Enum):
     IN_LOOP = "in the loop"
 
 
-def told(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> Told:
+def epoch_set(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> EpochSet:
     """Whether a loop around the loader's own sets the sampler's epoch in each iteration."""
     around = {loop.node for loop in iteration.context.loops}
     if _counts(facts, iteration.loop.over):
-        return Told.IN_LOOP
-    result = Told.NEVER
+        return EpochSet.IN_LOOP
+    result = EpochSet.NEVER
     calls = _calls(facts)
     for node in _mentions(facts):
         for call in calls.get(id(node), [None]):
             receiver = call.receiver if call is not None else None
             one = _sampler(receiver)
             if call is None or one is None:
-                return Told.IN_LOOP
+                return EpochSet.IN_LOOP
             if one.site == sampler.site:
                 if any(loop.node in around for loop in call.context.loops):
-                    return Told.IN_LOOP
-                result = Told.OUTSIDE
+                    return EpochSet.IN_LOOP
+                result = EpochSet.OUTSIDE
     return result
 
 

@@ -101,8 +101,8 @@ def ranks_let_in(machine: Machine, frame: Frame, decorator: ast.expr) -> tuple[A
     call = decorator if isinstance(decorator, ast.Call) else None
     if _is_local(machine, frame, call.func if call is not None else decorator):
         return ()
-    told = call is not None and (call.args or any("rank" in str(k.arg) for k in call.keywords))
-    if told or name in vocabulary.SOME_RANK_DECORATORS:
+    given = call is not None and (call.args or any("rank" in str(k.arg) for k in call.keywords))
+    if given or name in vocabulary.SOME_RANK_DECORATORS:
         return (symbol("decorator", id(decorator), taint=Taint.RANK),)  # perhaps another rank
     return FIRST_RANK.atoms
 

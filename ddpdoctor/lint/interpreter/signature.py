@@ -85,7 +85,7 @@ def teach(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> None:
 
 
 def _general(value: Value) -> Value:
-    """The value without long text: text arguments do not need a separate simulation of the callee."""
+    """The value, unknown if it is long text or a float: those need no separate simulation of the callee."""
     constant = value.constant if value.known else None
     if isinstance(constant, float) or (isinstance(constant, str) and (" " in constant or len(constant) > 24)):
         return unknown("argument", type(constant).__name__)
@@ -110,7 +110,7 @@ def _defaults(machine: Machine, info: FunctionInfo, env: dict[str, Value], *, sp
 
 
 def _is_element(machine: Machine, value: Value) -> bool:
-    """Whether it is an element of a caller's loop: elements not passed on need not be tracked."""
+    """Whether it is an element over which a caller's loop iterates: such elements are hardly ever None."""
     atom = value.atoms[0]
     return isinstance(atom, Symbol) and atom.key in machine.elements and not value.tags
 

@@ -44,7 +44,7 @@ import posixpath
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import epoch_calls, loaders
-from ddpdoctor.lint.facts.epoch_calls import Told
+from ddpdoctor.lint.facts.epoch_calls import EpochSet
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import aliases
@@ -86,8 +86,8 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         epochs = _epochs(iteration)
         if sampler is None or epochs is None or _made_anew(facts, sampler, epochs):
             continue
-        told = epoch_calls.told(facts, iteration, sampler)
-        if told is Told.IN_LOOP:
+        found = epoch_calls.epoch_set(facts, iteration, sampler)
+        if found is EpochSet.IN_LOOP:
             continue
         place = _place(iteration, sampler)
         local = place.file == facts.module.path
@@ -97,7 +97,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             loop += f" of {posixpath.basename(epochs.site.file)}"
         message = (
             f"set_epoch is never called on {'this sampler' if local else 'the sampler of this loader'}"
-            f"{' in its loop' if told is Told.OUTSIDE else ''}, so every epoch has the same order: "
+            f"{' in its loop' if found is EpochSet.OUTSIDE else ''}, so every epoch has the same order: "
             f"call it in the loop at {loop}"
         )
         related = ((epochs.site, "the epoch loop"), (iteration.loop.site, "the loader is iterated here"))
