@@ -106,9 +106,9 @@ class _Comparison:
                 i1, i2 = _to_blame(one, i1, i2)
             elif i1 == i2:
                 j1, j2 = _to_blame(two, j1, j2)
-            self._region(one[i1:i2], two[j1:j2], found, (one, two), looped=looped)
             if _crashes(one[i1:]) or _crashes(two[j1:]):
                 return
+            self._region(one[i1:i2], two[j1:j2], found, (one, two), looped=looped)
 
     def _region(
         self,

@@ -7,7 +7,7 @@ same collectives exactly if their first cells have the same number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ddpdoctor.lint.interpreter.trace import (
     BlockExit,
@@ -79,9 +79,20 @@ class Builder:
         guard: Branch | None,
         assumed: Mapping[int, bool],
     ) -> Cell | None:
-        for node in reversed(nodes):
-            rest = self._node(node, rest, targets, chain, guard, assumed)
+        for node, known in reversed([*zip(nodes, self._taken(nodes, assumed), strict=True)]):
+            rest = self._node(node, rest, targets, chain, guard, known)
         return rest
+
+    def _taken(self, nodes: Trace, assumed: Mapping[int, bool]) -> Iterator[Mapping[int, bool]]:
+        """What is assumed at each node: after `if x: return`, that `x` is false."""
+        for node in nodes:
+            yield assumed
+            if not isinstance(node, Branch) or _leaves(node.then) is _leaves(node.other):
+                continue
+            side, _ = self._decide(node, assumed)
+            atom = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
+            if side is None and isinstance(atom, Symbol):
+                assumed = {**assumed, atom.key: _leaves(node.other) is not atom.negated}
 
     def _node(
         self,
@@ -137,6 +148,9 @@ class Builder:
         body = self._sequence(node.body, None, {"continue": None, "return": leave}, chain, guard, assumed)
         if node.endless:
             body = _busy(body)
+        if _has_return(body) and _raises_at_last(rest):
+            # a retry loop that returns on success or raises: only the runs that return continue
+            rest = targets.get("return")
         # a return that leads to the same place as the end of the loop
         lands = "return" in targets and _number(targets["return"]) == _number(rest)
         nowhere = lands and not operations(node.body)
@@ -253,6 +267,11 @@ class Builder:
         return Cell(number, key, step, chain, guard, sides, rest)
 
 
+def _leaves(nodes: Trace) -> bool:
+    """Whether no rank reaches the end: the interpreter records nothing after an exit."""
+    return bool(nodes) and isinstance(nodes[-1], BlockExit) and nodes[-1].kind != "yield"
+
+
 def _busy(body: Cell | None) -> Cell | None:
     """The body of an iteration with operations, if other iterations may end before any: a rank that polls.
 
@@ -265,6 +284,12 @@ def _busy(body: Cell | None) -> Cell | None:
 
 def _raises(cell: Cell | None) -> bool:
     return cell is not None and isinstance(cell.step, BlockExit) and cell.step.kind == "raise"
+
+
+def _raises_at_last(cell: Cell | None) -> bool:
+    while cell is not None and cell.rest is not None:
+        cell = cell.rest
+    return _raises(cell)
 
 
 def _number(cell: Cell | None) -> int:
