@@ -60,12 +60,12 @@ def mutated(chance: random.Random) -> bytes:
 
 def judged(members: dict[Rank, Member]) -> Report:
     """The report on these, drawn in every way; it is never sure."""
-    crowd = complete(members)
-    report = examine_dumps(crowd)
+    recorders = complete(members)
+    report = examine_dumps(recorders)
     assert all(d.confidence is not Confidence.CERTAIN for d in report.diagnoses)
     assert terminal.render(report, Screen(80), directory="/")
     assert json_report.render(report)
-    assert collective_matrix.render(crowd, width=100, style=Style(unicode=False))
+    assert collective_matrix.render(recorders, width=100, style=Style(unicode=False))
     return report
 
 

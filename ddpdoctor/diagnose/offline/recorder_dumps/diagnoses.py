@@ -172,19 +172,19 @@ def _missing(job: JobState, pending: PendingOp, missing: RankSet, *, alone: bool
 
 
 def _last_site(job: JobState, rank: Rank) -> Site | None:
-    steps = job.crowd.members[rank].ring.steps
+    steps = job.recorders.members[rank].ring.steps
     return steps[-1].site if steps else None
 
 
 def _last(job: JobState, missing: RankSet) -> str:
-    steps = job.crowd.members[missing.members[0]].ring.steps
+    steps = job.recorders.members[missing.members[0]].ring.steps
     if not steps:
         return "its start"
     return issued(steps[-1]) if steps[-1].op else f"operation {steps[-1].seq}"
 
 
 def _frontier(job: JobState, pending: PendingOp, rank: Rank) -> str:
-    member = job.crowd.members[rank]
+    member = job.recorders.members[rank]
     for role, group in enumerate(member.groups):
         front = job.ring_summary(rank).fronts.get(role)
         if group.name == pending.group.name and front is not None:
@@ -246,7 +246,7 @@ def _stall(job: JobState, pending: PendingOp) -> Diagnosis:
     seq = pending.step.seq
     gave_up = any(step.timed_out for step in pending.steps.values())
     where = f"{issued(pending.step)}, number {pending.step.seq} of {label(job, pending)}"
-    whole = pending.group.name not in job.crowd.inferred
+    whole = pending.group.name not in job.recorders.inferred
     advice = transport.advise(frozenset({pending.step.backend}), nodes=None, seq=seq).numbered()
     return diagnosis(
         codes.TRANSPORT_STALL,

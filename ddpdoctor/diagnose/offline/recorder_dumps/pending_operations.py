@@ -48,7 +48,7 @@ class PendingOp:
 class JobState:
     """All pending operations of a job."""
 
-    crowd: RecorderSet
+    recorders: RecorderSet
     ring_summaries: Mapping[Ring, RingSummary]
     pending_ops: tuple[PendingOp, ...]
     #: the operation that each rank is in
@@ -57,7 +57,7 @@ class JobState:
     sinks: tuple[tuple[PendingOp, ...], ...]
 
     def ring_summary(self, rank: Rank) -> RingSummary:
-        return self.ring_summaries[self.crowd.members[rank].ring]
+        return self.ring_summaries[self.recorders.members[rank].ring]
 
     def standing(self, rank: Rank) -> bool:
         """Whether the rank left a dump and is in an operation."""
@@ -77,43 +77,43 @@ class _Roster:
     unknown: RankSet
 
 
-def survey(crowd: RecorderSet) -> JobState:
+def survey(recorders: RecorderSet) -> JobState:
     """Find all pending operations and what they wait for."""
     ring_summaries: dict[Ring, RingSummary] = {}
-    for member in crowd.members.values():
+    for member in recorders.members.values():
         if member.ring not in ring_summaries:
             ring_summaries[member.ring] = summarise(member.ring)
     pending_ops: list[PendingOp] = []
-    for roster in _rosters(crowd):
-        pending_ops.extend(_collectives(crowd, ring_summaries, roster))
-    pending_ops.extend(_pairs(crowd, ring_summaries))
+    for roster in _rosters(recorders):
+        pending_ops.extend(_collectives(recorders, ring_summaries, roster))
+    pending_ops.extend(_pairs(recorders, ring_summaries))
     place = {rank: pending for pending in pending_ops for rank in pending.waiting}
-    return JobState(crowd, ring_summaries, tuple(pending_ops), place, _sinks(pending_ops, place))
+    return JobState(recorders, ring_summaries, tuple(pending_ops), place, _sinks(pending_ops, place))
 
 
-def _rosters(crowd: RecorderSet) -> Iterable[_Roster]:
+def _rosters(recorders: RecorderSet) -> Iterable[_Roster]:
     roles: dict[int, dict[Rank, int]] = {}
     groups: dict[int, Group] = {}
     same: dict[tuple[str, tuple[Rank, ...]], Group] = {}
     canonical: dict[int, int] = {}
-    for rank in sorted(crowd.members):
-        for role, group in enumerate(crowd.members[rank].groups):
+    for rank in sorted(recorders.members):
+        for role, group in enumerate(recorders.members[rank].groups):
             if id(group) not in canonical:
                 canonical[id(group)] = id(same.setdefault((group.name, group.members), group))
             number = canonical[id(group)]
             groups[number] = same[(group.name, group.members)] if number not in groups else groups[number]
             roles.setdefault(number, {})[rank] = role
     for number, group in groups.items():
-        unknown = RankSet.of(rank for rank in group.members if rank not in crowd.members)
+        unknown = RankSet.of(rank for rank in group.members if rank not in recorders.members)
         yield _Roster(group, roles[number], unknown)
 
 
 def _collectives(
-    crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary], roster: _Roster
+    recorders: RecorderSet, ring_summaries: Mapping[Ring, RingSummary], roster: _Roster
 ) -> Iterable[PendingOp]:
     heads: dict[Rank, Step] = {}
     for rank, role in roster.roles.items():
-        head = ring_summaries[crowd.members[rank].ring].open
+        head = ring_summaries[recorders.members[rank].ring].open
         if head is not None and head.role == role and not head.p2p:
             heads[rank] = head
     for seq in sorted({step.seq for step in heads.values()})[:_MOST_PLACES]:
@@ -122,16 +122,16 @@ def _collectives(
         behind: list[Rank] = []
         passed: list[Rank] = []
         for rank in roster.group.members:
-            if rank in steps or rank not in crowd.members:
+            if rank in steps or rank not in recorders.members:
                 continue
-            ring_summary = ring_summaries[crowd.members[rank].ring]
+            ring_summary = ring_summaries[recorders.members[rank].ring]
             front = ring_summary.fronts.get(roster.roles.get(rank, -1))
             if front is None or front.last.seq < seq:
                 absent.append(rank)
             elif (
                 ring_summary.open is not None
                 and heads.get(rank, ring_summary.open).seq != seq
-                and _unfinished(crowd.members[rank].ring, roster.roles[rank], seq)
+                and _unfinished(recorders.members[rank].ring, roster.roles[rank], seq)
             ):
                 behind.append(rank)
             else:
@@ -152,9 +152,9 @@ def _unfinished(ring: Ring, role: int, seq: int) -> bool:
     return any(s.role == role and s.seq == seq and not s.p2p and not s.finished for s in reversed(ring.steps))
 
 
-def _pairs(crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary]) -> Iterable[PendingOp]:
+def _pairs(recorders: RecorderSet, ring_summaries: Mapping[Ring, RingSummary]) -> Iterable[PendingOp]:
     """One pending operation for each rank that is in a send, a receive, or a batch of them."""
-    for rank, member in crowd.members.items():
+    for rank, member in recorders.members.items():
         head = ring_summaries[member.ring].head
         if not head or not head[0].p2p:
             continue
@@ -166,10 +166,10 @@ def _pairs(crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary]) -> It
             peer = group.members[step.peer] if step.peer is not None and step.peer < len(group.members) else None
             if peer is None or peer == rank:
                 continue
-            if peer not in crowd.members:
+            if peer not in recorders.members:
                 unknown.append(peer)
-            elif not _answers(crowd, ring_summaries, peer, group, rank, step):
-                standing = ring_summaries[crowd.members[peer].ring].open is not None
+            elif not _answers(recorders, ring_summaries, peer, group, rank, step):
+                standing = ring_summaries[recorders.members[peer].ring].open is not None
                 (behind if standing else absent).append(peer)
         yield PendingOp(
             group,
@@ -184,10 +184,10 @@ def _pairs(crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary]) -> It
 
 
 def _answers(
-    crowd: RecorderSet, ring_summaries: Mapping[Ring, RingSummary], peer: Rank, group: Group, rank: Rank, step: Step
+    recorders: RecorderSet, ring_summaries: Mapping[Ring, RingSummary], peer: Rank, group: Group, rank: Rank, step: Step
 ) -> bool:
     """Whether the peer is in the counterpart of this send or receive."""
-    other = crowd.members[peer]
+    other = recorders.members[peer]
     wanted = "recv" if step.op == "send" else "send"
     for theirs in ring_summaries[other.ring].head:
         if not theirs.p2p or theirs.op != wanted or theirs.peer is None:

@@ -20,9 +20,9 @@ from ddpdoctor.model.stacks import Site
 _MOST_GROUPS = 64
 
 
-def examine_dumps(crowd: RecorderSet, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = ()) -> Report:
+def examine_dumps(recorders: RecorderSet, gaps: tuple[Gap, ...] = (), notes: tuple[str, ...] = ()) -> Report:
     """Diagnose from recorders alone what holds the job up. Never raises for odd dumps."""
-    job = survey(crowd)
+    job = survey(recorders)
     waits = bool(job.pending_ops)
     return Report(
         outcome=Outcome.HANG if waits else Outcome.HEALTHY,
@@ -48,29 +48,29 @@ def recorded_beside(evidence: Evidence) -> tuple[Diagnosis, ...]:
 
 
 def _notes(job: JobState) -> Iterator[str]:
-    unseen = job.crowd.unseen()
+    unseen = job.recorders.unseen()
     if unseen:
         yield f"{ranks(unseen)} left no dump"
-    if DEFAULT in job.crowd.inferred:
+    if DEFAULT in job.recorders.inferred:
         yield "nothing shows how many ranks the job had: those that left a dump are assumed"
-    if parts := job.crowd.inferred - {DEFAULT}:
+    if parts := job.recorders.inferred - {DEFAULT}:
         names = ", ".join(sorted(parts)[:8])
         yield f"the dumps do not name the members of group {names}: the ranks that used it are assumed"
-    if not job.pending_ops and job.crowd.members:
+    if not job.pending_ops and job.recorders.members:
         yield "no operation was outstanding in any dump: they were written while no rank waited"
 
 
 def _statuses(job: JobState) -> Iterator[RankStatus]:
-    for number in range(job.crowd.world_size):
+    for number in range(job.recorders.world_size):
         rank = Rank(number)
-        if rank not in job.crowd.members:
+        if rank not in job.recorders.members:
             yield RankStatus(rank, "unseen", "left no dump", None, -1)
         elif rank in job.place:
             pending = job.place[rank]
             step = pending.steps[rank]
             yield RankStatus(rank, "waiting", _label(pending, step), _location(rank, step.site), -1)
         else:
-            steps = job.crowd.members[rank].ring.steps
+            steps = job.recorders.members[rank].ring.steps
             last = f"since {steps[-1].op or 'operation'} seq {steps[-1].seq}" if steps else "at all"
             site = steps[-1].site if steps else None
             yield RankStatus(rank, "unclear", f"in no operation {last}", _location(rank, site), -1)
@@ -92,14 +92,14 @@ def _groups(job: JobState) -> Iterator[GroupReport]:
     waited = {id(pending.group) for pending in job.pending_ops}
     groups: dict[int, Group] = {}
     users: dict[int, dict[Rank, int]] = {}
-    for rank, member in job.crowd.members.items():
+    for rank, member in job.recorders.members.items():
         for role, group in enumerate(member.groups):
             groups[id(group)] = group
             users.setdefault(id(group), {})[rank] = role
     shown = list(groups) if len(groups) <= _MOST_GROUPS else [number for number in groups if number in waited]
     for number in shown[:_MOST_GROUPS]:
         group = groups[number]
-        label = group.label(job.crowd.world_size)
+        label = group.label(job.recorders.world_size)
         yield GroupReport(group.name, label, RankSet.of(group.members), tuple(_frontiers(job, users[number])))
 
 

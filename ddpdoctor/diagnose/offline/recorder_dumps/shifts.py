@@ -68,10 +68,10 @@ def find_shift(job: JobState, pending: PendingOp) -> Shift | None:
 
 def _lines(job: JobState, pending: PendingOp) -> list[_Line]:
     """The members' collectives, with ranks of the same ring together."""
-    crowd = job.crowd
+    recorders = job.recorders
     sharing: dict[tuple[Ring, int], list[Rank]] = {}
     for rank in pending.group.members:
-        member = crowd.members.get(rank)
+        member = recorders.members.get(rank)
         role = next((n for n, g in enumerate(member.groups) if g.name == pending.group.name), None) if member else None
         if member is not None and role is not None:
             sharing.setdefault((member.ring, role), []).append(rank)

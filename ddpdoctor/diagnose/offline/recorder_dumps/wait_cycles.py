@@ -122,7 +122,7 @@ def _groups(job: JobState, found: Sequence[PendingOp]) -> Diagnosis:
 def may_lack_others(job: JobState, pending: PendingOp) -> bool:
     """Whether all known members of the group have entered, but others wait elsewhere and may be members too."""
     # all ranks are in the default group: a rank waiting elsewhere has reached fewer of its operations, or more
-    named = pending.group.name not in job.crowd.inferred or pending.group.name == DEFAULT
+    named = pending.group.name not in job.recorders.inferred or pending.group.name == DEFAULT
     return not named and pending.met and not pending.step.p2p and len(job.waiting - pending.waiting) > 0
 
 
@@ -160,10 +160,10 @@ def _odd(job: JobState, found: Sequence[PendingOp]) -> RankSet:
     everyone = [rank for pending in found for rank in pending.waiting]
     unusual: dict[Ring, bool] = {}
     for rank in everyone:
-        ring = job.crowd.members[rank].ring
+        ring = job.recorders.members[rank].ring
         if ring not in unusual:
             unusual[ring] = _leaves_habit(ring, job.ring_summary(rank).open)
-    odd = [rank for rank in everyone if unusual[job.crowd.members[rank].ring]]
+    odd = [rank for rank in everyone if unusual[job.recorders.members[rank].ring]]
     if odd:
         return RankSet.of(odd) if 2 * len(odd) < len(everyone) or len(everyone) == 2 > len(odd) else RankSet()
     if len(found) != 2 or any(pending.step.p2p for pending in found):

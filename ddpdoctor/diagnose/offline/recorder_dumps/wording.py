@@ -59,7 +59,7 @@ def _place(site: Site) -> str:
 def label(job: JobState, pending: PendingOp) -> str:
     """The group's name for the report, with at most a few runs of its members."""
     group = pending.group
-    whole = group.label(job.crowd.world_size)
+    whole = group.label(job.recorders.world_size)
     if whole == "the default group":
         return whole
     named = group.description if group.description not in ("", "undefined") else group.name
