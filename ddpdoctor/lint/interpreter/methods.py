@@ -170,14 +170,14 @@ def _environment(call: MethodCall, made: Made) -> Value | None:
 
 
 def _options(call: MethodCall, made: Made) -> Value | None:
-    if call.name == "parse_args_into_dataclasses" and made.args:
-        return framework_objects.parsed(made.args[0], call.site)
+    if call.name == "parse_args_into_dataclasses":
+        return framework_objects.parsed(made.args[0], call.site) if made.args else None
     return _parsed(call) if made.path.endswith("ArgumentParser") else None
 
 
 def _parsed(call: MethodCall) -> Value | None:
     """The result of a command-line parser, whoever created the parser."""
-    if call.name not in vocabulary.PARSING or isinstance(call.receiver.object, Instance):
+    if isinstance(call.receiver.object, Instance):
         return None
     namespace = of_object(Namespace(call.site), call.site)
     return namespace if call.name != "parse_known_args" else of_object(Items((namespace, unknown("rest", call.site))))
@@ -229,6 +229,7 @@ def _moved_object(call: MethodCall, made: Made) -> Value | None:
 RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | None], ...] = (
     (_sharded_forward, ("__call__",)),
     (_made, None),
+    (_parsed, vocabulary.PARSING),
     (_signalled, None),
     (_files, None),
     (_random, None),
@@ -243,7 +244,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | N
 RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Collection[str] | None], ...] = (
     (_framework, None),
     (_environment, ("get",)),
-    (_options, ("parse_args", "parse_known_args")),
+    (_options, {"parse_args_into_dataclasses", *vocabulary.PARSING}),
     (_wrapped_forward, ("__call__",)),
     (_prepared, None),
     (_starts, ("run",)),
