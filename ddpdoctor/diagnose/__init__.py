@@ -1,6 +1,6 @@
-"""Pure. Evidence in, report out. One package a stage, each importing only what stands before it here:
+"""From evidence to a report. Pure. One package per stage, each importing only those before it in this list:
 
-`codes` (what diagnoses there are), `digest` (evidence into what `facts.Facts` holds), `conditions` (what decides in the
-job's source), `divergence` (why ranks' histories differ), `blocked` (what one rank is stuck in), `offline` (what is
-known without live ranks), `rules` (one module a diagnosis), and last `registry` and `engine`, which run them.
+`codes` (the list of diagnoses), `digest` (evidence into what `facts.Facts` holds), `conditions` (what conditions in the
+job's source depend on), `divergence` (why ranks' histories differ), `blocked` (what one rank is stuck in), `offline`
+(diagnoses without live ranks), `rules` (one module per diagnosis), and last `registry` and `engine`, which run them.
 """

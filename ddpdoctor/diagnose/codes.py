@@ -1,4 +1,4 @@
-"""Every diagnosis as data: its code, what it needs, its neighbours; and in which order equal ones are shown."""
+"""Every diagnosis as data: code, required evidence, neighbouring causes, and the order of equal confidence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Rule:
 
     @property
     def fixture(self) -> str:
-        """The folder under fixtures/ that shows it."""
+        """The folder under fixtures/ with the program that shows it."""
         return self.name
 
 
@@ -195,8 +195,8 @@ TRANSPORT_STALL = Rule(
 )
 UNDECIDED = Rule("DD299", "undecided")
 
-#: Of two diagnoses of equal confidence the one that stands earlier is shown first: what a rank or the kernel says
-#: before what was read from histories, and that before what any slow job may show.
+#: Of two diagnoses of equal confidence the earlier in this list is shown first: first those that a rank or the kernel
+#: reports, then those read from histories, last those that any slow job may show.
 SHOWN_FIRST: tuple[Rule, ...] = (
     SHAPE_MISMATCH,
     DTYPE_MISMATCH,

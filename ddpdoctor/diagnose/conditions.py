@@ -76,12 +76,14 @@ def rank_condition(
 
 
 def own_conditions(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> tuple[Condition, ...]:
-    """The conditions on a rank's own data, clock, dice, files or signals under which the line runs, innermost first."""
+    """The conditions on a rank's own data, clock, random numbers, files or signals under which the line runs, innermost
+    first.
+    """
     around = _around(facts, site, tuple(callers)) if not facts.is_library(site.file) else ()
     return tuple(condition for condition in around if condition.dependence.on in _OWN)
 
 
-#: what each rank has for itself, and no other knows
+#: what each rank has for itself and the other ranks cannot know
 _OWN = frozenset({DependsOn.SIGNAL, DependsOn.CLOCK, DependsOn.RANDOM, DependsOn.FILES, DependsOn.RANK_DATA})
 
 
@@ -109,7 +111,7 @@ def gaps(facts: Facts) -> tuple[Gap, ...]:
 
 
 def _places(facts: Facts, callers: Iterable[Site]) -> tuple[tuple[str, int], ...]:
-    """The callers as far as stacks show them, up to the file that ran as a script; else where the program starts."""
+    """The callers that stacks show, up to the file that ran as a script; else where the program starts."""
     found: list[tuple[str, int]] = []
     for site in callers:
         found.append((site.file, site.line))

@@ -1,4 +1,4 @@
-"""Putting a diagnosis together: what its rule and the waiting ranks say of themselves is filled in here."""
+"""Construction of a diagnosis: fills in what follows from its rule and from the waiting ranks."""
 
 from __future__ import annotations
 

@@ -48,7 +48,9 @@ def decided_by(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> tu
 
 
 def _led(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> list[tuple[Site, tuple[Site, ...]]]:
-    """The line of a call, and those that led to it as far as the other ranks do not stand there, with their callers."""
+    """The line of a call, and the lines that led to it as far as the other ranks are not in them, with
+    their callers.
+    """
     stack = outside_torch(facts, odd.members[0])
     shared = set(outside_torch(facts, reference.members[0]))
     callers = stack[1:] if stack and frames.same_place(stack[0], site) else ()

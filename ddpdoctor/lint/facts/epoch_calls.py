@@ -72,7 +72,7 @@ def _mentions(facts: ModuleFacts) -> list[ast.AST]:
 
 
 def mentioned(facts: ModuleFacts) -> bool:
-    """Somebody in the files that can be seen tells some sampler, or a framework may."""
+    """Whether any file that can be read sets the epoch of some sampler, or a framework may."""
     return packages.imported(facts.module.imports.values(), Does.EPOCHS) or bool(_mentions(facts))
 
 

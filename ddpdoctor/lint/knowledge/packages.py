@@ -2,8 +2,8 @@
 
 Read from accelerate 1.15, colossalai 0.5, composer 0.32, deepspeed 0.16, fairscale 0.4, fairseq 0.12, lightning 2.6,
 megatron-core 0.16, mmengine 0.10.7, pytorch-ignite 0.5.5, torchtitan 0.3, torchtune 0.6, transformers 5.23 and trl
-1.16; the others from their documentation. Horovod, Ray Train and ColossalAI leave it to the program to tell samplers
-the epoch (https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.prepare_data_loader.html).
+1.16; the others from their documentation. With Horovod, Ray Train and ColossalAI the program itself sets the samplers'
+epoch (https://docs.ray.io/en/latest/train/api/doc/ray.train.torch.prepare_data_loader.html).
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from enum import Flag, auto
 
 
 class Does(Flag):
-    """What a package takes over."""
+    """What a package does for the program."""
 
-    #: the tables of this folder have functions or classes of it
+    #: the tables of this folder contain functions or classes of it
     KNOWN = auto()
     #: seeds the generators, or gives each rank its own
     SEEDS = auto()
     #: chooses the device of a process, or starts each with one visible device
     DEVICES = auto()
-    #: tells samplers the epoch, or uses samplers of its own
+    #: sets the samplers' epoch, or uses samplers of its own
     EPOCHS = auto()
-    #: calls functions of any name, which a configuration has
+    #: calls functions whose names come from a configuration
     CALLS_BY_NAME = auto()
 
 
@@ -60,12 +60,12 @@ PACKAGES: dict[str, Does] = {
     "vllm": _D,
 }
 
-#: packages that are read through the tables of this folder and never followed into
+#: packages that are known only through the tables of this folder
 NEVER_LOCAL = frozenset({
     "torch", "numpy", "math", "os", "sys", "time", "random", "argparse", "tqdm", "datetime", "uuid", "tempfile",
     "collections", "itertools", "functools",
 })  # fmt: skip
-#: what their functions do is known: they neither choose a device nor end a process group unless a table says so
+#: packages whose functions are known: they neither choose a device nor end a process group unless a table says so
 READ = NEVER_LOCAL | {"builtins", "logging"}
 
 
@@ -75,5 +75,5 @@ def that(does: Does) -> tuple[str, ...]:
 
 
 def imported(paths: Iterable[str], does: Does) -> bool:
-    """Whether one of the imported objects is of a package that does one of these."""
+    """Whether one of the imported objects belongs to a package that does one of these."""
     return any(PACKAGES.get(path.partition(".")[0], Does(0)) & does for path in paths)
