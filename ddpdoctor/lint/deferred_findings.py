@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import Does, that
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program import libraries
@@ -23,7 +24,6 @@ _NOBODY = "no file of the project does this"
 MOST = 300
 #: something sets a sampler's epoch: the program, or a framework
 _TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS))})\b".encode())
-_EPOCHS = re.compile(rb"^[ \t]*(?:for\b[^\n]*\bin\b|while\b)[^\n]*epoch", re.MULTILINE | re.IGNORECASE)
 _AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
 
 
@@ -61,7 +61,7 @@ def _confirms(top: str) -> bool:
         raw = read_file(path) if seen < MOST else None
         if raw is None or _TELLS.search(raw):
             return False
-        epochs = epochs or _EPOCHS.search(raw) is not None
+        epochs = epochs or heuristics.EPOCH_LOOPS.found_in(raw.decode(errors="replace"))
     return epochs
 
 

@@ -6,7 +6,7 @@ import ast
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import packages
+from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.abstract_objects import External, Made
 from ddpdoctor.lint.values.values import Value
@@ -24,8 +24,6 @@ OBJECTS = tuple(
 )
 #: since this torch version a barrier uses the current device; before, it guesses `rank % device_count()`
 BARRIER_ON_CURRENT = (2, 8)
-#: words that choose the device, in this file or one that it imports
-_CHOOSING = ("set_device", "set_device_index", "set_device_idx", "device_id", "init_device_mesh")
 
 
 def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:
@@ -100,7 +98,7 @@ def bound(group: CallEvent) -> bool:
 
 def chosen(facts: ModuleFacts) -> bool:
     """Whether something in the file or its imports chooses a device for each process, or may."""
-    if facts.mentions(*_CHOOSING) or facts.named("torch.cuda.device"):
+    if facts.suggests(heuristics.CHOOSES_DEVICE) or facts.named("torch.cuda.device"):
         return True
     return one_visible(facts) or placed(facts)
 
@@ -113,18 +111,14 @@ def placed(facts: ModuleFacts) -> bool:
 
 def one_visible(facts: ModuleFacts) -> bool:
     """Whether the program sets the visible devices, so that GPU 0 may be a different one in each process."""
-    return any("VISIBLE_DEVICES" in m.text for m in (facts.module, *facts.analysis.reached.values()))
-
-
-#: parts of names of unreadable functions that probably choose the device
-_MAY_CHOOSE = ("device", "dist", "init", "setup", "set_up", "launch", "cuda", "gpu", "env", "prepare", "start")
+    return heuristics.ONE_VISIBLE_DEVICE.found_in_any(facts.texts)
 
 
 def may_be_chosen_outside(facts: ModuleFacts) -> bool:
     """Whether a function is called that cannot be read and whose name suggests a set-up."""
     for call in facts.calls:
         root, _, rest = call.path.partition(".")
-        if rest and not is_read(root) and any(part in rest.lower() for part in _MAY_CHOOSE):
+        if rest and not is_read(root) and heuristics.MAY_CHOOSE_DEVICE.found_in(rest.lower()):
             return True
     return bool(facts.module.stars)
 

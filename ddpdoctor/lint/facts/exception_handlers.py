@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.program.nodes import last_name, walk
 
 #: Exceptions that one rank may get alone: memory, files, data. Not an API that is missing everywhere.
@@ -14,16 +14,6 @@ LOCAL_EXCEPTIONS = frozenset({
     "OutOfMemoryError", "ValueError", "ConnectionError", "TimeoutError", "EOFError", "ZeroDivisionError",
     "FloatingPointError", "PermissionError",
 })  # fmt: skip
-#: words of a condition under which a handler ends on purpose if there are other ranks
-_TOGETHER = re.compile(r"dist|world|rank|ddp|parallel|num_proc|multi|initiali[sz]ed", re.IGNORECASE)
-#: calls in a handler that may end the process, or inform the other ranks
-_ACTS = re.compile(
-    r"exit|abort|kill|fail|raise|die|terminate|sync|barrier|reduce|broadcast|gather|shutdown|recover|restart|signal"
-    r"|store|put|send|notify|stop",
-    re.IGNORECASE,
-)
-#: calls that train or evaluate, and so run collectives even if these are not visible
-_TRAINS = re.compile(r"(^|_)(train(ing)?|fit|step|backward|epoch|run|loop|eval(uate)?)(_|$)|^main$", re.IGNORECASE)
 
 
 def lines_of(body: list[ast.stmt]) -> tuple[int, int]:
@@ -60,7 +50,7 @@ def about_arguments(handler: ast.ExceptHandler) -> bool:
 def acts(handler: ast.ExceptHandler) -> bool:
     """Whether something in it may end the process or inform the other ranks."""
     names = (last_name(n.func) for n in walk(handler) if isinstance(n, ast.Call))
-    return any(_ACTS.search(name) for name in names)
+    return heuristics.ACTS.found_in_any(names)
 
 
 def goes_on(body: list[ast.stmt], *, after_return: bool) -> bool:
@@ -81,7 +71,7 @@ def _outcomes(body: list[ast.stmt], *, after_return: bool) -> tuple[bool, bool]:
         inner = [(False, True)]
         if isinstance(statement, ast.If):
             inner = [_outcomes(side, after_return=after_return) for side in (statement.body, statement.orelse)]
-            if not all(map(any, inner)) and _TOGETHER.search(ast.unparse(statement.test)):
+            if not all(map(any, inner)) and heuristics.GIVES_UP_TOGETHER.found_in(ast.unparse(statement.test)):
                 return False, False
         elif isinstance(statement, (ast.With, ast.AsyncWith, ast.Try)):
             inner = [_outcomes(statement.body, after_return=after_return)]
@@ -94,7 +84,7 @@ def _outcomes(body: list[ast.stmt], *, after_return: bool) -> tuple[bool, bool]:
 def trains(body: list[ast.stmt]) -> bool:
     """Whether it contains a call whose name suggests training or evaluation."""
     names = (last_name(n.func) for s in body for n in walk(s) if isinstance(n, ast.Call))
-    return any(_TRAINS.search(name) for name in names)
+    return heuristics.TRAINS.found_in_any(names)
 
 
 def remembered(handler: ast.ExceptHandler, after: list[ast.stmt]) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.knowledge import launchers
+from ddpdoctor.lint.knowledge import heuristics, launchers
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
@@ -15,15 +15,12 @@ from ddpdoctor.program.nodes import last_name, walk
 _TESTING = frozenset({"pytest", "unittest"})
 
 
-_ONE_NODE = ("localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1")
-
-
 def one_node_only(facts: ModuleFacts) -> bool:
     """Whether the script is written for a single machine, where the local rank equals the rank."""
     if any(path.partition(".")[0] in _TESTING for path in facts.module.imports.values()):
         return True
     others = (m.text for m in facts.analysis.reached.values() if "init_process_group" in m.words)
-    if any(word in text for text in (facts.module.text, *others) for word in _ONE_NODE):
+    if heuristics.ONE_NODE.found_in_any((facts.module.text, *others)):
         return True
     groups = facts.named("torch.distributed.init_process_group")
     ranks = [call.argument(3, "rank") for call in groups]
@@ -32,12 +29,6 @@ def one_node_only(facts: ModuleFacts) -> bool:
     return refuses_more(facts)
 
 
-#: names of numbers: those of the job, and those of one machine
-_OF_JOB = {"rank": "rank", "get_rank": "rank", "global_rank": "rank", "world_size": "world", "get_world_size": "world"}
-_OF_NODE = {
-    "local_rank": "rank", "get_local_rank": "rank", "local_world_size": "world", "get_local_world_size": "world",
-    "device_count": "world",
-}  # fmt: skip
 #: comparisons that hold on one machine, in an assertion and where it fails: (job with machine, machine with job)
 _ASSERTED = {ast.Eq: (True, True), ast.LtE: (True, False), ast.GtE: (False, True)}
 _REFUSED = {ast.NotEq: (True, True), ast.Gt: (True, False), ast.Lt: (False, True)}
@@ -66,8 +57,10 @@ def _compared(module: Module) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def _one_machine(job: ast.expr, node: ast.expr) -> bool:
     """Whether it compares world size and the machine's devices, or rank and local rank, without arithmetic."""
-    kinds = {_OF_JOB.get(word) for word in _words(job)} - {None}
-    return len(kinds) == 1 and kinds == {_OF_NODE.get(word) for word in _words(node)} - {None}
+    of_job, of_node = _words(job), _words(node)
+    kinds = [not of_job.isdisjoint(row.words) for row in (heuristics.JOB_RANK, heuristics.JOB_SIZE)]
+    others = [not of_node.isdisjoint(row.words) for row in (heuristics.NODE_RANK, heuristics.NODE_SIZE)]
+    return sum(kinds) == 1 and kinds == others
 
 
 def _words(value: ast.expr) -> set[str]:

@@ -10,6 +10,7 @@ from ddpdoctor.lint.facts.relevance import takes_part
 from ddpdoctor.lint.interpreter.analysis import Analysis
 from ddpdoctor.lint.interpreter.events import CallEvent, Context, Iteration
 from ddpdoctor.lint.interpreter.trace import Branch, Op, operates, operations, steps
+from ddpdoctor.lint.knowledge.heuristics import Heuristic
 from ddpdoctor.lint.ranks import polling, races, raises
 from ddpdoctor.lint.ranks.compare import divergences
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
@@ -148,6 +149,15 @@ class ModuleFacts:
     def mentions(self, *words: str) -> bool:
         """Whether a name or attribute occurs in the file or in a file of the project that it imports."""
         return any(w in m.words for m in (self.module, *self.analysis.reached.values()) for w in words)
+
+    def suggests(self, *rows: Heuristic) -> bool:
+        """Whether one of the words of a heuristic occurs in the file or in a file of the project that it uses."""
+        return self.mentions(*(word for row in rows for word in row.words))
+
+    @property
+    def texts(self) -> list[str]:
+        """The source of the file and of the files of the project that it uses."""
+        return [module.text for module in (self.module, *self.analysis.reached.values())]
 
     def place(self, call: CallEvent) -> SourceSite:
         """The position of a call, or of the innermost call in this file that leads to it."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from ddpdoctor.lint.facts import random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, frameworks, packages, randomness
+from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, packages, randomness
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Function, Made, Method, Namespace
@@ -19,17 +18,8 @@ from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
 
-#: words of seeding functions, also of frameworks and of files that cannot be read
-_WORDS = (
-    "manual_seed", "manual_seed_all", "seed_everything", "set_seed", "fix_seed", "init_random_seed", "set_random_seed",
-    "seed_all", "seed", "setup_seed", "enable_determinism", "same_seeds", "set_rng_state", "default_rng", "PRNGKey",
-    "set_determinism",
-)  # fmt: skip
 #: functions that save, set or isolate the state of torch's generator
 _STATE = tuple(randomness.last_names(Use.SAVES, Use.RESTORES, of=Generator.TORCH))
-
-#: what a rank may seed its workers with besides torch's seed
-_OWN_SEED = re.compile(r"rank|process|world|time|urandom|uuid|getpid|node|local", re.IGNORECASE)
 
 
 def seedings(facts: ModuleFacts) -> list[CallEvent]:
@@ -46,7 +36,7 @@ def seedings(facts: ModuleFacts) -> list[CallEvent]:
 
 def asked_for(call: CallEvent) -> bool:
     """Whether seeding is optional: `if args.seed is not None: seed(args.seed)`."""
-    return any("seed" in guard.text.lower() for guard in call.context.guards)
+    return heuristics.WANTS_SEED.found_in_any(guard.text for guard in call.context.guards)
 
 
 def differs_by_rank(call: CallEvent) -> bool:
@@ -97,9 +87,9 @@ def mentioned(facts: ModuleFacts) -> bool:
     """Whether a seeding word occurs in this file or one that it imports, or in the name of a function that cannot be
     read.
     """
-    if facts.mentions(*_WORDS) or any(_star(n) for n in facts.module.nodes):
+    if facts.suggests(heuristics.SEEDS) or any(_star(n) for n in facts.module.nodes):
         return True
-    return any("seed" in (call.path or call.method).rpartition(".")[2].lower() for call in facts.calls)
+    return heuristics.MAY_SEED.found_in_any((call.path or call.method).rpartition(".")[2] for call in facts.calls)
 
 
 def _star(node: ast.AST) -> bool:
@@ -117,7 +107,7 @@ def seeds_elsewhere(facts: ModuleFacts) -> bool:
     if facts.mentions(*_STATE):
         return True
     given = [v for c in facts.named(aliases.LOADER) if (v := c.keyword("worker_init_fn")) is not None]
-    return facts.mentions("worker_init_fn") and not (given and all(map(hands_on, given)))
+    return facts.suggests(heuristics.WORKER_SEED) and not (given and all(map(hands_on, given)))
 
 
 def hands_on(value: Value) -> bool:
@@ -127,7 +117,7 @@ def hands_on(value: Value) -> bool:
     nodes = walk(value.object.info.node)
     words = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.attr for n in nodes if isinstance(n, ast.Attribute)}
     words |= {str(n.value) for n in nodes if isinstance(n, ast.Constant)}
-    return "initial_seed" in words and not any(_OWN_SEED.search(word) for word in words)
+    return "initial_seed" in words and not heuristics.OWN_WORKER_SEED.found_in_any(words)
 
 
 def data_parallel(facts: ModuleFacts) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
-from ddpdoctor.lint.knowledge import filesystem
+from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
@@ -20,25 +19,6 @@ _STARTS = (
     "torch.distributed.init_process_group", *DDP_PATHS, "accelerate.Accelerator", "deepspeed.init_distributed",
     "deepspeed.initialize", "horovod.torch.init",
 )  # fmt: skip
-#: words in a path that stand for one process, one node or one moment
-_OWN = re.compile(
-    r"rank|uuid|time|date|tmp|temp|pid|host|node|local|proc|shard|worker|gpu|device|_id\b|null|stage|pipe|idx|scratch"
-    r"|mesh|expert|partition|shm",
-    re.IGNORECASE,
-)
-#: words in a condition that may choose a rank
-_CHOOSES = re.compile(
-    r"rank|main|master|primary|leader|zero|chief|writ|coordinat|should|host|proc|first|node|distrib|ddp|world|gpu|local"
-    r"|log|device|root|lead|save|parallel|shard|fsdp|deepspeed|mesh|worker|debug",
-    re.IGNORECASE,
-)
-#: words in the name of a context manager that admits one rank before the others
-_TAKES_TURNS = re.compile(r"rank|main|master|zero|first|one_|turn|lock", re.IGNORECASE)
-#: functions in a condition that give the same on every rank
-_PLAIN_CALLS = frozenset({"len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round"})
-_PLAIN_DECORATORS = frozenset(
-    {"staticmethod", "classmethod", "property", "no_grad", "inference_mode", "record", "main"}
-)
 
 
 def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
@@ -88,8 +68,10 @@ def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
     if path.object is not None and getattr(path.object, "path", "").startswith(("io.", "tempfile.")):
         return False
     if path.known:
-        return isinstance(path.constant, str) and not _OWN.search(path.constant)
-    return node is not None and not _OWN.search(_spelled_out(_assignments(call.context.module), node, 3))
+        return isinstance(path.constant, str) and not heuristics.OWN_PATH.found_in(path.constant)
+    return node is not None and not heuristics.OWN_PATH.found_in(
+        _spelled_out(_assignments(call.context.module), node, 3)
+    )
 
 
 def _assignments(module: Module) -> list[tuple[str, ast.expr]]:
@@ -116,28 +98,28 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent) -> bool:
     started = (c.index for c in facts.named(*_STARTS))
     if not any(index < call.index for index in started):
         return False
-    if not all(_harmless(guard) for guard in context.guards) or any(_TAKES_TURNS.search(w) for w in context.withs):
+    if not all(_harmless(guard) for guard in context.guards) or heuristics.TAKES_TURNS.found_in_any(context.withs):
         return False
     return not any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values()))
 
 
 def _harmless(guard: Guard) -> bool:
     """Whether the condition is on configuration or counters, and equal on all ranks as far as can be read."""
-    if _CHOOSES.search(guard.text):
+    if heuristics.CHOOSES_RANK.found_in(guard.text):
         return False
     try:
         tree = ast.parse(guard.text, mode="eval")
     except SyntaxError:
         return False
     return all(
-        isinstance(n.func, ast.Name) and n.func.id in _PLAIN_CALLS for n in walk(tree) if isinstance(n, ast.Call)
+        isinstance(n.func, ast.Name) and n.func.id in heuristics.SAME_EVERYWHERE.words
+        for n in walk(tree)
+        if isinstance(n, ast.Call)
     )
 
 
 def _decorated(module: Module, calls: tuple[str, ...]) -> bool:
     """Whether a function on the call path has a decorator of unknown effect."""
     functions = (*module.functions, *(m for c in module.classes for m in c.methods.values()))
-    return any(
-        info.qualname in calls and any(decorator_name(d) not in _PLAIN_DECORATORS for d in info.decorators)
-        for info in functions
-    )
+    names = (decorator_name(d) for info in functions if info.qualname in calls for d in info.decorators)
+    return any(name not in heuristics.PLAIN_DECORATORS.words for name in names)

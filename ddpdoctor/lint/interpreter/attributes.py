@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.instances import instance_value
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.members import class_attribute, member_attribute
 from ddpdoctor.lint.interpreter.names import global_value, imported
-from ddpdoctor.lint.knowledge import aliases, launchers, vocabulary
+from ddpdoctor.lint.knowledge import aliases, heuristics, launchers, vocabulary
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.values.abstract_objects import (
     Class,
@@ -141,7 +141,7 @@ def _is_option_holder(module: Module, owner: Value) -> bool:
 
 def _by_stores(machine: Machine, frame: Frame, name: str) -> Value | None:
     """`args.rank` if a file in reach assigns `args.rank = <a rank>`: assignments decide, not names."""
-    if name not in ("rank", "local_rank", "gpu", "global_rank", "distributed_rank", "is_master", "is_main"):
+    if name not in heuristics.RANK_ATTRIBUTES.words:
         return None
     for module in (frame.module, *machine.reached.values()):
         for (_, stored), expressions in module.attribute_stores.items():
@@ -176,9 +176,9 @@ def _mentions_rank(node: ast.expr) -> bool:
     for inner in walk(node):
         if isinstance(inner, ast.Constant) and inner.value in launchers.RANKS:
             return True
-        if isinstance(inner, ast.Attribute) and inner.attr in ("get_rank", "get_local_rank"):
+        if isinstance(inner, ast.Attribute) and inner.attr in heuristics.RANK_GETTERS.words:
             return True
-        if isinstance(inner, ast.Name) and inner.id in ("get_rank", "get_local_rank"):
+        if isinstance(inner, ast.Name) and inner.id in heuristics.RANK_GETTERS.words:
             return True
     return False
 

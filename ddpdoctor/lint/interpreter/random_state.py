@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.knowledge import packages, randomness
+from ddpdoctor.lint.knowledge import heuristics, packages, randomness
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Made
@@ -24,7 +24,7 @@ def called(
     """The result of an external call, tagged if it is a draw that differs by rank, or a generator of such draws."""
     row = randomness.FUNCTIONS.get(path)
     if row is None:
-        if "seed" in path.rpartition(".")[2].lower():
+        if heuristics.MAY_SEED.found_in(path.rpartition(".")[2]):
             for generator in _FOLLOWED:
                 machine.generators[generator.value] = "unknown", frame.calls[:1]
     elif row.use is Use.SEEDS:
@@ -96,7 +96,7 @@ def _global_differs(machine: Machine, frame: Frame, generator: Generator) -> boo
 def _seeded(machine: Machine) -> bool:
     """Whether a word in the program's files seeds something, or may."""
     for module in (machine.module, *machine.reached.values()):
-        if module.stars or any("seed" in word.lower() or word in _RESTORING for word in module.words):
+        if module.stars or any(heuristics.MAY_SEED.found_in(word) or word in _RESTORING for word in module.words):
             return True
         if packages.imported(module.imports.values(), Does.SEEDS | Does.CALLS_BY_NAME):
             return True

@@ -1,21 +1,23 @@
 """Heuristics: what a name, a condition or a text is assumed to mean if its definition is not available.
 
 Everything else in lint decides by value. A row here decides by spelling and can be wrong, so each names the case in
-tests/lint_cases that it was made for; a test disables the rows one by one and checks that this case changes. Most rows
+tests/lint_cases that it is needed for; a test disables the rows one by one and checks that this case changes. Most rows
 only silence a rule: it says nothing if a word near the code suggests that the program may be right.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ddpdoctor.model.record import record
 
 
 @record(frozen=True, slots=True)
 class Heuristic:
-    """A row: `pattern` is searched in a text, `words` are whole names."""
+    """A row: the pattern is searched in a text; the words are whole names, or parts of a text where `in_text` asks."""
 
+    #: what a match is taken to mean
     decides: str
     #: code and heading of the case in tests/lint_cases that changes without the row
     case: str
@@ -23,19 +25,311 @@ class Heuristic:
     words: tuple[str, ...] = ()
 
     def found_in(self, text: str) -> bool:
-        """Whether the pattern occurs in a text."""
-        return self.pattern is not None and self.pattern.search(text) is not None
+        """Whether the pattern, or one of the words, occurs in a text."""
+        if self.pattern is not None:
+            return self.pattern.search(text) is not None
+        return any(word in text for word in self.words)
+
+    def found_in_any(self, texts: Iterable[str]) -> bool:
+        """Whether one of the texts has it."""
+        return any(self.found_in(text) for text in texts)
 
 
-def _any_of(alternatives: str) -> re.Pattern[str]:
-    return re.compile(alternatives, re.IGNORECASE)
+def _pattern(decides: str, case: str, alternatives: str) -> Heuristic:
+    return Heuristic(decides, case, pattern=re.compile(alternatives, re.IGNORECASE))
 
 
-WRITES_FILES = Heuristic(
-    "a function of this name, given a path, makes something there",
-    "",
-    _any_of(
-        r"^_?(save|write|dump|build|make|create|download|fetch|extract|prepare|preprocess|generate|export|process|store"
-        r"|tar|unzip|untar|tokenize|retrieve|urlretrieve|to_(csv|json|parquet|pickle))"
-    ),
+def _words(decides: str, case: str, *words: str) -> Heuristic:
+    return Heuristic(decides, case, words=words)
+
+
+# Ranks
+
+RANK_ATTRIBUTES = _words(
+    "an attribute of this name holds a rank where some file in reach stores one under it",
+    "DD111: an option that another function stores a rank in",
+    "rank", "local_rank", "gpu", "global_rank", "distributed_rank", "is_master", "is_main",
+)  # fmt: skip
+RANK_GETTERS = _words(
+    "what is stored comes from a function that gives a rank, whoever wrote it",
+    "DD111: an option that another function stores a rank in",
+    "get_rank", "get_local_rank",
+)  # fmt: skip
+JOB_RANK = _words(
+    "a number of the whole job, to be compared with one of the machine",
+    "DD143: refused where a rank is not its local rank", "rank", "get_rank", "global_rank",
+)  # fmt: skip
+JOB_SIZE = _words(
+    "the size of the whole job", "DD143: no more ranks than this machine has devices", "world_size", "get_world_size"
+)
+NODE_RANK = _words(
+    "a number of one machine", "DD143: refused where a rank is not its local rank", "local_rank", "get_local_rank"
+)
+NODE_SIZE = _words(
+    "how many processes one machine runs",
+    "DD143: no more ranks than this machine has devices",
+    "local_world_size",
+    "get_local_world_size",
+    "device_count",
+)
+ONE_NODE = _words(
+    "the text of a script for a single machine, where the local rank is the rank",
+    "DD143: a test that meets at localhost", "localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1",
+)  # fmt: skip
+ASKS_FOR_NODES = _pattern("a condition on the machines of the job", "DD144: one node by condition", "node")
+LOCAL_ADDRESS = _words(
+    "a rendezvous that processes of other machines cannot reach",
+    "DD144: one node: a rendezvous at localhost",
+    "localhost",
+    "127.0.0.1",
+    "file://",
+)
+
+# Processes and groups
+
+STARTS_PROCESSES = _words(
+    "the program starts its ranks itself: they share what the parent made up, and have a group",
+    "DD123: every process that is started makes it", "spawn", "Process", "start_processes", "elastic_launch",
+)  # fmt: skip
+FORKS = _words(
+    "the same, started by other means: what the parent made up is equal in all of them",
+    "DD125: a test class that starts its ranks itself", "MultiProcessTestCase", "ProcessPoolExecutor", "fork",
+)  # fmt: skip
+ENDS_GROUP = _words(
+    "somebody in reach ends the process group, or the process without it",
+    "DD149: destroyed",
+    "destroy_process_group", "abort_process_group", "_abort_process_group", "end_training", "_exit", "execv", "execvp",
+)  # fmt: skip
+MAY_END_GROUP = _words(
+    "a function that cannot be read may end the process group",
+    "DD149: a helper that cannot be read may do it",
+    "destroy", "cleanup", "clean_up", "teardown", "shutdown", "finalize", "close", "end",
+)  # fmt: skip
+SAYS_NOTHING_OF_SIZE = _words(
+    "a condition that holds with one process and with several",
+    "DD123: the other side has a way of its own to create it",
+    "is_initialized",
+    "__name__",
+    "is_available()",
+)
+MAKES_GROUP = _words(
+    "the other side of the condition makes a process group as well",
+    "DD123: the other side has a way of its own to create it",
+    "init",
+)
+MAY_WAIT = _pattern(
+    "a call or a context in which ranks wait for each other, or which lets them through one by one",
+    "DD124: a helper that cannot be seen synchronises",
+    r"barrier|sync|wait|broadcast|gather|reduce|init_|setup|prepare|spawn|first|lock|rendezvous|launch|sleep|retry|poll"
+    r"|distribut|DDP",
+)
+WAITS_FOR_DEVICE = _words(
+    "the whole device is waited for, and the operations on it with it",
+    "DD120: the whole device is waited for",
+    "synchronize",
+)
+SENDS_OBJECTS = _words(
+    "the split is made on one rank and sent to the others",
+    "DD132: nothing is seeded, and the split is sent to the others",
+    "broadcast_object_list",
+)
+MAKES_EQUAL = _words(
+    "the weights are made equal, or read from one file",
+    "DD135: the weights come from a file",
+    "load_state_dict", "broadcast_parameters", "_broadcast_coalesced", "_sync_module_states", "sync_module_states",
+    "broadcast_coalesced", "load_checkpoint", "from_pretrained", "sync_params", "sync_parameters",
+)  # fmt: skip
+
+# Exceptions
+
+GIVES_UP_TOGETHER = _pattern(
+    "a handler raises, or leaves the loop, where there are other ranks",
+    "DD116: not swallowed where there are other ranks", r"dist|world|rank|ddp|parallel|num_proc|multi|initiali[sz]ed",
+)  # fmt: skip
+ACTS = _pattern(
+    "a call in a handler ends the process or reaches the other ranks",
+    "DD116: another program's loop: the handler reports and stops the job",
+    r"exit|abort|kill|fail|raise|die|terminate|sync|barrier|reduce|broadcast|gather|shutdown|recover|restart|signal"
+    r"|store|put|send|notify|stop",
+)
+TRAINS = _pattern(
+    "a call trains or evaluates, and so runs collectives even where they cannot be seen",
+    "DD116: a barrier in finally", r"(^|_)(train(ing)?|fit|step|backward|epoch|run|loop|eval(uate)?)(_|$)|^main$",
+)  # fmt: skip
+
+# Data
+
+SPLITS_DATA = _words(
+    "code that splits data between the ranks itself",
+    "DD103: a pipeline that splits by node",
+    "split_dataset_by_node", "split_by_node", "DistributedBatchSampler", "num_shards", "shard_id",
+    "prepare_data_loader", "setup_dataloaders",
+)  # fmt: skip
+SPLITS_LOADERS = _words(
+    "code that gives each rank a loader of its own share",
+    "DD103: a data set that is told how many ranks there are",
+    "IterableDataset", "num_replicas",
+    "skip_first_batches",
+)  # fmt: skip
+KNOWS_RANKS = _pattern(
+    "a data set that may know of ranks",
+    "DD106: split by rank and worker", r"rank|world|shard|replica|process(es|_i|_c)|split|node|dist|num_proc|partition",
+)  # fmt: skip
+DRAWS_STREAM = _pattern(
+    "a stream that is drawn at random: it need not be split, each rank draws its own",
+    "DD106: a random stream", r"rand|seed|shuffle|generator|sample|choice|permut",
+)  # fmt: skip
+TAKES_OUT_REPEATED = _words(
+    "code that takes repeated samples out of an evaluation again",
+    "DD107: what the sampler repeated is subtracted",
+    "gather_for_metrics", "total_size", "unique", "aux_val_loader", "SequentialDistributedSampler", "collect_results",
+    "distributed_concat", "num_samples",
+)  # fmt: skip
+EPOCH_LOOPS = _pattern(
+    "a loop over epochs in a file of the project",
+    "DD101: a loader for unknown callers, in a project that goes through epochs and tells no sampler",
+    r"(?m)^[ \t]*(?:for\b[^\n]*\bin\b|while\b)[^\n]*epoch",
+)  # fmt: skip
+
+# Random numbers
+
+SEEDS = _words(
+    "something in reach seeds a generator, also a framework or a file that cannot be read",
+    "DD136: the function that seeds is handed on",
+    "manual_seed", "manual_seed_all", "seed_everything", "set_seed", "fix_seed", "init_random_seed", "set_random_seed",
+    "seed_all", "seed", "setup_seed", "enable_determinism", "same_seeds", "set_rng_state", "default_rng", "PRNGKey",
+    "set_determinism",
+)  # fmt: skip
+MAY_SEED = _pattern("a function that cannot be read seeds a generator", "DD114: dice that a library may seed", r"seed")
+WANTS_SEED = _pattern(
+    "a condition on whether the user wants a seed",
+    "DD131: seeded in the process that spawns the ranks, or only where the user asks for it",
+    r"seed",
+)
+OWN_WORKER_SEED = _pattern(
+    "a worker is seeded with more than what torch seeded it with",
+    "DD131: workers that are seeded from the equal seed and the rank",
+    r"rank|process|world|time|urandom|uuid|getpid|node|local",
+)  # fmt: skip
+WORKER_SEED = _words("workers are seeded by hand", "DD131: workers seeded by hand", "worker_init_fn")
+
+# Devices
+
+CHOOSES_DEVICE = _words(
+    "something in reach chooses a device for each process",
+    "DD141: set_device", "set_device", "set_device_index", "set_device_idx", "device_id", "init_device_mesh",
+)  # fmt: skip
+MAY_CHOOSE_DEVICE = _words(
+    "a function that cannot be read chooses the device",
+    "DD141: a helper that cannot be read may choose",
+    "device", "dist", "init", "setup", "set_up", "launch", "cuda", "gpu", "env", "prepare", "start",
+)  # fmt: skip
+ONE_VISIBLE_DEVICE = _words(
+    "the visible devices are set by hand: GPU 0 may be another one in each process",
+    "DD141: one visible device a process",
+    "VISIBLE_DEVICES",
+)  # fmt: skip
+USES_GPU = _words(
+    "the program uses GPUs, so a group without a backend has NCCL for them",
+    "DD173: torch's own choice, for tensors on a GPU",
+    "cuda",
+)
+DEFAULT_DEVICE = _words(
+    "networks are made on a device of the program's choice",
+    "DD161: everything is made on the default device",
+    "set_default_device",
+    "set_default_tensor_type",
+)
+
+# Wrapped models
+
+AVERAGES_GRADIENTS = _words(
+    "gradients are read, and maybe averaged, by hand", "DD163: gradients averaged by hand", "grad"
+)
+SETS_ATTRIBUTES = _words(
+    "the wrapper may be given the attribute",
+    "DD166: given to whatever it is, by a name that is computed",
+    "setattr",
+    "__getattr__",
+)
+ASKS_WHETHER_WRAPPED = _words(
+    "a condition on what the model is, or whether the job has several processes",
+    "DD166: given to the wrapper, or asked for",
+    "hasattr", "isinstance", "type(", "module", "parallel", "distrib", "ddp", "world", "gpu", "wrap", "multi", "rank",
+)  # fmt: skip
+HAS_BUFFERS = _words(
+    "the network has buffers that DDP broadcasts",
+    "DD164: no_grad, batch norm, and a barrier before the next step",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "register_buffer",
+)  # fmt: skip
+STRIPS_PREFIX = _words(
+    "the prefix of a wrapped model's state is taken off",
+    "DD172: whoever loads it takes the prefix off",
+    "consume_prefix_in_state_dict_if_present",
+)
+KNOWS_PREFIX = _words(
+    "code that knows of the prefix, as text", "DD172: the loader strips the prefix", '"module.', "'module."
+)
+GATHERS_FULL_STATE = _words(
+    "states are gathered from all ranks on demand",
+    "DD175: full state of a model that is sharded in place",
+    "full_state_dict",
+)
+SHARDS = _words(
+    "the model is sharded somewhere",
+    "DD175: full state of a model that is sharded in place",
+    "fully_shard",
+    "FullyShardedDataParallel",
+)
+
+# Files
+
+WRITES_FILES = _pattern(
+    "a function of this name makes something at a path that it is given",
+    "DD114: a shared file that rank 0 makes behind the same question",
+    r"^_?(save|write|dump|build|make|create|download|fetch|extract|prepare|preprocess|generate|export|process|store|tar"
+    r"|unzip|untar|tokenize|retrieve|urlretrieve|to_(csv|json|parquet|pickle))",
+)
+OWN_PATH = _pattern(
+    "a path names one process, one node or one moment",
+    "DD171: the rank is in the path",
+    r"rank|uuid|time|date|tmp|temp|pid|host|node|local|proc|shard|worker|gpu|device|_id\b|null|stage|pipe|idx|scratch"
+    r"|mesh|expert|partition|shm",
+)
+CHOOSES_RANK = _pattern(
+    "a condition may choose a rank",
+    "DD171: a decorator, a flag, a function that cannot be seen",
+    r"rank|main|master|primary|leader|zero|chief|writ|coordinat|should|host|proc|first|node|distrib|ddp|world|gpu|local"
+    r"|log|device|root|lead|save|parallel|shard|fsdp|deepspeed|mesh|worker|debug",
+)
+TAKES_TURNS = _pattern(
+    "a context lets one rank in before the others",
+    "DD171: rank 0 goes first, and the others find the file",
+    r"rank|main|master|zero|first|one_|turn|lock",
+)
+SAME_EVERYWHERE = _words(
+    "a function in a condition gives the same on every rank",
+    "DD171: under a condition on how many there are",
+    "len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round",
+)  # fmt: skip
+PLAIN_DECORATORS = _words(
+    "a decorator does no more than its name says",
+    "DD171: under conditions and decorators that are the same everywhere",
+    "staticmethod", "classmethod", "property", "no_grad", "inference_mode", "record", "main",
+)  # fmt: skip
+GIVES_UP_WAITING = _words(
+    "a loop that polls gives up some time",
+    "DD126: somebody looks at the time", "time", "monotonic", "perf_counter", "raise", "timeout", "deadline",
+)  # fmt: skip
+
+# Launchers
+
+READS_LOCAL_RANK = _words(
+    "the script takes its local rank as launchers of today give it",
+    "DD146: the environment is read",
+    "LOCAL_RANK",
+    "--local-rank",
+)
+DEEPSPEED_LAUNCHER = _pattern(
+    "the script is started by DeepSpeed, which still passes the option", "DD146: DeepSpeed's launcher", "deepspeed"
 )

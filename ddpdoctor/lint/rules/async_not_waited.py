@@ -40,6 +40,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Severity
@@ -59,7 +60,7 @@ _WAITS = frozenset({"wait", "synchronize", "barrier", "wait_all", "wait_stream",
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Handles that are lost."""
-    if facts.mentions("synchronize"):
+    if facts.suggests(heuristics.WAITS_FOR_DEVICE):
         return  # the whole device is waited for, the operations on it with it
     for call in facts.calls:
         if not call.path.startswith(_C10D) or call.context.module is not facts.module or not _is_async(call):

@@ -39,6 +39,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import Access, Context
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
@@ -67,10 +68,6 @@ _OWN = frozenset({
     "to_empty", "to_kwargs", "train", "training", "type", "use_side_stream_for_tensor_copies",
     "will_sync_module_buffers", "xpu", "zero_grad",
 })  # fmt: skip
-#: a condition with one of these tests what the model is
-_ASKS = (
-    "hasattr", "isinstance", "type(", "module", "parallel", "distrib", "ddp", "world", "gpu", "wrap", "multi", "rank",
-)  # fmt: skip
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -95,7 +92,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _present(facts: ModuleFacts, name: str) -> bool:
     """The wrapper has it, or some code sets it."""
-    if name in _OWN or name.startswith("_") or facts.mentions("setattr", "__getattr__"):
+    if name in _OWN or name.startswith("_") or facts.suggests(heuristics.SETS_ATTRIBUTES):
         return True
     modules = (facts.module, *facts.analysis.reached.values())
     # what a class stores in itself is the network's own
@@ -105,7 +102,7 @@ def _present(facts: ModuleFacts, name: str) -> bool:
 def _asked(context: Context) -> bool:
     """After a condition that tests what the model is, in any form; a condition on the rank does not count."""
     unknown = (guard.text.lower() for guard in context.guards if len(guard.truth) == 1)
-    return any(word in text for text in unknown for word in _ASKS)
+    return heuristics.ASKS_WHETHER_WRAPPED.found_in_any(unknown)
 
 
 def _whenever_wrapped(facts: ModuleFacts, access: Access) -> bool:

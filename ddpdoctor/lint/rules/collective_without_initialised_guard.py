@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import collectives
+from ddpdoctor.lint.knowledge import collectives, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
@@ -56,8 +56,6 @@ RULE = LintRule("DD123", "collective-without-initialised-guard", Severity.WARNIN
 
 _INIT = "torch.distributed.init_process_group"
 _C10D = "torch.distributed."
-#: tests that do not show whether there are several processes
-_ALWAYS = ("is_initialized", "__name__", "is_available()")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -89,7 +87,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _starts_others(facts: ModuleFacts) -> bool:
     """Processes are started from here: each of them reaches the group."""
-    return facts.mentions("spawn", "Process", "start_processes", "elastic_launch")
+    return facts.suggests(heuristics.STARTS_PROCESSES)
 
 
 def _needs_group(call: CallEvent) -> bool:
@@ -116,8 +114,7 @@ def _condition(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
 
 
 def _always(test: ast.expr) -> bool:
-    text = ast.unparse(test)
-    return any(word in text for word in _ALWAYS)
+    return heuristics.SAYS_NOTHING_OF_SIZE.found_in(ast.unparse(test))
 
 
 def _other_side_copes(node: ast.If, site: SourceSite) -> bool:
@@ -126,7 +123,7 @@ def _other_side_copes(node: ast.If, site: SourceSite) -> bool:
     other = node.orelse if first <= site.line <= last else node.body
     if any(blocks.leaves(s) for s in other[-1:]):
         return True
-    return any("init" in last_name(n) for s in other for n in ast.walk(s))
+    return heuristics.MAKES_GROUP.found_in_any(last_name(n) for s in other for n in ast.walk(s))
 
 
 def _guarded(facts: ModuleFacts, site: SourceSite) -> bool:

@@ -38,7 +38,7 @@ from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import collectives
+from ddpdoctor.lint.knowledge import collectives, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.values import symbol_key
@@ -87,7 +87,7 @@ def _on_cpu(device: Made) -> bool:
 def _was_elsewhere(facts: ModuleFacts, made: Made) -> bool | None:
     """Whether the network certainly was on no GPU when it was wrapped; False if not known, None if it was on one."""
     network = made.argument(0, "module")
-    if network is None or facts.mentions("set_default_device", "set_default_tensor_type") or _made_under_device(facts):
+    if network is None or facts.suggests(heuristics.DEFAULT_DEVICE) or _made_under_device(facts):
         return None
     key = symbol_key(network)
     # a move that changes nothing is not a mistake

@@ -45,6 +45,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import Iteration
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
@@ -55,14 +56,11 @@ RULE = LintRule("DD107", "eval-padding-skews-metric", Severity.HINT)
 
 _SUMS = frozenset({"all_reduce", "reduce", "allreduce", "reduce_all", "all_gather", "all_gather_object",
                    "all_gather_into_tensor", "gather", "gather_object", "gather_all"})  # fmt: skip
-#: words of code that takes repeated samples out again
-_HANDLED = ("gather_for_metrics", "total_size", "unique", "aux_val_loader", "SequentialDistributedSampler",
-            "collect_results", "distributed_concat", "num_samples")  # fmt: skip
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Evaluation loops over a padding sampler with a reduction in or after them, in the same function."""
-    if facts.mentions(*_HANDLED):
+    if facts.suggests(heuristics.TAKES_OUT_REPEATED):
         return
     for iteration in facts.iterations:
         sampler = loaders.sampler_of(iteration.loop.over)

@@ -41,6 +41,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
@@ -52,7 +53,7 @@ RULE = LintRule("DD163", "forward-bypasses-ddp", Severity.ERROR)
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Backward passes from outputs of the network inside a wrapper, if nothing else averages gradients."""
     passes = facts.methods("backward")
-    if facts.mentions("grad"):
+    if facts.suggests(heuristics.AVERAGES_GRADIENTS):
         return
     through = {call.context.function for call in passes if any(v.tags & Tag.DDP for v in _losses(call))}
     for call in passes:

@@ -39,12 +39,12 @@ https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance
 from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
@@ -56,10 +56,6 @@ from ddpdoctor.program.nodes import walk
 RULE = LintRule("DD106", "iterable-no-rank-split", Severity.WARNING)
 
 _BASES = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.IterableDataset")
-#: anything that may know of ranks
-_RANKED = re.compile(r"rank|world|shard|replica|process(es|_i|_c)|split|node|dist|num_proc|partition", re.IGNORECASE)
-#: a stream drawn at random is not shared out, it is drawn anew
-_RANDOM = re.compile(r"rand|seed|shuffle|generator|sample|choice|permut", re.IGNORECASE)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -77,7 +73,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if method is None or not set(_BASES) & external_bases(facts.analysis, obj.info):
             continue
         words = _words_of(facts, obj, method)
-        if "get_worker_info" not in words or any(_RANKED.search(w) or _RANDOM.search(w) for w in words - _KNOWN):
+        if "get_worker_info" not in words or _silences(words - _KNOWN):
             continue
         ops = [op for op in facts.repeated(iteration) if op.op.startswith("backward")]
         if ops:
@@ -94,11 +90,15 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 _KNOWN = frozenset({"get_worker_info", "worker_info", "num_workers", "IterableDataset", "__iter__", "start", "islice"})
 
 
+def _silences(words: set[str]) -> bool:
+    return heuristics.KNOWS_RANKS.found_in_any(words) or heuristics.DRAWS_STREAM.found_in_any(words)
+
+
 def _given_ranks(obj: Instance) -> bool:
     """Its constructor is given a rank, a world size, or something that already depends on them."""
     given: list[Value] = [*obj.args, *(v for _, v in obj.keywords)]
     names = [name for name, _ in obj.keywords]
-    return any(_RANKED.search(n) for n in names) or any(len(v.atoms) > 1 or v.tags & SHARED_OUT for v in given)
+    return heuristics.KNOWS_RANKS.found_in_any(names) or any(len(v.atoms) > 1 or v.tags & SHARED_OUT for v in given)
 
 
 def _words_of(facts: ModuleFacts, obj: Instance, method: FunctionInfo) -> set[str]:

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
@@ -45,7 +46,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loads on all ranks without a device."""
     groups = [group for group in facts.named(devices.GROUP) if devices.on_nccl(facts, group)]
     # without a backend there are both, and NCCL is for tensors on a GPU
-    if not any(devices.texts_of(group, 0, "backend") for group in groups) and not (groups and facts.mentions("cuda")):
+    if not any(devices.texts_of(group, 0, "backend") for group in groups) and not (
+        groups and facts.suggests(heuristics.USES_GPU)
+    ):
         return
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque

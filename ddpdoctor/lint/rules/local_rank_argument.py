@@ -34,6 +34,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
@@ -45,9 +46,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Options spelled with an underscore only."""
     text = facts.module.text
     # the launcher of DeepSpeed passes it with an underscore
-    if facts.torch_version < (2, 0) or "deepspeed" in text.lower() or "LOCAL_RANK" in text or "--local-rank" in text:
+    if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text):
         return
-    if any("LOCAL_RANK" in module.text for module in facts.analysis.reached.values()):
+    if heuristics.READS_LOCAL_RANK.found_in_any(facts.texts):
         return
     for call in facts.methods("add_argument"):
         spelled = [a for a in call.node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]

@@ -37,15 +37,13 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import devices, launch
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import LOCAL_RANK_NUMBERS, Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD144", "local-rank-as-global-rank", Severity.ERROR, ("DD261", "DD262"))
-
-_ONE_NODE = ("localhost", "127.0.0.1", "file://")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -73,12 +71,17 @@ def _on_one_node(facts: ModuleFacts, call: CallEvent) -> bool:
     """The address, or a condition around the call, shows that there is only one node."""
     if call.path == devices.GROUP:
         texts = devices.texts_of(call, 1, "init_method")
-        if any(word in text for text in texts for word in _ONE_NODE):
+        if heuristics.LOCAL_ADDRESS.found_in_any(texts):
             return True
-    if any("node" in guard.text.lower() for guard in call.context.guards):
+    if heuristics.ASKS_FOR_NODES.found_in_any(guard.text for guard in call.context.guards):
         return True
     # a helper reports it in its own file
     sources = {facts.module.text, call.context.module.text}
-    if any(f"{quote}{word}{quote}" in text for text in sources for word in _ONE_NODE for quote in "\"'"):
+    if any(
+        f"{quote}{word}{quote}" in text
+        for text in sources
+        for word in heuristics.LOCAL_ADDRESS.words
+        for quote in "\"'"
+    ):
         return True
     return launch.refuses_more(facts)

@@ -39,6 +39,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Op
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
@@ -49,15 +50,11 @@ RULE = LintRule("DD103", "missing-distributed-sampler", Severity.WARNING)
 
 
 _SPLITS = ANY_RANK | Tag.SHARD | Tag.BLOCK
-_SPLITTING_WORDS = (
-    "split_dataset_by_node", "DistributedBatchSampler", "split_by_node", "IterableDataset",
-    "num_replicas", "num_shards", "shard_id", "prepare_data_loader", "setup_dataloaders", "skip_first_batches",
-)  # fmt: skip
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Shuffling loaders without a sampler whose loop has a DDP backward, if nothing splits by rank."""
-    if facts.mentions(*_SPLITTING_WORDS):
+    if facts.suggests(heuristics.SPLITS_DATA, heuristics.SPLITS_LOADERS):
         return
     for iteration in facts.iterations:
         over = iteration.loop.over

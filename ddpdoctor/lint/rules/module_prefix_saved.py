@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made, Table
 from ddpdoctor.lint.values.values import Value
@@ -65,10 +66,9 @@ def _states(saved: Value | None) -> list[Made]:
 
 def _prefix_known(facts: ModuleFacts) -> bool:
     """The prefix is stripped, or states are loaded into wrapped models."""
-    if facts.mentions("consume_prefix_in_state_dict_if_present"):
+    if facts.suggests(heuristics.STRIPS_PREFIX):
         return True
-    texts = (m.text for m in (facts.module, *facts.analysis.reached.values()))
-    if any('"module.' in text or "'module." in text for text in texts):
+    if heuristics.KNOWS_PREFIX.found_in_any(facts.texts):
         return True
     return any(wrapping.is_wrapped(c.receiver) for c in facts.methods("load_state_dict"))
 

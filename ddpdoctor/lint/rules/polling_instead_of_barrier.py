@@ -42,6 +42,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.polling import StuckPoll
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
@@ -51,8 +52,6 @@ RULE = LintRule("DD126", "polling-instead-of-barrier", Severity.ERROR, words=fro
 
 _ASKS = frozenset({"exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "glob"})
 _BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone", "synchronize"})
-#: words of a loop that gives up some time
-_DEADLINE = frozenset({"time", "monotonic", "perf_counter", "raise", "timeout", "deadline"})
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -92,7 +91,9 @@ def _polls(loop: ast.While) -> bool:
         tested = {n for s in loop.body if isinstance(s, ast.If) for n in _calls(s.test) & _ASKS if _breaks(s)}
     if not tested or "sleep" not in {n for s in loop.body for n in _calls(s)}:
         return False
-    deadline = any(isinstance(n, (ast.Raise, ast.Compare)) for n in walk(loop)) or _words(loop) & _DEADLINE
+    deadline = any(isinstance(n, (ast.Raise, ast.Compare)) for n in walk(loop)) or not _words(loop).isdisjoint(
+        heuristics.GIVES_UP_WAITING.words
+    )
     return not deadline
 
 

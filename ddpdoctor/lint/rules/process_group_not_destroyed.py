@@ -38,21 +38,22 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule("DD149", "process-group-not-destroyed", Severity.HINT)
 
-_ENDING = ("destroy_process_group", "abort_process_group", "_abort_process_group", "end_training", "_exit", "execv",
-           "execvp", "spawn", "start_processes", "Process")  # fmt: skip
-#: parts of a name by which a function that cannot be read may end the group
-_MAY_END = ("destroy", "cleanup", "clean_up", "teardown", "shutdown", "finalize", "close", "end")
-
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Groups of a script that are never destroyed."""
     groups = [c for c in facts.named(devices.GROUP) if c.context.from_script]
-    if not groups or facts.mentions(*_ENDING) or devices.placed(facts) or facts.module.stars:
+    if (
+        not groups
+        or facts.suggests(heuristics.ENDS_GROUP, heuristics.STARTS_PROCESSES)
+        or devices.placed(facts)
+        or facts.module.stars
+    ):
         return
     if any(_may_end(c.path) for c in facts.calls):
         return
@@ -62,4 +63,4 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _may_end(path: str) -> bool:
     root, _, rest = path.partition(".")
-    return bool(rest) and not devices.is_read(root) and any(part in rest.lower() for part in _MAY_END)
+    return bool(rest) and not devices.is_read(root) and heuristics.MAY_END_GROUP.found_in(rest.lower())

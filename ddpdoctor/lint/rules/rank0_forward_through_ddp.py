@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import fsdp, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import collectives
+from ddpdoctor.lint.knowledge import collectives, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.values import EVERY_RANK
@@ -109,7 +109,7 @@ def _has_buffers(facts: ModuleFacts, call: CallEvent) -> bool:
     made = network.object if network is not None else None
     if isinstance(made, Made) and made.path.startswith("torchvision.models."):
         return made.path.rpartition(".")[2].startswith(("resnet", "resnext", "wide_resnet", "mobilenet", "densenet"))
-    return facts.mentions("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "register_buffer")
+    return facts.suggests(heuristics.HAS_BUFFERS)
 
 
 def _fix(facts: ModuleFacts, call: CallEvent) -> Fix | None:

@@ -37,27 +37,19 @@ https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders, touched_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.facts.touched_files import Touch
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import filesystem
+from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD124", "rank0-side-effect-without-barrier", Severity.WARNING, ("DD251",))
-
-#: functions that may make ranks wait for each other, or that admit one process at a time
-_WAITS = re.compile(
-    r"barrier|sync|wait|broadcast|gather|reduce|init_|setup|prepare|spawn|first|lock|rendezvous|launch|sleep"
-    r"|retry|poll|distribut|DDP",
-    re.IGNORECASE,
-)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -86,7 +78,7 @@ def _race(
     late = reader.call.context.mask & ~writer.call.context.mask
     if not late or not touched_files.needs(reader, writer) or reader.call.context.handler == "try":
         return None
-    if _excluded(writer.call, reader.call) or any(_WAITS.search(w) for w in writer.call.context.withs):
+    if _excluded(writer.call, reader.call) or heuristics.MAY_WAIT.found_in_any(writer.call.context.withs):
         return None
     places = _side_by_side(facts, writer.call, reader.call)
     if places is None or _left(writer.call, reader.call) or _waits(facts, *places):
@@ -143,6 +135,6 @@ def _waits(facts: ModuleFacts, done: SourceSite, used: SourceSite) -> bool:
             continue
         if isinstance(node, ast.While):
             return True
-        if isinstance(node, ast.Call) and _WAITS.search(last_name(node.func)):
+        if isinstance(node, ast.Call) and heuristics.MAY_WAIT.found_in(last_name(node.func)):
             return True
     return False

@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import randomness
+from ddpdoctor.lint.knowledge import heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import SHARED_OUT
@@ -91,7 +91,9 @@ def _never_seeded(facts: ModuleFacts, call: CallEvent) -> bool:
     """In a program of several ranks that starts here, and mentions no seed."""
     if not call.context.from_script or seeds.mentioned(facts) or seeds.by_framework(facts):
         return False
-    return bool(facts.named("torch.distributed.init_process_group")) and not facts.mentions("broadcast_object_list")
+    return bool(facts.named("torch.distributed.init_process_group")) and not facts.mentions(
+        *heuristics.SENDS_OBJECTS.words
+    )
 
 
 def _by_hand(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -108,7 +110,7 @@ def _by_hand(facts: ModuleFacts) -> Iterator[Finding | None]:
                 or again
                 or not before
                 or call.context.some_ranks_only
-                or facts.mentions("broadcast_object_list")
+                or facts.suggests(heuristics.SENDS_OBJECTS)
             ):
                 continue
             last = max(before, key=lambda c: c.index)

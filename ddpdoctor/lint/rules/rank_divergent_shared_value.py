@@ -40,7 +40,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import filesystem
+from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import MADE_UP, Tag
@@ -64,8 +64,6 @@ _METHODS: dict[tuple[str, str], tuple[int, str]] = {
     ("accelerate.Accelerator", "save_model"): (1, "save_directory"),
     ("lightning.fabric.Fabric", "save"): (0, "path"),
 }
-#: several processes are started from here: a value that the parent generates is the same for all of them
-_STARTS = ("spawn", "Process", "MultiProcessTestCase", "start_processes", "ProcessPoolExecutor", "fork")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -116,7 +114,7 @@ def _folder_of_parts(call: CallEvent) -> bool:
 
 def _meeting_points(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Temporary files used as the rendezvous of ranks that were started one by one."""
-    if facts.mentions(*_STARTS):
+    if facts.suggests(heuristics.STARTS_PROCESSES, heuristics.FORKS):
         return
     for call in facts.named("torch.distributed.init_process_group", "torch.distributed.FileStore"):
         name = "init_method" if call.path.endswith("group") else "file_name"

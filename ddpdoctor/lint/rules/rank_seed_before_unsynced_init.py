@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, randomness
+from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
@@ -54,11 +54,6 @@ from ddpdoctor.program.nodes import walk
 RULE = LintRule("DD135", "rank-seed-before-unsynced-init", Severity.WARNING)
 
 _SEEDERS = randomness.paths(Use.SEEDS, of=Generator.TORCH)
-#: functions that make the weights equal, or load them from a file
-_SYNCING = (
-    "load_state_dict", "broadcast_parameters", "_broadcast_coalesced", "_sync_module_states", "sync_module_states",
-    "broadcast_coalesced", "load_checkpoint", "from_pretrained", "sync_params", "sync_parameters",
-)  # fmt: skip
 _LAYERS = frozenset({
     "Linear", "Conv1d", "Conv2d", "Conv3d", "Embedding", "LSTM", "GRU", "RNN", "Transformer", "TransformerEncoder",
     "TransformerEncoderLayer", "MultiheadAttention", "ConvTranspose2d", "Bilinear", "EmbeddingBag",
@@ -69,7 +64,7 @@ _COPYING = ("NO_SHARD", "HYBRID_SHARD", "_HYBRID_SHARD_ZERO2")
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Layers created from a generator seeded by rank, with nothing to make them equal."""
-    if facts.named(*DDP_PATHS) or facts.mentions(*_SYNCING) or seeds.by_framework(facts):
+    if facts.named(*DDP_PATHS) or facts.suggests(heuristics.MAKES_EQUAL) or seeds.by_framework(facts):
         return
     averaged = next((c for c in _all_reduces(facts) if _of_gradient(c)), None)
     copied = next((c for c in facts.named(aliases.FSDP) if _copies(c)), None)

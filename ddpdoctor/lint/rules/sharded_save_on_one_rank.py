@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import collectives, frameworks
+from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics
 from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
@@ -71,7 +71,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             related.append((item.op.site, f"{item.op.op} is called here"))
         yield facts.parting(RULE, item, place(item), message, related=tuple(related))
     # without full_state_dict, and without FSDP, each rank takes what it has
-    if facts.mentions("full_state_dict") and facts.mentions("fully_shard", "FullyShardedDataParallel"):
+    if facts.suggests(heuristics.GATHERS_FULL_STATE) and facts.suggests(heuristics.SHARDS):
         for call in facts.named(*_STATES):
             if call.context.some_ranks_only and not _complement(facts, call) and not _made_there(call):
                 message = f"{call.path.rpartition('.')[2]} gathers sharded parameters: call it on all ranks"

@@ -39,6 +39,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
@@ -52,13 +53,11 @@ _SAMPLERS = frozenset(
     f"torch.utils.data.{name}" for name in ("RandomSampler", "WeightedRandomSampler", "SubsetRandomSampler")
 )
 _RANKS = SHARED_OUT
-#: words of code that splits data by rank itself
-_SPLITS = ("split_dataset_by_node", "prepare_data_loader", "setup_dataloaders", "num_shards", "shard_id")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Samplers without ranks whose loop has a DDP backward."""
-    if facts.mentions(*_SPLITS):
+    if facts.suggests(heuristics.SPLITS_DATA):
         return
     for iteration in facts.iterations:
         over = iteration.loop.over

@@ -57,7 +57,7 @@ def cases(path: Path) -> list[Case]:
     return found
 
 
-def _all() -> list[Case]:
+def all_cases() -> list[Case]:
     return [case for path in sorted(CASES.glob("DD*.md")) for case in cases(path)]
 
 
@@ -65,7 +65,7 @@ def _about_comments() -> list[Case]:
     return [case for path in sorted((CASES / "comments").glob("*.md")) for case in cases(path)]
 
 
-@pytest.mark.parametrize("case", _all(), ids=lambda c: f"{c.code}: {c.title}")
+@pytest.mark.parametrize("case", all_cases(), ids=lambda c: f"{c.code}: {c.title}")
 def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     own, others = _found_by_all(case)
@@ -76,11 +76,11 @@ def test_case(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("case", _about_comments(), ids=lambda c: c.title)
 def test_case_about_comments(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert set(_lint(case, Settings(registry.defaults(), hints=frozenset()))) == _marked(case)
+    assert set(lint(case, Settings(registry.defaults(), hints=frozenset()))) == _marked(case)
 
 
 def test_the_recorded_findings_are_of_cases_that_exist() -> None:
-    assert set(_recorded()) <= {_heading(case) for case in _all()}
+    assert set(_recorded()) <= {_heading(case) for case in all_cases()}
 
 
 #: (file, line, severity, code)
@@ -89,12 +89,12 @@ Marked = tuple[str, int, str, str]
 
 def _found_by_all(case: Case) -> tuple[set[Marked], list[str]]:
     """What the case's own rule finds in it, and, as lines, what all other rules find."""
-    found = _lint(case, Settings(frozenset(registry.names())))
+    found = lint(case, Settings(frozenset(registry.names())))
     own = {one for one in found if one[3] in (case.code, registry.UNREADABLE.code)}
     return own, [f"{file}:{line} {severity} {code}" for file, line, severity, code in sorted(found - own)]
 
 
-def _lint(case: Case, settings: Settings) -> set[Marked]:
+def lint(case: Case, settings: Settings) -> set[Marked]:
     """Lint the case's files, which are written to the current folder."""
     for name, lines in case.files.items():
         target = Path(name)
@@ -135,7 +135,7 @@ def _recorded() -> Mapping[str, list[str]]:
 
 def _record() -> None:
     with RECORDED.open("w", encoding="utf-8") as stream, tempfile.TemporaryDirectory() as root:
-        for number, case in enumerate(_all()):
+        for number, case in enumerate(all_cases()):
             folder = Path(root, str(number))
             folder.mkdir()
             os.chdir(folder)
@@ -146,7 +146,7 @@ def _record() -> None:
 
 @pytest.mark.parametrize("entry", registry.registered(), ids=lambda e: e.rule.code)
 def test_every_rule_has_cases_that_fire_and_more_that_stay_silent(entry: Registered) -> None:
-    own = [c for c in _all() if c.code == entry.rule.code]
+    own = [c for c in all_cases() if c.code == entry.rule.code]
     firing = [c for c in own if any(_MARK.search(line) for lines in c.files.values() for line in lines)]
     assert len(firing) >= 2
     assert len(own) - len(firing) >= 2
