@@ -78,6 +78,19 @@ def _stacks(threads: dict[tuple[str, int], list[Site]], pid: int | None) -> Stac
 
 def _pystack(lines: tuple[str, ...]) -> tuple[DebuggerDump, ...]:
     """pystack prints the outermost frame first and marks native frames with `(C)`."""
+    threads = _pystack_threads(lines)
+    if not any(frames for _, frames, _ in threads):
+        return ()
+    first = min(os_id for os_id, _, _ in threads)
+    stacks = tuple(
+        Thread(os_id, "MainThread" if os_id == first else f"thread {os_id}", tuple(frames), owns_gil=Observed.of(gil))
+        for os_id, frames, gil in threads
+    )
+    return (DebuggerDump(first, Stacks(StackSource.DEBUGGER, stacks)),)
+
+
+def _pystack_threads(lines: tuple[str, ...]) -> list[tuple[int, list[Site], bool]]:
+    """Id, frames (innermost first) and ownership of the GIL of each thread."""
     threads: list[tuple[int, list[Site], bool]] = []
     inside = False
     for line in lines:
@@ -90,11 +103,4 @@ def _pystack(lines: tuple[str, ...]) -> tuple[DebuggerDump, ...]:
                 threads[-1][1].insert(0, Site(frame[1], int(frame[2]), frame[3]))
         elif line.strip() and not line[:1].isspace():
             inside = False
-    if not any(frames for _, frames, _ in threads):
-        return ()
-    first = min(os_id for os_id, _, _ in threads)
-    stacks = tuple(
-        Thread(os_id, "MainThread" if os_id == first else f"thread {os_id}", tuple(frames), owns_gil=Observed.of(gil))
-        for os_id, frames, gil in threads
-    )
-    return (DebuggerDump(first, Stacks(StackSource.DEBUGGER, stacks)),)
+    return threads

@@ -21,6 +21,15 @@ _NATIVE = "a call of CUDA or NCCL"
 def reported_waits(by_rank: ByRank, world: int) -> dict[Rank, tuple[ReportedWait, ...]]:
     """The waits that each rank's log reports."""
     found: dict[Rank, list[ReportedWait]] = {}
+    for rank, wait in _waits_at_keys(by_rank, world):
+        found.setdefault(rank, []).append(wait)
+    for rank, fragments in by_rank.items():
+        found.setdefault(rank, []).extend(_own_waits(fragments))
+    return {rank: tuple(dict.fromkeys(waits)) for rank, waits in found.items() if waits}
+
+
+def _waits_at_keys(by_rank: ByRank, world: int) -> Iterator[tuple[Rank, ReportedWait]]:
+    """Ranks that wait until all have come to a key of the store; the key counts who has."""
     for key in sorted({missing.key for missing in _missing(by_rank) if missing.key}):
         last = {rank: here[-1] for rank, fragments in by_rank.items() if (here := _at(fragments, key))}
         arrived = max(missing.arrived or 0 for missing in last.values())
@@ -28,20 +37,30 @@ def reported_waits(by_rank: ByRank, world: int) -> dict[Rank, tuple[ReportedWait
         known = len(last) == arrived and arrived + len(absent) == world
         for rank in last if arrived < world else ():
             op = "init_process_group" if known else _UNKNOWN_PEERS
-            found.setdefault(rank, []).append(ReportedWait(op, Kind.ALL, absent.members if known else ()))
-    for rank, fragments in by_rank.items():
-        for missing in _of(fragments):
-            if not missing.key:
-                found.setdefault(rank, []).append(ReportedWait(missing.op, Kind.ALL, missing.named))
-        timeouts = [p.payload for p in fragments if isinstance(p.payload, CollectiveTimeout) and p.payload.op]
-        found.setdefault(rank, []).extend(ReportedWait(timeout.op, Kind.ALL, seq=timeout.seq) for timeout in timeouts)
-        if any(isinstance(p.payload, StuckWatchdog) for p in fragments):
-            found.setdefault(rank, []).append(ReportedWait(_NATIVE, Kind.ALL))
-    return {rank: tuple(dict.fromkeys(waits)) for rank, waits in found.items() if waits}
+            yield rank, ReportedWait(op, Kind.ALL, absent.members if known else ())
+
+
+def _own_waits(fragments: tuple[Fragment, ...]) -> Iterator[ReportedWait]:
+    """What the log of one rank says by itself: a barrier's missing ranks, collectives over time, a blocked watchdog."""
+    for missing in _of(fragments):
+        if not missing.key:
+            yield ReportedWait(missing.op, Kind.ALL, missing.named)
+    payloads = [fragment.payload for fragment in fragments]
+    for payload in payloads:
+        if isinstance(payload, CollectiveTimeout) and payload.op:
+            yield ReportedWait(payload.op, Kind.ALL, seq=payload.seq)
+    if any(isinstance(payload, StuckWatchdog) for payload in payloads):
+        yield ReportedWait(_NATIVE, Kind.ALL)
 
 
 def notes(by_rank: ByRank) -> Iterator[str]:
     """What a rendezvous reports beyond any wait, and the warnings of NCCL and others."""
+    yield from _surplus_processes(by_rank)
+    yield from _blocked_watchdogs(by_rank)
+    yield from _warnings(by_rank)
+
+
+def _surplus_processes(by_rank: ByRank) -> Iterator[str]:
     surplus = {
         (missing.arrived, fragment.world_size, missing.key)
         for fragments in by_rank.values()
@@ -54,6 +73,9 @@ def notes(by_rank: ByRank) -> Iterator[str]:
             f"{arrived} processes joined {key} of a job of {size}: a second job uses the same address, or a restart "
             "found the old store"
         )
+
+
+def _blocked_watchdogs(by_rank: ByRank) -> Iterator[str]:
     stuck = {
         rank: p.payload
         for rank, fragments in by_rank.items()
@@ -68,6 +90,9 @@ def notes(by_rank: ByRank) -> Iterator[str]:
             f"{f' for {longest} s' if longest else ''}: a call of CUDA or NCCL does not return, or a thread "
             "that waits in such a call holds the GIL"
         )
+
+
+def _warnings(by_rank: ByRank) -> Iterator[str]:
     warnings: dict[tuple[str, str], set[Rank]] = {}
     for rank, fragments in by_rank.items():
         for fragment in fragments:

@@ -21,21 +21,26 @@ def merge(parts: Sequence[Evidence]) -> Evidence:
     Clocks of different machines are not comparable: the timing of the first part is kept.
     """
     parts = _at_one_moment(parts)
-    ranks: dict[Rank, RankEvidence] = {}
-    for part in parts:
-        for seen in part.ranks:
-            ranks[seen.rank] = _completed(ranks[seen.rank], seen) if seen.rank in ranks else seen
     first = parts[0]
     return replace(
         first,
         world_size=max(part.world_size for part in parts),
         ranks_unidentified=all(part.ranks_unidentified for part in parts),
         size_known=any(part.size_known for part in parts),
-        ranks=tuple(ranks[rank] for rank in sorted(ranks)),
+        ranks=_ranks(parts),
         gaps=tuple(dict.fromkeys(gap for part in parts for gap in part.gaps)),
         code={path: source for part in reversed(parts) for path, source in part.code.items()},
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
     )
+
+
+def _ranks(parts: Sequence[Evidence]) -> tuple[RankEvidence, ...]:
+    """Every rank once, in order."""
+    ranks: dict[Rank, RankEvidence] = {}
+    for part in parts:
+        for seen in part.ranks:
+            ranks[seen.rank] = _completed(ranks[seen.rank], seen) if seen.rank in ranks else seen
+    return tuple(ranks[rank] for rank in sorted(ranks))
 
 
 def _at_one_moment(parts: Sequence[Evidence]) -> Sequence[Evidence]:

@@ -68,14 +68,8 @@ def kind_of(stacks: Stacks) -> ProcessKind:
 
 def assign_ranks(fragments: Sequence[Fragment]) -> RankAssignment:
     """Assign every fragment to a rank."""
-    kept = [
-        fragment
-        for fragment in fragments
-        if not (isinstance(fragment.payload, Stacks) and kind_of(fragment.payload) is ProcessKind.OTHER)
-    ]
+    kept = _of_ranks(fragments)
     by_pid = _ranks_of_processes(kept)
-    if any(isinstance(fragment.payload, WorkerExit) and fragment.payload.local_rank is not None for fragment in kept):
-        kept = [replace(p, rank=None, rank_from=None) if p.rank_from is RankSource.TASK else p for p in kept]
     shared = _shared(kept)
     kept = _of_nodes(kept, shared)
     by_name = rank_from_filename.ranks(fragment.name for fragment in kept if fragment.name not in shared)
@@ -86,13 +80,29 @@ def assign_ranks(fragments: Sequence[Fragment]) -> RankAssignment:
     owned = _data_workers(_by_order(_unnamed_exceptions(owned)))
     if not any(fragment.rank is not None for fragment in owned):
         owned = _as_found(owned)
+    lost = tuple(fragment for fragment in owned if fragment.rank is None)
+    return RankAssignment(_by_rank(owned, kept), lost)
+
+
+def _of_ranks(fragments: Sequence[Fragment]) -> list[Fragment]:
+    """Without the stacks of launchers and helpers; without a task's number as a rank, where workers are listed."""
+    kept = [
+        fragment
+        for fragment in fragments
+        if not (isinstance(fragment.payload, Stacks) and kind_of(fragment.payload) is ProcessKind.OTHER)
+    ]
+    if any(isinstance(fragment.payload, WorkerExit) and fragment.payload.local_rank is not None for fragment in kept):
+        return [replace(p, rank=None, rank_from=None) if p.rank_from is RankSource.TASK else p for p in kept]
+    return kept
+
+
+def _by_rank(owned: list[Fragment], kept: list[Fragment]) -> dict[Rank, tuple[Fragment, ...]]:
     by_rank: dict[Rank, list[Fragment]] = {}
     telling = {rank_from_filename.shape(fragment.name) for fragment in kept if not _silent(fragment)}
     for fragment in owned:
         if fragment.rank is not None and (not _silent(fragment) or rank_from_filename.shape(fragment.name) in telling):
             by_rank.setdefault(fragment.rank, []).append(fragment)
-    lost = tuple(fragment for fragment in owned if fragment.rank is None)
-    return RankAssignment({rank: tuple(by_rank[rank]) for rank in sorted(by_rank)}, lost)
+    return {rank: tuple(by_rank[rank]) for rank in sorted(by_rank)}
 
 
 def _shared(fragments: Iterable[Fragment]) -> frozenset[str]:

@@ -42,24 +42,32 @@ def ranks(names: Iterable[str]) -> Mapping[str, Rank]:
     number that does not count up (a process id, a date) is not a rank.
     """
     every = sorted(name for name in set(names) if not is_bundle_part(name))
-    found = {name: rank for name in every if (rank := explicit_rank(name)) is not None}
-    for name in _machine_names(found):
-        del found[name]
+    found = _stated(every)
     found.update(_by_counting([name for name in every if name not in found]))
-    series: dict[tuple[str, int], dict[int, list[str]]] = {}
-    for name in every:
-        if name in found:
-            continue
-        for index, number in enumerate(_NUMBER.finditer(name)):
-            shape = f"{name[: number.start()]}#{name[number.end() :]}"
-            series.setdefault((shape, index), {}).setdefault(int(number[0]), []).append(name)
-    for numbers in series.values():
+    for numbers in _series([name for name in every if name not in found]):
         # one folder per worker holds stdout and stderr, so several series may give the same ranks
         if len(numbers) < 2 or any(len(same) > 1 for same in numbers.values()):
             continue
         if sorted(numbers) == list(range(len(numbers))):
             found.update({same[0]: Rank(number) for number, same in numbers.items() if same[0] not in found})
     return found
+
+
+def _stated(names: Iterable[str]) -> dict[str, Rank]:
+    found = {name: rank for name in names if (rank := explicit_rank(name)) is not None}
+    for name in _machine_names(found):
+        del found[name]
+    return found
+
+
+def _series(names: Iterable[str]) -> Iterable[Mapping[int, list[str]]]:
+    """Names that differ in one number only: that number -> the names with it."""
+    series: dict[tuple[str, int], dict[int, list[str]]] = {}
+    for name in names:
+        for index, number in enumerate(_NUMBER.finditer(name)):
+            shape = f"{name[: number.start()]}#{name[number.end() :]}"
+            series.setdefault((shape, index), {}).setdefault(int(number[0]), []).append(name)
+    return series.values()
 
 
 def _machine_names(said: Mapping[str, Rank]) -> list[str]:

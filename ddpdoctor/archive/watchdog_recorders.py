@@ -60,11 +60,14 @@ def _known_groups(said: Mapping[Rank, tuple[CollectiveTimeout, ...]]) -> Mapping
     for name in {line.group for _, line in lines}:
         own = [(rank, line) for rank, line in lines if line.group == name]
         default = name == DEFAULT or any(line.description == "default_pg" for _, line in own)
-        same = all(line.rank_in_group is None or line.rank_in_group == rank for rank, line in own)
-        alone = len({line.seq for _, line in own if line.op}) < 2 or len({r for r, _ in own}) > 1
-        if default or (same and alone):
+        if default or _numbered_globally(own):
             found[name] = DEFAULT if default or not name else name
     return found
+
+
+def _numbered_globally(lines: list[tuple[Rank, CollectiveTimeout]]) -> bool:
+    same = all(line.rank_in_group is None or line.rank_in_group == rank for rank, line in lines)
+    return same and (len({line.seq for _, line in lines if line.op}) < 2 or len({rank for rank, _ in lines}) > 1)
 
 
 def _recorder(lines: Sequence[CollectiveTimeout], known: Mapping[str, str]) -> Recorder:

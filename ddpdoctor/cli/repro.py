@@ -223,12 +223,17 @@ def _run_all(jobs: int, stop: threading.Event, nccl: Nccl | None) -> list[RunRes
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     results = [future.result() for future in futures]
+    if not _sum_up(results):
+        shutil.rmtree(root, ignore_errors=True)
+    return results
+
+
+def _sum_up(results: list[RunResult]) -> int:
+    """Print how many ended as expected; the number of those that did not."""
     failed = sum(not (result.passed or result.skipped) for result in results)
     skipped = sum(bool(result.skipped) for result in results)
     _say(f"{len(results) - failed - skipped} as expected, {failed} not, {skipped} skipped")
-    if not failed:
-        shutil.rmtree(root, ignore_errors=True)
-    return results
+    return failed
 
 
 def _progress(done: int, total: int, result: RunResult) -> Iterator[str]:

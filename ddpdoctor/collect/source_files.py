@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 
 from ddpdoctor.model.evidence import Evidence, SourceFile
+from ddpdoctor.model.progress import Page
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import libraries
 from ddpdoctor.program.imports import imported
@@ -28,13 +29,16 @@ def sites(evidence: Evidence) -> Iterator[Site]:
             for thread in stacks.threads if stacks else ():
                 yield from thread.frames
         yield from rank.raised.frames if rank.raised else ()
-        if rank.page is None:
-            continue
-        yield from (loader.site for loader in rank.page.counters.loaders)
-        yield from (call.site for call in rank.page.calls if call.site)
-        yield from (event.site for event in rank.page.events if event.site)
-        raised = [*rank.page.pending, *([rank.page.ending.raised] if rank.page.ending else [])]
-        yield from (frame for exception in raised if exception for frame in exception.frames)
+        if rank.page is not None:
+            yield from _sites_of_page(rank.page)
+
+
+def _sites_of_page(page: Page) -> Iterator[Site]:
+    yield from (loader.site for loader in page.counters.loaders)
+    yield from (call.site for call in page.calls if call.site)
+    yield from (event.site for event in page.events if event.site)
+    raised = [*page.pending, *([page.ending.raised] if page.ending else [])]
+    yield from (frame for exception in raised if exception for frame in exception.frames)
 
 
 def read(places: Iterable[Site], *, started: float) -> dict[str, SourceFile]:

@@ -51,17 +51,11 @@ def examine(evidence: Evidence) -> Report:
 
 
 def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
-    missing = _missing_sources(facts.evidence)
-    not_considered: dict[str, str] = {}
+    """What all rules find, the surest first, and the codes of those that lack a source."""
     if facts.outcome is Outcome.HEALTHY:
-        return (), not_considered
-    found: list[tuple[Diagnosis, RegisteredRule]] = []
-    for registered in RULES[:-1]:
-        lacking = sorted(source.value for source in registered.rule.requires if source in missing)
-        if lacking:
-            not_considered[registered.rule.code] = f"no {', '.join(lacking)}"
-            continue
-        found.extend((diagnosis, registered) for diagnosis in registered.diagnose(facts))
+        return (), {}
+    missing = _missing_sources(facts.evidence)
+    found, not_considered = _by_rules(facts, missing)
     offline = without_pages.diagnoses(facts, missing)
     named = [diagnosis for diagnosis in offline if diagnosis.code != FALLBACK.rule.code]
     found.extend((diagnosis, _BY_CODE[diagnosis.code]) for diagnosis in named)
@@ -70,6 +64,21 @@ def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
         found.extend((diagnosis, FALLBACK) for diagnosis in offline or FALLBACK.diagnose(facts))
     ranked = sorted(found, key=lambda pair: (_ORDER[pair[0].confidence], _PLACE[pair[1].rule]))
     return tuple(diagnosis for diagnosis, _ in ranked), not_considered
+
+
+def _by_rules(
+    facts: Facts, missing: frozenset[Source]
+) -> tuple[list[tuple[Diagnosis, RegisteredRule]], dict[str, str]]:
+    """What the rules find, the fallback aside; code -> reason for those whose sources are missing."""
+    found: list[tuple[Diagnosis, RegisteredRule]] = []
+    not_considered: dict[str, str] = {}
+    for registered in RULES[:-1]:
+        lacking = sorted(source.value for source in registered.rule.requires if source in missing)
+        if lacking:
+            not_considered[registered.rule.code] = f"no {', '.join(lacking)}"
+        else:
+            found.extend((diagnosis, registered) for diagnosis in registered.diagnose(facts))
+    return found, not_considered
 
 
 def _has_sure_diagnosis(found: Sequence[tuple[Diagnosis, RegisteredRule]]) -> bool:

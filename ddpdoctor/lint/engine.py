@@ -66,18 +66,25 @@ def _one_by_one(mattering: list[Sized], settings: Settings, root: str, progress:
 
 def _with_confirmed(results: list[FileResult]) -> list[Finding]:
     """All findings, including deferred ones that other files confirmed, in the order of each file."""
-    open_ = [f for r in results for f in r.unsure]
-    if not open_:
+    rest = _unproved(results)
+    if not rest:
         return [f for r in results for f in r.findings]
-    proved = {(f.code, os.path.relpath(r.file), r.line) for result in results for f in result.findings
-              for r in f.related}  # fmt: skip
-    rest = [f for f in open_ if (f.code, os.path.relpath(f.file), f.line) not in proved]
     sure = {(f.file, in_order(f)): f for f in deferred_findings.confirmed(rest)}
     found: list[Finding] = []
     for result in results:
         more = [f for (file, _), f in sure.items() if file == result.path]
         found += sorted([*more, *result.findings], key=in_order)
     return found
+
+
+def _unproved(results: list[FileResult]) -> list[Finding]:
+    """Unsure findings, without those that a finding of another file is about."""
+    open_ = [f for r in results for f in r.unsure]
+    if not open_:
+        return []
+    proved = {(f.code, os.path.relpath(r.file), r.line) for result in results for f in result.findings
+              for r in f.related}  # fmt: skip
+    return [f for f in open_ if (f.code, os.path.relpath(f.file), f.line) not in proved]
 
 
 def _without_repeats(findings: list[Finding]) -> tuple[Finding, ...]:

@@ -76,22 +76,25 @@ def from_pyproject(table: Any, known: Mapping[str, str]) -> dict[str, Any]:
     for key, value in table.items():
         if key not in _KEYS:
             raise UsageError(f"there is no key {key!r}", hint=_meant(key, _KEYS) or f"keys: {', '.join(_KEYS)}")
-        if key == "per-file-ignores":
-            if not isinstance(value, dict) or not all(map(_is_texts, value.values())):
-                raise UsageError(f"{key} must be a table of patterns with a list of codes each")
-            selectors = [selector for listed in value.values() for selector in listed]
-        elif key == "torch-version":
+        if key == "torch-version":
             # 2.10 without quotes is the number 2.1
             if not isinstance(value, str):
                 raise UsageError(f"{key} must be a string", hint='write for example torch-version = "2.10"')
             torch_version(value)
-            continue
-        elif not _is_texts(value):
-            raise UsageError(f"{key} must be a list of strings")
         else:
-            selectors = [] if key == "exclude" else value
-        _expand(known, selectors)
+            _expand(known, _selectors(key, value))
     return table
+
+
+def _selectors(key: str, value: Any) -> list[str]:
+    """The codes and names that the value of a key selects rules by. Raises UsageError where it is of another type."""
+    if key == "per-file-ignores":
+        if not isinstance(value, dict) or not all(map(_is_texts, value.values())):
+            raise UsageError(f"{key} must be a table of patterns with a list of codes each")
+        return [selector for listed in value.values() for selector in listed]
+    if not _is_texts(value):
+        raise UsageError(f"{key} must be a list of strings")
+    return [] if key == "exclude" else list(value)
 
 
 def _meant(word: str, known: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ddpdoctor.lint.comments import Comment
 from ddpdoctor.lint.rule import LintRule
@@ -100,19 +100,23 @@ def apply(
             kept.append(finding)
         else:
             used.setdefault(silencer, set()).update((finding.code, finding.name))
-    if UNUSED.code not in selected:
-        return kept
-    # a rule that was not run cannot show that a comment is unused
-    untried = {word for code, name in known.items() if code not in selected for word in (code, name)}
+    if UNUSED.code in selected:
+        # a rule that was not run cannot show that a comment is unused
+        untried = {word for code, name in known.items() if code not in selected for word in (code, name)}
+        own = (suppression for suppression in suppressions if suppression.own)
+        kept.extend(_unused_of(own, used, untried, file))
+    return kept
+
+
+def _unused_of(
+    suppressions: Iterable[Suppression], used: Mapping[Suppression, set[str]], untried: set[str], file: str
+) -> Iterator[Finding]:
     for suppression in suppressions:
-        if not suppression.own:
-            continue
         found = used.get(suppression, set())
         judged = [c for c in suppression.codes if not suppression.shared or c.upper().startswith("DD")]
         unused = [c for c in judged if not {c.upper(), c.lower()} & (found | untried)]
         if unused or (not suppression.codes and not found):
-            kept.append(_unused(suppression, unused, file))
-    return kept
+            yield _unused(suppression, unused, file)
 
 
 def silences(suppression: Suppression, what: LintRule | Finding, lines: tuple[int, int]) -> bool:

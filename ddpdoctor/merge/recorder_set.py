@@ -18,24 +18,34 @@ def complete(members: Mapping[Rank, Member], world_size: int = 0, *, size_known:
     """
     named = [group.members[-1] + 1 for group in _groups(members) if group.members]
     world = max([world_size, *named, *(rank + 1 for rank in members)], default=0)
+    users = _users_of_unlisted(members)
+    if not users:
+        return RecorderSet(world, members)
+    everyone = tuple(Rank(rank) for rank in range(world))
+    full = {name: everyone if name == "0" else tuple(sorted(ranks)) for name, ranks in users.items()}
+    known = named or (size_known and world_size > 0)
+    return RecorderSet(world, _filled(members, full), frozenset(users) - ({"0"} if known else set()))
+
+
+def _users_of_unlisted(members: Mapping[Rank, Member]) -> Mapping[str, set[Rank]]:
+    """Groups whose members no dump lists, by name, and the ranks that used them."""
     users: dict[str, set[Rank]] = {}
     for rank, member in members.items():
         for group in member.groups:
             if not group.members:
                 users.setdefault(group.name, set()).add(rank)
-    if not users:
-        return RecorderSet(world, members)
-    everyone = tuple(Rank(rank) for rank in range(world))
-    full = {name: everyone if name == "0" else tuple(sorted(ranks)) for name, ranks in users.items()}
+    return users
+
+
+def _filled(members: Mapping[Rank, Member], full: Mapping[str, tuple[Rank, ...]]) -> Mapping[Rank, Member]:
+    """With the members of groups that list none; ranks that shared a tuple of groups share the new one."""
     completed: dict[tuple[Group, ...], tuple[Group, ...]] = {}
     for member in members.values():
         if member.groups not in completed:
             completed[member.groups] = tuple(
                 group if group.members else replace(group, members=full[group.name]) for group in member.groups
             )
-    whole = {rank: replace(member, groups=completed[member.groups]) for rank, member in members.items()}
-    known = named or (size_known and world_size > 0)
-    return RecorderSet(world, whole, frozenset(users) - ({"0"} if known else set()))
+    return {rank: replace(member, groups=completed[member.groups]) for rank, member in members.items()}
 
 
 def _groups(members: Mapping[Rank, Member]) -> list[Group]:

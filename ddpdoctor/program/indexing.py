@@ -39,6 +39,7 @@ def release(module: Module) -> None:
 
 
 def _index_everywhere(module: Module) -> None:
+    """Names, imports, options and what is stored, wherever in the file they stand."""
     words = module.words
     words.update(node.id for node in module.of(ast.Name))
     words.update(node.attr for node in module.of(ast.Attribute))
@@ -46,16 +47,20 @@ def _index_everywhere(module: Module) -> None:
     for node in module.nodes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             _index_import(module, node)
-    module.stored = sorted(n.lineno for n in module.of(ast.Attribute) if n.ctx.__class__ is ast.Store)
-    for node in module.of(ast.Global):
-        module.rebound.update(node.names)
-    for node in module.of(ast.Assign):
-        for target in node.targets:
-            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-                module.attribute_stores.setdefault((target.value.id, target.attr), []).append(node.value)
     for node in module.of(ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             _index_option(module, node)
+    _index_rebound(module)
+
+
+def _index_rebound(module: Module) -> None:
+    module.stored = sorted(n.lineno for n in module.of(ast.Attribute) if n.ctx.__class__ is ast.Store)
+    for node in module.of(ast.Global):
+        module.rebound.update(node.names)
+    for assign in module.of(ast.Assign):
+        for target in assign.targets:
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                module.attribute_stores.setdefault((target.value.id, target.attr), []).append(assign.value)
 
 
 def _index_option(module: Module, node: ast.Call) -> None:

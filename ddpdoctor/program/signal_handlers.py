@@ -86,29 +86,45 @@ class _Handler:
     me: str
 
 
+#: a function, the class that it is a method of, the functions that it stands in
+_Function = tuple[FunctionNode, str, tuple[FunctionNode, ...]]
+
+
+@record(eq=False, slots=True)
+class _Reading:
+    """One file, and what has been found of its handlers."""
+
+    module: Module
+    functions: list[_Function]
+    handlers: list[_Handler] = field(default_factory=list)
+    #: what handlers set -> its text, the handler's name, the lines in which a variable of a function is seen
+    sets: dict[FlagPath, tuple[str, str, range | None]] = field(default_factory=dict)
+
+
 def _read(module: Module) -> Flags:
-    functions = list(_functions(module.tree, "", ()))
-    handlers: list[_Handler] = []
-    flags = Flags()
-    set_: dict[FlagPath, tuple[str, str, range | None]] = {}
+    reading = _Reading(module, list(_functions(module.tree, "", ())))
     for call in module.of(ast.Call):
         if _installs(module, call):
-            _install(call.args[1], module, functions, handlers, set_)
-    inside = {id(node) for handler in handlers for node in walk(handler.node)}
-    for handler in handlers:
+            _install(reading, call.args[1])
+    for handler in reading.handlers:
         for path, text in _sets(handler):
-            set_.setdefault(path, (text, handler.name, _scope(_outer(functions, handler), path)))
+            scope = _scope(_outer(reading.functions, handler), path)
+            reading.sets.setdefault(path, (text, handler.name, scope))
+    return _flags(reading)
+
+
+def _flags(reading: _Reading) -> Flags:
+    module, functions = reading.module, reading.functions
+    inside = {id(node) for handler in reading.handlers for node in walk(handler.node)}
     others = {path for node in module.nodes if id(node) not in inside for path in _sets_otherwise(functions, node)}
-    for path, (text, name, scope) in set_.items():
+    flags = Flags()
+    for path, (text, name, scope) in reading.sets.items():
         flag = Flag(module.path, text, name, path not in others, scope)
         if len(path) > 2:
             flags.elsewhere[path[-1]] = flag
         else:
             flags.by_path[path] = flag
     return flags
-
-
-_Function = tuple[FunctionNode, str, tuple[FunctionNode, ...]]
 
 
 def _functions(node: ast.AST, owner: str, outer: tuple[FunctionNode, ...]) -> Iterator[_Function]:
@@ -130,30 +146,41 @@ def _installs(module: Module, node: ast.Call) -> bool:
     return asynchronous or module.imported(node.func) == "signal.signal"
 
 
-def _install(
-    given: ast.expr, module: Module, functions: list[_Function], handlers: list[_Handler],
-    set_: dict[FlagPath, tuple[str, str, range | None]],
-) -> None:  # fmt: skip
+def _install(reading: _Reading, given: ast.expr) -> None:
     """Record what is registered as a handler: functions, or the setting method of an Event."""
-    if isinstance(given, ast.Call) and given.args and module.imported(given.func) == "functools.partial":
+    if isinstance(given, ast.Call) and given.args and reading.module.imported(given.func) == "functools.partial":
         given = given.args[0]
     if isinstance(given, ast.Lambda):
-        _follow(_handler(functions, given, "lambda"), functions, handlers, _DEPTH)
+        _follow(reading, _handler(reading.functions, given, "lambda"), _DEPTH)
         return
-    around = next((o for f, o, _ in functions if o and f.lineno <= given.lineno <= (f.end_lineno or 0)), "")
-    name, owner = last_name(given), ""
-    if isinstance(given, ast.Name) and given.id in ("self", "cls"):
-        name, owner = "__call__", around
-    elif isinstance(given, ast.Call):
-        name, owner = "__call__", last_name(given.func)
-    found = [_handler(functions, f, name) for f, o, _ in functions if f.name == name and owner in ("", o)]
-    for handler in found:
-        _follow(handler, functions, handlers, _DEPTH)
+    around = _class_around(reading.functions, given)
+    name, owner = _called(given, around)
+    found = [f for f, o, _ in reading.functions if f.name == name and owner in ("", o)]
+    for handler in [_handler(reading.functions, f, name) for f in found]:
+        _follow(reading, handler, _DEPTH)
     if not found and isinstance(given, ast.Attribute) and given.attr in _CHANGING:
         path = path_of(given.value, "self", around)
         if path:
-            inside = tuple(f for f, _, _ in functions if f.lineno <= given.lineno <= (f.end_lineno or 0))
-            set_[path] = (ast.unparse(given.value), ast.unparse(given), _scope(inside, path))
+            inside = _functions_around(reading.functions, given)
+            reading.sets[path] = (ast.unparse(given.value), ast.unparse(given), _scope(inside, path))
+
+
+def _called(given: ast.expr, around: str) -> tuple[str, str]:
+    """Name of the function that is given, and its class where that is known: objects are called by `__call__`."""
+    if isinstance(given, ast.Name) and given.id in ("self", "cls"):
+        return "__call__", around
+    if isinstance(given, ast.Call):
+        return "__call__", last_name(given.func)
+    return last_name(given), ""
+
+
+def _class_around(functions: list[_Function], node: ast.expr | ast.stmt) -> str:
+    """The class whose method a node stands in, "" for others."""
+    return next((o for f, o, _ in functions if o and f.lineno <= node.lineno <= (f.end_lineno or 0)), "")
+
+
+def _functions_around(functions: list[_Function], node: ast.expr) -> tuple[FunctionNode, ...]:
+    return tuple(f for f, _, _ in functions if f.lineno <= node.lineno <= (f.end_lineno or 0))
 
 
 def _handler(functions: list[_Function], node: FunctionNode | ast.Lambda, name: str) -> _Handler:
@@ -165,15 +192,15 @@ def _handler(functions: list[_Function], node: FunctionNode | ast.Lambda, name: 
     return _Handler(node, name, "", "")
 
 
-def _follow(handler: _Handler, functions: list[_Function], handlers: list[_Handler], depth: int) -> None:
+def _follow(reading: _Reading, handler: _Handler, depth: int) -> None:
     """The handler and the functions of the file that it calls."""
-    if depth == 0 or any(known.node is handler.node for known in handlers):
+    if depth == 0 or any(known.node is handler.node for known in reading.handlers):
         return
-    handlers.append(handler)
+    reading.handlers.append(handler)
     called = {last_name(node.func) for node in walk(handler.node) if isinstance(node, ast.Call)}
-    for function, _, _ in functions:
+    for function, _, _ in reading.functions:
         if function.name in called:
-            _follow(_handler(functions, function, handler.name), functions, handlers, depth - 1)
+            _follow(reading, _handler(reading.functions, function, handler.name), depth - 1)
 
 
 def _sets(handler: _Handler) -> Iterator[tuple[FlagPath, str]]:
@@ -207,7 +234,7 @@ def _changed(node: ast.AST) -> ast.expr | None:
 def _outer(functions: list[_Function], handler: _Handler) -> tuple[FunctionNode, ...]:
     """The functions around a handler, outermost first."""
     if isinstance(handler.node, ast.Lambda):
-        return tuple(f for f, _, _ in functions if f.lineno <= handler.node.lineno <= (f.end_lineno or 0))
+        return _functions_around(functions, handler.node)
     return next(outer for function, _, outer in functions if function is handler.node)
 
 
@@ -224,7 +251,7 @@ def _sets_otherwise(functions: list[_Function], node: ast.AST) -> Iterator[FlagP
     """What a statement outside handlers sets to something other than an initial value."""
     if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) or node.value is None or _is_off(node.value):
         return
-    owner = next((o for f, o, _ in functions if o and f.lineno <= node.lineno <= (f.end_lineno or 0)), "")
+    owner = _class_around(functions, node)
     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
         path = path_of(target, "self", owner)
         if path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ddpdoctor.model.ranks import RankSet
@@ -59,20 +59,21 @@ def table(rows: tuple[RankRow, ...], culprits: RankSet, *, most: int, width: int
     If there are more than `most` rows, the culprits' rows and the largest others are kept.
     """
     shown = _shown_rows(rows, culprits, most)
-    cells = [_cells(row, style) for row in shown]
-    painted: list[str] = []
-    for room in _SOURCE_ROOMS:
-        lines = _columns([_fields(cell, room, style) for cell in cells])
-        if all(columns(line) <= width for line in lines):
-            painted = [_mark(line, row, culprits, style) for line, row in zip(lines, shown, strict=True)]
-            break
-    else:
-        for row, cell in zip(shown, cells, strict=True):
-            painted.extend(_stacked(row, cell, culprits, width, style))
+    painted = _painted(shown, culprits, width, style)
     if len(shown) < len(rows):
         hidden = sum(len(row.ranks) for row in rows) - sum(len(row.ranks) for row in shown)
         painted.append(f"  {style.ellipsis} and {hidden} more ranks in {len(rows) - len(shown)} other places")
     return painted
+
+
+def _painted(rows: Sequence[RankRow], culprits: RankSet, width: int, style: Style) -> list[str]:
+    """One line for each row where that fits the width, else two."""
+    cells = [_cells(row, style) for row in rows]
+    for room in _SOURCE_ROOMS:
+        lines = _columns([_fields(cell, room, style) for cell in cells])
+        if all(columns(line) <= width for line in lines):
+            return [_mark(line, row, culprits, style) for line, row in zip(lines, rows, strict=True)]
+    return [line for row, cell in zip(rows, cells, strict=True) for line in _stacked(row, cell, culprits, width, style)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,20 +32,27 @@ def polled_file(program: Program, site: Site) -> Poll | None:
     tree = program.tree(site.file)
     if loop is None or tree is None or not _sleeps(loop, site.line):
         return None
-    if isinstance(loop, ast.While):
-        found = _check(loop.test, negated=False)
+    found = _check(loop.test, negated=False) if isinstance(loop, ast.While) else None
+    return Poll(ast.unparse(found[0]), found[1]) if found else _checked_inside(loop)
+
+
+def _checked_inside(loop: ast.While | ast.For) -> Poll | None:
+    """A claim that the loop tries until it succeeds, or a check behind which it is left."""
+    for node in walk(loop):
+        claim = _claim(node) if isinstance(node, ast.Try) else None
+        if claim is not None:
+            return Poll(ast.unparse(claim), True)
+        found = _check(node.test, negated=True) if isinstance(node, ast.If) and _leaves(node) else None
         if found:
             return Poll(ast.unparse(found[0]), found[1])
-    for node in walk(loop):
-        if isinstance(node, ast.Try) and any(_catches_presence(handler) for handler in node.handlers):
-            claim = next((c for statement in node.body for c in walk(statement) if _is_claim(c)), None)
-            if claim is not None:
-                return Poll(ast.unparse(claim), True)
-        if isinstance(node, ast.If) and _leaves(node):
-            found = _check(node.test, negated=True)
-            if found:
-                return Poll(ast.unparse(found[0]), found[1])
     return None
+
+
+def _claim(attempt: ast.Try) -> ast.AST | None:
+    """The call in a `try` that makes a file, if that the file is there is caught."""
+    if not any(_catches_presence(handler) for handler in attempt.handlers):
+        return None
+    return next((call for statement in attempt.body for call in walk(statement) if _is_claim(call)), None)
 
 
 def _sleeps(loop: ast.AST, line: int) -> bool:

@@ -69,12 +69,16 @@ def _pattern(key: ast.expr) -> str:
             sides = _pattern(left) or _ANYTHING, _pattern(right) or _ANYTHING
             return "" if sides == (_ANYTHING, _ANYTHING) else "".join(sides)
         case ast.BinOp(left=ast.Constant(value=str(text)), op=ast.Mod()):
-            return _ANYTHING.join(re.escape(part) for part in re.split(r"%[-+ #0-9.]*[a-zA-Z]", text))
+            return _template(text, r"%[-+ #0-9.]*[a-zA-Z]")
         case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
-            return _ANYTHING.join(re.escape(part) for part in re.split(r"\{[^}]*\}", text))
+            return _template(text, r"\{[^}]*\}")
         case ast.List(elts=[first, *_]) | ast.Tuple(elts=[first, *_]):
             return _pattern(first)
     return ""
+
+
+def _template(text: str, placeholder: str) -> str:
+    return _ANYTHING.join(re.escape(part) for part in re.split(placeholder, text))
 
 
 def _rank(match: re.Match[str], world_size: int) -> Rank | None:

@@ -108,16 +108,31 @@ def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
     dying = [rank for rank in evidence.ranks if not is_masked(rank, now)]
     found = [failure for rank in dying if (failure := _failure(rank))]
     judged = [replace(failure, victim=failure.victim or _ended_by_launcher(failure, found)) for failure in found]
-    if judged and all(failure.victim for failure in judged):
-        judged = [_uncovered(failure) for failure in judged]
-    if judged and all(failure.victim for failure in judged):
-        known = {failure.rank for failure in judged}
-        judged += [hidden for rank in evidence.ranks if rank.rank not in known and (hidden := _hidden(rank))]
-    if judged and all(failure.victim for failure in judged) and not _somebody_left(evidence):
-        # No other rank failed or left, so the rank that lost a connection first is not a victim.
-        first = min((f for f in judged if f.raised), key=lambda failure: failure.time, default=None)
-        judged = [replace(failure, victim=failure is not first) for failure in judged]
+    for look_deeper in (_all_uncovered, _with_hidden, _first_to_blame):
+        if judged and all(failure.victim for failure in judged):
+            judged = look_deeper(evidence, judged)
     return tuple(sorted(judged, key=lambda failure: (failure.victim, failure.time, failure.rank)))
+
+
+def _all_uncovered(_: Evidence, victims: list[Failure]) -> list[Failure]:
+    return [_uncovered(failure) for failure in victims]
+
+
+def _with_hidden(evidence: Evidence, victims: list[Failure]) -> list[Failure]:
+    """Together with ranks whose failure is only found when no other rank has a reason of its own."""
+    known = {failure.rank for failure in victims}
+    return [
+        *victims,
+        *(hidden for rank in evidence.ranks if rank.rank not in known and (hidden := _hidden(rank))),
+    ]
+
+
+def _first_to_blame(evidence: Evidence, victims: list[Failure]) -> list[Failure]:
+    """If no other rank failed or left, the rank that lost a connection first is not a victim."""
+    if _somebody_left(evidence):
+        return victims
+    first = min((f for f in victims if f.raised), key=lambda failure: failure.time, default=None)
+    return [replace(failure, victim=failure is not first) for failure in victims]
 
 
 def _uncovered(failure: Failure) -> Failure:

@@ -73,6 +73,13 @@ def divide(histories: Mapping[Rank, History]) -> tuple[HistorySplit, ...]:
     classes = _classes(list(histories.values()))
     if not 1 < len(classes) <= MOST_CLASSES:
         return ()
+    sides = [[history for members in side for history in members] for side in _sides(classes)]
+    reference, *others = sorted(sides, key=lambda side: (-len(side), min(history.rank for history in side)))
+    return tuple(_split(side, reference) for side in others)
+
+
+def _sides(classes: list[list[History]]) -> list[list[list[History]]]:
+    """Classes of equal histories put together where one may have got further on the other's way."""
     first: list[list[History]] = []
     for members in sorted(classes, key=lambda c: not c[0].steps):
         if all(_really_part(side[0], members[0]) for side in first):
@@ -82,9 +89,7 @@ def divide(histories: Mapping[Rank, History]) -> tuple[HistorySplit, ...]:
         homes = [n for n, side in enumerate(first) if side is members or not _really_part(side[0], members[0])]
         if len(homes) == 1:  # a history that fits several sides says nothing
             sides[homes[0]].append(members)
-    ranked = sorted(([h for c in side for h in c] for side in sides), key=lambda s: (-len(s), min(h.rank for h in s)))
-    reference = ranked[0]
-    return tuple(_split(side, reference) for side in ranked[1:])
+    return sides
 
 
 def _split(side: list[History], largest: list[History]) -> HistorySplit:

@@ -77,7 +77,7 @@ def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
 def _wait_of_device(evidence: Evidence, rank: RankEvidence, main: Thread | None, entry: RecorderEntry) -> Wait:
     """The wait of a rank whose process is blocked on a result that its GPU has not finished."""
     site = frames.innermost_user_frame(main.frames) if main else None
-    wait = _entry_wait(evidence, rank, rank.worker.pid, site, None, Doubt.DEVICE_QUEUE, entry)
+    wait = _entry_wait(evidence, rank, _Blocked(rank.worker.pid, site, None, Doubt.DEVICE_QUEUE), entry)
     if wait.group is None or wait.kind is not Kind.ALL:
         return wait
     return replace(wait, needs=wait.needs | device_waits.held_elsewhere(evidence, wait.group, entry))
@@ -92,7 +92,7 @@ def _waits_in_recorder(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ..
         return ()
     doubt = Doubt.RECORDER_ONLY
     if not entry.p2p:
-        return (_entry_wait(evidence, rank, rank.worker.pid, entry.site, None, doubt, entry),)
+        return (_entry_wait(evidence, rank, _Blocked(rank.worker.pid, entry.site, None, doubt), entry),)
     kind = Kind.RECV if entry.op == "recv" else Kind.SEND
     needs = RankSet.of([] if entry.peer is None else [entry.peer])
     return (
@@ -126,7 +126,7 @@ def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> It
     entries = open_entries(rank)
     if frames.waits_implicitly(thread) and entries:
         doubt = _doubt_of_thread(rank, thread.os_id, backward=True)
-        yield _entry_wait(evidence, rank, thread.os_id, site, None, doubt, entries[0])
+        yield _entry_wait(evidence, rank, _Blocked(thread.os_id, site, None, doubt), entries[0])
     elif rank.page is None and frames.waits_in_torch(thread, backward=False) and not _moves(rank):
         inner = frames.engine_thread(rank) if frames.waits_implicitly(thread) else None
         if inner is not None:  # with CUDA, hooks of backward run in a thread of their own: the rank is blocked there
@@ -136,6 +136,17 @@ def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> It
         told = next((said for said in rank.reported if said.op == op and said.missing), None)
         needs = RankSet.of(told.missing) if told else _NOBODY
         yield Wait(rank.rank, thread.os_id, op, Kind.ALL, site, None, needs=needs, doubt=Doubt.NO_PAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocked:
+    """A thread that seems to be blocked."""
+
+    thread: int
+    site: Site | None
+    since: float | None
+    #: why it may still move
+    doubt: Doubt | None
 
 
 def uses_processor(process: ProcessState | None, motion: Motion) -> bool:
@@ -168,8 +179,9 @@ def _blocking_calls(rank: RankEvidence) -> Iterable[Call]:
 
 def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
     doubt = _doubt_of_thread(rank, call.thread, backward=call.kind is Kind.BACKWARD)
+    blocked = _Blocked(call.thread, call.site, call.since, doubt)
     if call.kind is Kind.BACKWARD:
-        return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, open_entries(rank)[0])
+        return _entry_wait(evidence, rank, blocked, open_entries(rank)[0])
     if call.kind is Kind.WAIT and call.op in _PAIRS:
         call = replace(call, kind=_PAIRS[call.op], asynchronous=False)
     if call.kind in (Kind.RECV, Kind.SEND):
@@ -185,19 +197,14 @@ def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
     if entry is None:
         missing = Doubt.NO_RECORDER if rank.recorder is None else Doubt.NO_ENTRY
         return _wait(rank, call, doubt or missing)
-    return _entry_wait(evidence, rank, call.thread, call.site, call.since, doubt, entry, call)
+    return _entry_wait(evidence, rank, blocked, entry, call)
 
 
 def _entry_wait(
-    evidence: Evidence,
-    rank: RankEvidence,
-    thread: int,
-    site: Site | None,
-    since: float | None,
-    doubt: Doubt | None,
-    entry: RecorderEntry,
-    call: Call | None = None,
+    evidence: Evidence, rank: RankEvidence, blocked: _Blocked, entry: RecorderEntry, call: Call | None = None
 ) -> Wait:
+    """A wait in an operation that the rank's recorder holds."""
+    thread, site, since, doubt = blocked.thread, blocked.site, blocked.since, blocked.doubt
     group = (call.group if call else None) or group_named(evidence, rank, entry.group)
     kind = operations.entry_kind(entry)
     root = call.root if call and group and call.root in group.members else None
@@ -300,18 +307,27 @@ def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> Doubt
         return Doubt.NO_STACK
     if not frames.waits_in_torch(thread, backward=False) and not backward:
         return Doubt.ANOTHER_STACK
-    motion = rank.motion
-    if motion is None:
+    return _doubt_of_motion(rank) or _doubt_of_state(rank.process, os_id) or _doubt_of_load(rank, backward=backward)
+
+
+def _doubt_of_motion(rank: RankEvidence) -> Doubt | None:
+    """Two samples must show that neither its page nor its lines moved."""
+    if rank.motion is None:
         return Doubt.ONE_SAMPLE
-    if motion.page_moved is not Observed.NO or motion.lines_moved is Observed.YES:
-        return Doubt.MOVED
-    kernel = next((t for t in rank.process.threads if t.os_id == os_id), None) if rank.process else None
-    if rank.process is not None and rank.process.state == "T":
+    moved = rank.motion.page_moved is not Observed.NO or rank.motion.lines_moved is Observed.YES
+    return Doubt.MOVED if moved else None
+
+
+def _doubt_of_state(process: ProcessState | None, os_id: int) -> Doubt | None:
+    """The kernel must say that the thread sleeps, in a process that nobody stopped."""
+    kernel = next((t for t in process.threads if t.os_id == os_id), None) if process else None
+    if process is not None and process.state == "T":
         return Doubt.STOPPED
     if kernel is None:
         return Doubt.THREAD_UNKNOWN
-    if kernel.state != "S":
-        return Doubt.THREAD_AWAKE
-    if backward and motion.cpu_share >= IDLE_CORES:
-        return Doubt.COMPUTES
-    return None
+    return Doubt.THREAD_AWAKE if kernel.state != "S" else None
+
+
+def _doubt_of_load(rank: RankEvidence, *, backward: bool) -> Doubt | None:
+    """A backward's threads are torch's own: the whole process must be idle."""
+    return Doubt.COMPUTES if backward and rank.motion and rank.motion.cpu_share >= IDLE_CORES else None

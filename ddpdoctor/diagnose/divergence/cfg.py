@@ -172,8 +172,7 @@ class FlowGraph:
             case ast.For() | ast.AsyncFor() | ast.While():
                 return self._loop(stmt, index, follow, scope)
             case ast.With() | ast.AsyncWith():
-                silent = any("suppress" in statements.names_called(item.context_expr) for item in stmt.items)
-                inner = replace(scope, raised=(self._aside(index, follow), *scope.raised)) if silent else scope
+                inner = replace(scope, raised=(self._aside(index, follow), *scope.raised)) if _silent(stmt) else scope
                 return [Edge(self._block(stmt.body, follow, inner), EdgeKind.ON)]
             case ast.Match():
                 cases = [Edge(self._block(case.body, follow, scope), EdgeKind.YES) for case in stmt.cases]
@@ -289,3 +288,8 @@ class FlowGraph:
 def _split(edges: Iterable[Edge]) -> tuple[list[Edge], list[Edge]]:
     every = list(edges)
     return [e for e in every if e.kind is not EdgeKind.RAISED], [e for e in every if e.kind is EdgeKind.RAISED]
+
+
+def _silent(stmt: ast.With | ast.AsyncWith) -> bool:
+    """Exceptions in it end at it, as `contextlib.suppress` has it."""
+    return any("suppress" in statements.names_called(item.context_expr) for item in stmt.items)

@@ -194,12 +194,16 @@ def ended_inner_loop(facts: Facts, compared: Comparison) -> bool:
 def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
     """The control-flow graph of those files that are the user's; None if there are too many."""
     own = [file for file in files if not facts.is_library(file)][:_MOST_FILES]
-    found = {file: facts.program.module(file) for file in own}
-    histories = [step.site for history in facts.histories.values() for step in history.steps if step.site]
+    modules = {file: module for file in own if (module := facts.program.module(file)) is not None}
     stacks = dict.fromkeys(facts.stack(seen.rank) for seen in facts.evidence.ranks)
-    state = [site for stack in stacks for site in stack]
-    ran = frozenset((site.file, site.line) for site in (*histories, *state) if site.file in found)
+    seen = itertools.chain(_in_histories(facts), *stacks)
+    ran = frozenset((site.file, site.line) for site in seen if site.file in modules)
     pairs = {pair for stack in stacks for pair in itertools.pairwise(stack)}
     calls = frozenset(((caller.file, caller.line), (called.file, called.line)) for called, caller in pairs)
-    graph = FlowGraph({file: module for file, module in found.items() if module is not None}, ran, calls)
+    graph = FlowGraph(modules, ran, calls)
     return graph if len(graph.nodes) <= _MOST_NODES else None
+
+
+def _in_histories(facts: Facts) -> Iterator[Site]:
+    for history in facts.histories.values():
+        yield from (step.site for step in history.steps if step.site)

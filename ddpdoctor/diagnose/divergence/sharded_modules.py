@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ddpdoctor.diagnose.digest import frames, operations
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence.call_conditions import condition_of
@@ -68,19 +70,24 @@ def made_in_module(facts: Facts, divergence: Divergence) -> bool:
     return condition_of(facts, site, divergence.odd, divergence.reference) is None
 
 
-def module_call(
-    facts: Facts, divergence: Divergence
-) -> tuple[HistoryStep, HistoryStep | None, RankSet, RankSet] | None:
-    """A collective of a module's forward that one side issued and the other did not reach.
+@dataclass(frozen=True, slots=True)
+class ModuleCall:
+    """A collective of a module's forward that one side issued and the other did not reach."""
 
-    Returns the call, the other side's next step, the ranks that ran the module, and those that skipped it.
-    """
+    call: HistoryStep
+    #: the other side's next step
+    passed: HistoryStep | None
+    #: ranks that ran the module
+    ran: RankSet
+    left_out: RankSet
+
+
+def module_call(facts: Facts, divergence: Divergence) -> ModuleCall | None:
+    """The module call at which the sides differ; None for other divergences."""
     if divergence.pattern is Pattern.EXTRA_CALL:
-        return (
-            (divergence.odd_next, divergence.reference_next, divergence.odd, divergence.reference)
-            if divergence.odd_next
-            else None
-        )
+        if divergence.odd_next is None:
+            return None
+        return ModuleCall(divergence.odd_next, divergence.reference_next, divergence.odd, divergence.reference)
     sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
     both = (divergence.odd, divergence.reference), (divergence.reference, divergence.odd)
     for (ran, passed), (ours, theirs) in zip(sides, both, strict=True):
@@ -88,7 +95,7 @@ def module_call(
             continue
         inside, outside = (site.function.rpartition(".")[2] in _RUNNING for site in (ran.site, passed.site))
         if inside and not outside and not implicit(facts, ran) and not condition_of(facts, ran.site, ours, theirs):
-            return ran, passed, ours, theirs
+            return ModuleCall(ran, passed, ours, theirs)
     return None
 
 

@@ -107,13 +107,16 @@ def objects(modules: Iterable[Module]) -> dict[str, str]:
         for assign in module.of(ast.Assign):
             for target in assign.targets:
                 held.setdefault(last_name(target), set()).add(_class_made(assign.value, classes))
-        names = (node.id for node in module.of(ast.Name) if isinstance(node.ctx, ast.Store))
-        attributes = (node.attr for node in module.of(ast.Attribute) if isinstance(node.ctx, ast.Store))
-        for stored in (*names, *attributes):
+        for stored in _stored(module):
             held.setdefault(stored, set())
         for parameter in module.of(ast.arg):
             held.setdefault(parameter.arg, set()).add("")
     return {name: next(iter(made)) for name, made in held.items() if name and len(made) == 1 and made != {""}}
+
+
+def _stored(module: Module) -> Iterator[str]:
+    yield from (node.id for node in module.of(ast.Name) if isinstance(node.ctx, ast.Store))
+    yield from (node.attr for node in module.of(ast.Attribute) if isinstance(node.ctx, ast.Store))
 
 
 def _class_made(value: ast.expr, classes: set[str]) -> str:

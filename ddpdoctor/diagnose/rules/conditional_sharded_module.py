@@ -32,12 +32,11 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import CONDITIONAL_SHARDED_MODULE
 from ddpdoctor.diagnose.diagnosis import diagnosis
-from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import patterns, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
-from ddpdoctor.diagnose.divergence.sharded_modules import implicit, module_call
+from ddpdoctor.diagnose.divergence.sharded_modules import ModuleCall, implicit, module_call
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -47,19 +46,12 @@ from ddpdoctor.model.stacks import Site
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for divergence in divergences_of(facts, Cause.SHARDED_MODULE):
         found = module_call(facts, divergence)
-        if found and found[0].site:
-            yield _diagnosis(facts, divergence, *found, found[0].site)
+        if found and found.call.site:
+            yield _diagnosis(facts, divergence, found, found.call.site)
 
 
-def _diagnosis(
-    facts: Facts,
-    divergence: Divergence,
-    call: HistoryStep,
-    passed: HistoryStep | None,
-    ran: RankSet,
-    left_out: RankSet,
-    called: Site,
-) -> Diagnosis:
+def _diagnosis(facts: Facts, divergence: Divergence, found: ModuleCall, called: Site) -> Diagnosis:
+    call, passed, ran, left_out = found.call, found.passed, found.ran, found.left_out
     site = relative_position.users_line(facts, ran, called)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     culprits = RankSet() if divergence.tie else divergence.culprits

@@ -71,17 +71,20 @@ def _cycle(facts: Facts) -> tuple[Wait, ...]:
     waits = [wait for wait in facts.graph.all_waits() if wait.group and wait.needs]
     paths: list[tuple[Wait, ...]] = [(wait,) for wait in waits]
     for _ in range(min(len(waits), LONGEST_CYCLE)):
-        longer: list[tuple[Wait, ...]] = []
-        for path in paths:
-            for wait in waits:
-                if wait.rank not in path[-1].needs:
-                    continue
-                if wait is path[0] and len({_key(w.group) for w in path if w.group}) > 1:
-                    return path
-                if wait.rank > path[0].rank and all(wait.rank != step.rank for step in path):
-                    longer.append((*path, wait))
-        paths = longer[:MOST_PATHS]
+        steps = [(path, wait) for path in paths for wait in waits if wait.rank in path[-1].needs]
+        closed = next((path for path, wait in steps if wait is path[0] and _groups_of(path) > 1), None)
+        if closed:
+            return closed
+        paths = [(*path, wait) for path, wait in steps if wait.rank > path[0].rank and _is_new(wait, path)][:MOST_PATHS]
     return ()
+
+
+def _groups_of(path: tuple[Wait, ...]) -> int:
+    return len({_key(wait.group) for wait in path if wait.group})
+
+
+def _is_new(wait: Wait, path: tuple[Wait, ...]) -> bool:
+    return all(wait.rank != step.rank for step in path)
 
 
 def _long_cycle(facts: Facts, cycle: tuple[Wait, ...]) -> Diagnosis:
@@ -98,10 +101,7 @@ def _long_cycle(facts: Facts, cycle: tuple[Wait, ...]) -> Diagnosis:
         facts.waiting,
         confidence=Confidence.LIKELY,
         blame=Confidence.POSSIBLE,
-        summary=(
-            f"{wording.ranks(members)} wait for each other in a cycle through "
-            f"{len({_key(wait.group) for wait in cycle if wait.group})} process groups"
-        ),
+        summary=(f"{wording.ranks(members)} wait for each other in a cycle through {_groups_of(cycle)} process groups"),
         why=f"{'; '.join(links)}. Each rank would enter the group in which the previous rank waits only afterwards.",
         fix="Use the groups in the same order on every rank, also where communication overlaps with other work.",
         locations=facts.locations_of(members),
@@ -149,9 +149,7 @@ def _threads(facts: Facts, order: Mapping[Rank, tuple[Wait, ...]]) -> Diagnosis:
             "Each thread waits for a partner that waits in the other thread's operation."
         ),
         fix="Give the background thread a process group of its own (dist.new_group) and do not use it elsewhere.",
-        locations=tuple(
-            facts.location([r for r, ws in order.items() if any(w.site == site for w in ws)], site) for site in sites
-        ),
+        locations=tuple(facts.location(_standing_at(order, site), site) for site in sites),
         evidence=tuple(f"rank {w.rank}, thread {w.thread}: {wait_label(w)}" for waits in order.values() for w in waits),
     )
 

@@ -62,23 +62,29 @@ def _outcomes(body: list[ast.stmt], *, after_return: bool) -> tuple[bool, bool]:
     """(some path continues the loop, some path reaches the end of the statements)."""
     on = False
     for statement in body:
-        if isinstance(statement, (ast.Raise, ast.Break)):
-            return on, False
-        if isinstance(statement, ast.Continue):
-            return True, False
-        if isinstance(statement, ast.Return):
-            return on or after_return, False
-        inner = [(False, True)]
-        if isinstance(statement, ast.If):
-            inner = [_outcomes(side, after_return=after_return) for side in (statement.body, statement.orelse)]
-            if not all(map(any, inner)) and heuristics.GIVES_UP_TOGETHER.found_in(ast.unparse(statement.test)):
-                return False, False
-        elif isinstance(statement, (ast.With, ast.AsyncWith, ast.Try)):
-            inner = [_outcomes(statement.body, after_return=after_return)]
+        if isinstance(statement, (ast.Raise, ast.Break, ast.Continue, ast.Return)):
+            again = isinstance(statement, ast.Continue) or (after_return and isinstance(statement, ast.Return))
+            return on or again, False
+        inner = _ways_through(statement, after_return=after_return)
+        if not all(map(any, inner)) and _decides_together(statement):
+            return False, False
         on = on or any(one for one, _ in inner)
         if not any(end for _, end in inner):
             return on, False
     return on, True
+
+
+def _decides_together(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and heuristics.GIVES_UP_TOGETHER.found_in(ast.unparse(statement.test))
+
+
+def _ways_through(statement: ast.stmt, *, after_return: bool) -> list[tuple[bool, bool]]:
+    """The outcomes of each side of a statement."""
+    if isinstance(statement, ast.If):
+        return [_outcomes(side, after_return=after_return) for side in (statement.body, statement.orelse)]
+    if isinstance(statement, (ast.With, ast.AsyncWith, ast.Try)):
+        return [_outcomes(statement.body, after_return=after_return)]
+    return [(False, True)]
 
 
 def trains(body: list[ast.stmt]) -> bool:

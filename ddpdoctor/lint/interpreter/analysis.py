@@ -13,10 +13,10 @@ from ddpdoctor.lint.interpreter.machine import CallOutcome, Machine, Root
 from ddpdoctor.lint.interpreter.signature import bind, parameter_of, rank_parameters, teach
 from ddpdoctor.lint.interpreter.statements import STATEMENTS
 from ddpdoctor.lint.interpreter.trace import prune
-from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Listed
-from ddpdoctor.lint.values.join import choose
+from ddpdoctor.lint.values.abstract_objects import Class, Function, Given, Instance, Listed
+from ddpdoctor.lint.values.join import Decision, choose
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag
-from ddpdoctor.lint.values.values import NONE, Keywords, Taint, Value, asserted, of_object, symbol, unknown
+from ddpdoctor.lint.values.values import NONE, Taint, Value, asserted, of_object, symbol, unknown
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import SourceSite
 
@@ -206,13 +206,12 @@ class Analysis(Machine):
         truths = () if frame.apart is None else (symbol("apart", id(frame.function), taint=Taint.RANK_LOCAL),)
         for more_mask, more in returns[1:]:
             if more != value:
-                value = choose(truths, value, mask, more, more_mask, ("return", id(frame.function), len(returns)))
+                value = choose(
+                    Decision(truths), value, more, (mask, more_mask), ("return", id(frame.function), len(returns))
+                )
                 value = value.with_tags(value.tags | (frame.apart or NO_TAGS))
             mask |= more_mask
         return value
 
-    def follow(
-        self, frame: Frame, function: Function, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
-        node: ast.Call | None,
-    ) -> Value:  # fmt: skip
-        return calls.follow(self, frame, function, args, keywords, site, node)
+    def follow(self, frame: Frame, function: Function, given: Given) -> Value:
+        return calls.follow(self, frame, function, given)

@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import Instance, Table
 from ddpdoctor.lint.values.containers import parts_of
-from ddpdoctor.lint.values.join import choose, left_alone
+from ddpdoctor.lint.values.join import Decision, choose, left_alone
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Taint, Value, asserted, binary, symbol_key, unknown
 
@@ -107,7 +107,7 @@ def _store_attribute(machine: Machine, frame: Frame, owner: Value, name: str, va
     if frame.mask != EVERY_RANK:
         known = frame.stores.get((key, name))
         if known is not None and known != value:
-            value = choose((), value, frame.mask, known, EVERY_RANK & ~frame.mask, ("stored", key, name))
+            value = choose(Decision(()), value, known, (frame.mask, EVERY_RANK & ~frame.mask), ("stored", key, name))
         elif known is None:
             untouched = left_alone(key, name)
             atoms = tuple(value.at(r) if frame.mask & 1 << r else untouched for r in range(WORLD))

@@ -103,34 +103,38 @@ def _external_attribute(machine: Machine, frame: Frame, path: str, name: str) ->
 
 def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) -> Value:
     key = symbol_key(owner)
-    if key is not None:
-        stored = machine.heap.get((key, name))
-        if stored is not None:
-            return stored
+    stored = machine.heap.get((key, name)) if key is not None else None
+    if stored is not None:
+        return stored
+    by_name = _named_attribute(frame, owner, name) or _by_stores(machine, frame, name)
+    if by_name is not None:
+        return by_name
+    if isinstance(owner.object, Made):
+        made = framework_objects.attribute(owner.object.path, name)
+        if made is not None:
+            return made
+    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.TIME | Tag.UNIQUE)
+    result = unknown("attribute", owner.atoms, name, taint=_taint_of(owner, name), tags=tags)
+    return machine.by_name(result.with_object(Method(owner, name)), name)
+
+
+def _named_attribute(frame: Frame, owner: Value, name: str) -> Value | None:
+    """An attribute that is the same thing whatever has it."""
     if name == COMPILED:
         return owner
     if name in vocabulary.FIRST_RANK_ATTRIBUTES:
         return FIRST_RANK
     if name in vocabulary.FIRST_LOCAL_RANK_ATTRIBUTES:
         return FIRST_LOCAL_RANK
-    if name == "local_rank" and _is_option_holder(frame.module, owner):
-        return LOCAL_RANK_NUMBERS
-    field_based = _by_stores(machine, frame, name)
-    if field_based is not None:
-        return field_based
-    if isinstance(owner.object, Made):
-        made = framework_objects.attribute(owner.object.path, name)
-        if made is not None:
-            return made
-    taint = Taint.UNKNOWN
+    return LOCAL_RANK_NUMBERS if name == "local_rank" and _is_option_holder(frame.module, owner) else None
+
+
+def _taint_of(owner: Value, name: str) -> Taint:
+    """A part of data is data; an option is given to all ranks alike, but for ranks."""
     if name in _DATA_ATTRIBUTES and owner.taint is Taint.RANK_LOCAL:
-        taint = Taint.RANK_LOCAL
-    elif owner.taint is Taint.GIVEN or (isinstance(owner.object, Namespace) and name not in vocabulary.RANK_NAMES):
-        taint = Taint.GIVEN
-    result = unknown(
-        "attribute", owner.atoms, name, taint=taint, tags=owner.tags & (ORIGIN | Tag.BATCH | Tag.TIME | Tag.UNIQUE)
-    )
-    return machine.by_name(result.with_object(Method(owner, name)), name)
+        return Taint.RANK_LOCAL
+    option = isinstance(owner.object, Namespace) and name not in vocabulary.RANK_NAMES
+    return Taint.GIVEN if option or owner.taint is Taint.GIVEN else Taint.UNKNOWN
 
 
 def _is_option_holder(module: Module, owner: Value) -> bool:

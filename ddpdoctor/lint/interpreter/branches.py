@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ddpdoctor.lint.interpreter.events import BranchEvent, Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Branch, Node, leaving_through
-from ddpdoctor.lint.values.join import merge, merge_stores
+from ddpdoctor.lint.values.join import Decision, merge, merge_stores
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import mask_where, truth
 from ddpdoctor.lint.values.values import Taint, Value, binary, symbol, unknown
 from ddpdoctor.program.text import text_of
 
 
+class _Condition(NamedTuple):
+    value: Value
+    #: the statement that has it
+    node: ast.AST
+    text: str
+
+
 def _branch(
-    machine: Machine, frame: Frame, test: Value, node: ast.AST, text: str, then: Callable[[], None],
-    other: Callable[[], None],
-) -> None:  # fmt: skip
+    machine: Machine, frame: Frame, condition: _Condition, then: Callable[[], None], other: Callable[[], None]
+) -> None:
     """Run both sides, each on the ranks that can take it, and join the variables."""
+    test, node, text = condition
     truths = truth(test)
     yes, no = mask_where(truths, frame.mask)
     site = machine.site(frame, node)
@@ -46,8 +53,9 @@ def _branch(
         sides.append((frame.env, frame.mask, tuple(frame.out)))
         stored.append(frame.stores)
     (env, mask, out), (other_env, other_mask, other_out) = sides
-    frame.env = merge(truths, env, mask, other_env, other_mask, (site.line, site.column), test.tags)
-    before_stores.update(merge_stores(truths, stored[0], mask, stored[1], other_mask, test.tags))
+    by, masks = Decision(truths, test.tags), (mask, other_mask)
+    frame.env = merge(by, env, other_env, masks, (site.line, site.column))
+    before_stores.update(merge_stores(by, stored[0], stored[1], masks))
     frame.stores = before_stores
     frame.mask, frame.out, frame.guards = mask | other_mask, before_out, before_guards
     if out or other_out:
@@ -62,7 +70,7 @@ def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
     test = machine.evaluate(frame, node.test)
     machine.observe(frame, node, test)
     _branch(
-        machine, frame, test, node, text_of(node.test),
+        machine, frame, _Condition(test, node, text_of(node.test)),
         lambda: machine.execute(frame, node.body), lambda: machine.execute(frame, node.orelse),
     )  # fmt: skip
     if frame.guards is not before and len(frame.guards) > 24:
@@ -86,7 +94,7 @@ def _cases(machine: Machine, frame: Frame, subject: Value, cases: list[Any], ind
         test = Value((True,), Taint.UNIFORM)
     machine.observe(frame, case.pattern, test)
     _branch(
-        machine, frame, test, case.body[0], "case",
+        machine, frame, _Condition(test, case.body[0], "case"),
         lambda: machine.execute(frame, case.body), lambda: _cases(machine, frame, subject, cases, index + 1),
     )  # fmt: skip
 
@@ -131,5 +139,5 @@ def _handler(
     if out:
         site = machine.site(frame, handler)
         frame.out.append(Branch((raised,), out, (), site, "except", Tag.EXCEPTION))
-    merged = merge((raised,), env, mask, ended[0], ended[1], ("handler", id(handler)))
+    merged = merge(Decision((raised,)), env, ended[0], (mask, ended[1]), ("handler", id(handler)))
     return merged, mask | ended[1]

@@ -19,9 +19,8 @@ from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.decorators import decorated
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Iteration
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
-from ddpdoctor.lint.interpreter.functions import FunctionCall
+from ddpdoctor.lint.interpreter.invocations import FunctionCall, MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.methods import MethodCall
 from ddpdoctor.lint.interpreter.trace import BlockExit, Scope
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers
@@ -29,6 +28,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Class,
     External,
     Function,
+    Given,
     Instance,
     Items,
     Listed,
@@ -43,7 +43,6 @@ from ddpdoctor.lint.values.tags import ORIGIN, Tag
 from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, join_tags, of_object, symbol_key, unknown
 from ddpdoctor.model.record import replace
 from ddpdoctor.program.nodes import last_name
-from ddpdoctor.program.sites import SourceSite
 
 
 def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
@@ -59,11 +58,11 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
         args, keywords = (*obj.args[1:], *args), _with_defaults(obj.keywords, keywords)
         target, obj = obj.args[0], obj.args[0].object
     if isinstance(obj, Function):
-        return follow(machine, frame, obj, args, keywords, site, node)
+        return follow(machine, frame, obj, Given(args, keywords, site, node))
     if isinstance(obj, Class):
-        return _construct(machine, frame, obj, args, keywords, site, node)
+        return _construct(FunctionCall(machine, frame, obj.info.name, args, keywords, site, node), obj)
     if isinstance(obj, Instance):
-        value = _call_instance(machine, frame, target, obj, args, keywords, site, node)
+        value = _call_instance(MethodCall(machine, frame, "__call__", target, args, keywords, site, node), obj)
         return wrapping.forwarded(machine, frame, target, node.func, value)
     if isinstance(obj, External) or isinstance(above, str):
         path = above if isinstance(above, str) else obj.path
@@ -90,7 +89,7 @@ def _grow(call: MethodCall, owner: ast.expr) -> None:
     machine, frame, method, receiver, args = call.machine, call.frame, call.name, call.receiver, call.args
     if method == "register_buffer":
         container_mutation.registered(machine, frame, receiver, args)
-    grown = container_mutation.grown(frame, method, receiver, args, call.keywords, call.site)
+    grown = container_mutation.grown(call)
     if method in container_mutation.ADDING and isinstance(receiver.object, (Items, Listed, Table)):
         apart = decided_by(frame, call.node)
         if apart is None:
@@ -168,21 +167,19 @@ def _arguments(machine: Machine, frame: Frame, node: ast.Call) -> tuple[tuple[Va
     return tuple(args), tuple(keywords)
 
 
-def follow(
-    machine: Machine, frame: Frame, function: Function, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
-    node: ast.Call | None,
-) -> Value:  # fmt: skip
+def follow(machine: Machine, frame: Frame, function: Function, given: Given) -> Value:
     """Call a function of the project, or the wrapper that its decorators return."""
+    args, node = given.args, given.node
     if function.info.decorators and not function.bare:
         wrapper = decorated(machine, function.info)
         if wrapper is not None:
             args = (function.receiver, *args) if function.receiver is not None else args
             function = wrapper
-    outcome = machine.call(function, args, keywords, frame, site)
+    outcome = machine.call(function, args, given.keywords, frame, given.site)
     if outcome is None:
-        return unknown("not followed", site)
+        return unknown("not followed", given.site)
     if outcome.trace:
-        frame.out.append(Scope(function.info.name, outcome.trace, site))
+        frame.out.append(Scope(function.info.name, outcome.trace, given.site))
     own = function.receiver.atoms[0] if function.receiver is not None else None
     for key, stored in outcome.stores.items():
         mine = isinstance(own, Symbol) and key[0] == own.key and node is not None
@@ -193,7 +190,7 @@ def follow(
     if node is not None and outcome.resets:
         _reset_arguments(frame, function, node, outcome.resets)
     if outcome.ends:
-        frame.out.append(BlockExit("raise", site))
+        frame.out.append(BlockExit("raise", given.site))
         frame.mask = 0
     return _agreed(outcome.value) if outcome.trace else outcome.value
 
@@ -216,18 +213,17 @@ def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: t
             collective_calls.overwrite(frame, keyword.value)
 
 
-def _construct(
-    machine: Machine, frame: Frame, obj: Class, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
-    node: ast.Call,
-) -> Value:  # fmt: skip
+def _construct(call: FunctionCall, obj: Class) -> Value:
+    """An object of a class of the project, with what its `__init__` does."""
+    machine, frame, site = call.machine, call.frame, call.site
     if "TypedDict" in _base_names(obj):
-        return containers.table(args, keywords, site)
+        return containers.table(call.args, call.keywords, site)
     if any("Enum" in b for b in _base_names(obj)):
-        return unknown("constructed", site, tags=join_tags(args) & (ORIGIN | Tag.BATCH))
-    instance = of_object(Instance(obj.info, site, args, keywords), id(obj.info), site)
+        return unknown("constructed", site, tags=join_tags(call.args) & (ORIGIN | Tag.BATCH))
+    instance = of_object(Instance(obj.info, site, call.args, call.keywords), id(obj.info), site)
     init = find_method(machine, obj.info, "__init__")
     if init is not None:
-        outcome = machine.call(Function(init, instance), args, keywords, frame, site)
+        outcome = machine.call(Function(init, instance), call.args, call.keywords, frame, site)
         if outcome is not None:
             if outcome.trace:
                 frame.out.append(Scope(obj.info.name, outcome.trace, site))
@@ -238,7 +234,7 @@ def _construct(
     path = bases.torch_base(machine, obj.info)
     if path is None:
         return instance
-    call_of_base = FunctionCall(machine, frame, path, args, keywords, site, node)
+    call_of_base = replace(call, path=path)
     made = functions.called(call_of_base)
     _record(call_of_base, made)
     return instance.with_object(replace(instance.object, base=made.object))
@@ -249,18 +245,15 @@ def _base_names(obj: Class) -> list[str]:
             obj.info.node.bases]  # fmt: skip
 
 
-def _call_instance(
-    machine: Machine, frame: Frame, target: Value, obj: Instance, args: tuple[Value, ...], keywords: Keywords,
-    site: SourceSite, node: ast.Call,
-) -> Value:  # fmt: skip
+def _call_instance(call: MethodCall, obj: Instance) -> Value:
+    """What an object of the project gives that is called itself."""
+    args, site = call.args, call.site
     for name in ("__call__", "forward"):
-        method = find_method(machine, obj.info, name)
+        method = find_method(call.machine, obj.info, name)
         if method is not None:
-            value = follow(machine, frame, Function(method, target), args, keywords, site, node)
-            return (
-                fsdp.forward(frame, (*args, *(v for _, v in keywords)), site)
-                if fsdp.is_sharded(machine, target)
-                else value
-            )
+            given = Given(args, call.keywords, site, call.node)
+            value = follow(call.machine, call.frame, Function(method, call.receiver), given)
+            sharded = fsdp.is_sharded(call.machine, call.receiver)
+            return fsdp.forward(call.frame, call.given, site) if sharded else value
     taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
     return unknown("instance call", site, taint=taint, tags=join_tags(args) & (ORIGIN | Tag.BATCH))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 
 from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.results import made_by
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items
 from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN, Tag
-from ddpdoctor.lint.values.values import WORLD, Keywords, Symbol, Taint, Value, of_object, unknown
+from ddpdoctor.lint.values.values import WORLD, Symbol, Taint, Value, of_object, unknown
 from ddpdoctor.program.sites import SourceSite
 
 #: methods whose result usually shares the tensor's memory
@@ -27,55 +28,49 @@ def group_members(group: Value | None) -> tuple[int, ...] | str | None:
     return "unknown"
 
 
-def enter_collective(
-    frame: Frame,
-    path: str,
-    spec: Collective,
-    args: tuple[Value, ...],
-    keywords: Keywords,
-    site: SourceSite,
-    node: ast.Call,
-) -> Value:
-    group = next((v for k, v in keywords if k in ("group", "process_group")), None)
-    if group is None and 0 <= spec.group < len(args):
-        group = args[spec.group]
-    members = group_members(group)
-    if any(k in ("*", "**") for k, _ in keywords) and group is None:
-        members = "unknown"
-    if not spec.pairwise and not isinstance(members, str):
-        if spec.op == "new_group" and _synchronises_locally(keywords):
-            pass
-        elif any(k == "no_dist" and v.constant is not False for k, v in keywords):
-            pass  # a checkpoint that each process saves by itself
-        else:
-            frame.out.append(Op(spec.op, members, site, _ranks_of(args, keywords) if spec.op == "new_group" else ""))
-    if isinstance(members, (tuple, type(None))):
+def enter_collective(call: FunctionCall, spec: Collective) -> Value:
+    """What a collective gives. It goes into the trace; what it overwrites is then the same on every rank."""
+    members = _members(call, spec)
+    if not spec.pairwise and not isinstance(members, str) and not _is_alone(call, spec):
+        call.frame.out.append(Op(spec.op, members, call.site, _ranks_of(call) if spec.op == "new_group" else ""))
+    if not isinstance(members, str):
         for position, name in spec.overwrites:
-            _overwrite_argument(frame, node, position, name)
+            _overwrite_argument(call.frame, call.node, position, name)
     if spec.op == "new_group":
-        return _new_group(path, args, keywords, site)
-    if path in collectives.WRAPPERS:
-        value = made_by(path, args, keywords, site, node)
-        return value.tagged(Tag.DDP | Tag.WRAPPED)
+        return _new_group(call)
+    if call.path in collectives.WRAPPERS:
+        return made_by(call).tagged(Tag.DDP | Tag.WRAPPED)
     if spec.returns_uniform and members is None:
-        return Value((unknown("result", site, id(node)).atoms[0]._replace(taint=Taint.UNIFORM),), Taint.UNIFORM)
-    return made_by(path, args, keywords, site, node).with_tags(NO_TAGS)
+        result = unknown("result", call.site, id(call.node)).atoms[0]
+        return Value((result._replace(taint=Taint.UNIFORM),), Taint.UNIFORM)
+    return made_by(call).with_tags(NO_TAGS)
 
 
-def _synchronises_locally(keywords: Keywords) -> bool:
-    return any(k == "use_local_synchronization" and v.constant is not False for k, v in keywords)
+def _members(call: FunctionCall, spec: Collective) -> tuple[int, ...] | str | None:
+    """Members of the call's group, as of `group_members`."""
+    group = next((v for k, v in call.keywords if k in ("group", "process_group")), None)
+    if group is None and 0 <= spec.group < len(call.args):
+        group = call.args[spec.group]
+    return "unknown" if group is None and call.opaque else group_members(group)
 
 
-def _new_group(path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Value:
-    ranks = args[0] if args else next((v for k, v in keywords if k == "ranks"), None)
+def _is_alone(call: FunctionCall, spec: Collective) -> bool:
+    """Called so that it waits for nobody: a group made locally, a checkpoint that each process saves by itself."""
+    word = "use_local_synchronization" if spec.op == "new_group" else "no_dist"
+    return any(k == word and v.constant is not False for k, v in call.keywords)
+
+
+def _new_group(call: FunctionCall) -> Value:
+    ranks = call.argument(0, "ranks")
     if ranks is None or (ranks.known and ranks.constant is None):
-        return of_object(GroupOf(tuple(range(WORLD))) if path.endswith(".new_group") else GroupOf(None), site)
-    return of_object(GroupOf(_listed_ranks(ranks)), site)
+        everyone = tuple(range(WORLD)) if call.path.endswith(".new_group") else None
+        return of_object(GroupOf(everyone), call.site)
+    return of_object(GroupOf(_listed_ranks(ranks)), call.site)
 
 
-def _ranks_of(args: tuple[Value, ...], keywords: Keywords) -> str:
+def _ranks_of(call: FunctionCall) -> str:
     """The ranks of a new group as a message shows them, "" if they are not known."""
-    ranks = args[0] if args else next((v for k, v in keywords if k == "ranks"), None)
+    ranks = call.argument(0, "ranks")
     members = _listed_ranks(ranks) if ranks is not None else None
     return str([*members]) if members else ""
 

@@ -12,7 +12,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import launchers
 from ddpdoctor.lint.values.abstract_objects import EnumMember, Items, Made, Method
-from ddpdoctor.lint.values.join import choose
+from ddpdoctor.lint.values.join import Decision, choose
 from ddpdoctor.lint.values.tags import NO_TAGS, STICKY, Tag
 from ddpdoctor.lint.values.truths import both, is_true, mask_where, negate, surely_true, truth
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, const, per_rank, symbol, unknown
@@ -161,4 +161,4 @@ def conditional(machine: Machine, frame: Frame, node: Any) -> Value:
         frame.out.append(Branch(truths, traces[0], traces[1], machine.site(frame, node), text_of(node.test), test.tags))
     if sides[0] == sides[1]:
         return sides[0]
-    return choose(truths, sides[0], yes, sides[1], no, ("if", id(node)), test.tags)
+    return choose(Decision(truths, test.tags), sides[0], sides[1], (yes, no), ("if", id(node)))

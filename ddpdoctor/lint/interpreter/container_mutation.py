@@ -6,22 +6,21 @@ import ast
 
 from ddpdoctor.lint.interpreter import budgets
 from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
 from ddpdoctor.lint.values.containers import changed_table, either, of_unknown_length
-from ddpdoctor.lint.values.values import Keywords, Symbol, Value
-from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.lint.values.values import Symbol, Value
 
 
-def grown(
-    frame: Frame, method: str, receiver: Value, args: tuple[Value, ...], keywords: Keywords, site: SourceSite
-) -> Value | None:
+def grown(call: MethodCall) -> Value | None:
     """The container after a method that adds to it; None for any other method or object."""
+    method, receiver, args, site = call.name, call.receiver, call.args, call.site
     obj = receiver.object
     if isinstance(obj, Table) and method in ("update", "setdefault", "pop", "clear", "popitem"):
-        return changed_table(receiver, obj, method, args, keywords)
+        return changed_table(receiver, obj, method, args, call.keywords)
     if method == "append" and len(args) == 1:
-        if isinstance(obj, Items) and not frame.loops and len(obj.items) < budgets.ELEMENTS:
+        if isinstance(obj, Items) and not call.frame.loops and len(obj.items) < budgets.ELEMENTS:
             return receiver.with_object(Items((*obj.items, args[0])))
         if isinstance(obj, Items):
             return of_unknown_length(receiver, args[0] if not obj.items else None, site)

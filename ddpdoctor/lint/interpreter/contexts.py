@@ -9,7 +9,7 @@ from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Scope
-from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made, Method
+from ddpdoctor.lint.values.abstract_objects import Function, Given, Instance, Made, Method
 from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name
@@ -63,12 +63,12 @@ def _enter_instance(
     first = find_method(machine, obj.info, "__enter__")
     last = find_method(machine, obj.info, "__exit__")
     if first is not None:
-        machine.follow(frame, Function(first, value), (), (), site, None)
+        machine.follow(frame, Function(first, value), Given((), (), site))
     release = _hold(machine, first)
 
     def leave() -> None:
         if last is not None:
-            machine.follow(frame, Function(last, value), (), (), site, None)
+            machine.follow(frame, Function(last, value), Given((), (), site))
         release()
 
     return leave

@@ -97,6 +97,18 @@ def _subscript(machine: Machine, frame: Frame, node: Any) -> Value:
     if isinstance(node.slice, ast.Slice):
         return _slice(machine, frame, owner, node.slice)
     index = machine.evaluate(frame, node.slice)
+    element = _element(owner, index)
+    if element is not None:
+        return element
+    if data_partition.part_of(owner, index):
+        return unknown("part", owner.atoms, taint=Taint.RANK_LOCAL, tags=Tag.SHARD)
+    if owner.known and index.known:
+        return lift("Index", lambda a, i: a[i], (owner, index))
+    return _unknown_part(owner, index)
+
+
+def _element(owner: Value, index: Value) -> Value | None:
+    """What a container whose elements are known has at an index."""
     key, obj = index.constant, owner.object
     if isinstance(obj, Made) and obj.path == "os.environ":
         return environment(key) or unknown("environ", str(key))
@@ -106,13 +118,10 @@ def _subscript(machine: Machine, frame: Frame, node: Any) -> Value:
         found = next((v for k, v in obj.entries if k == key), None)
         if found is not None:
             return found
-    element = containers.element_of(owner, index.atoms)
-    if element is not None:
-        return element
-    if data_partition.part_of(owner, index):
-        return unknown("part", owner.atoms, taint=Taint.RANK_LOCAL, tags=Tag.SHARD)
-    if owner.known and index.known:
-        return lift("Index", lambda a, i: a[i], (owner, index))
+    return containers.element_of(owner, index.atoms)
+
+
+def _unknown_part(owner: Value, index: Value) -> Value:
     tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.AGREED)
     if index.tags & Tag.MASK and index.taint is Taint.RANK_LOCAL:
         # as many as this rank's data decides
@@ -157,16 +166,15 @@ def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) ->
 
 def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
     before_env, before_out, before_loops = frame.env, frame.out, frame.loops
-    frame.env, frame.out, chosen, picked = dict(before_env), [], False, NO_TAGS
+    frame.env, frame.out, conditions = dict(before_env), [], []
     for generator in node.generators:
-        over = machine.evaluate(frame, generator.iter)
-        iterated, element = iterated_of(over)
+        iterated, element = iterated_of(machine.evaluate(frame, generator.iter))
         loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(generator.target))
         frame.loops = (*frame.loops, loop)
         assign(machine, frame, generator.target, element or unknown("element", id(generator)))
-        conditions = [machine.evaluate(frame, condition) for condition in generator.ifs]
-        chosen = chosen or any(data_partition.by_rank(c) for c in conditions)
-        picked |= union(c.tags & REASONS | Tag.UNEVEN for c in conditions if c.taint is Taint.RANK_LOCAL)
+        conditions += [machine.evaluate(frame, condition) for condition in generator.ifs]
+    chosen = any(map(data_partition.by_rank, conditions))
+    picked = union(c.tags & REASONS | Tag.UNEVEN for c in conditions if c.taint is Taint.RANK_LOCAL)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     unrolled = _unrolled(machine, frame, node, iterated)
     each = _each(machine, frame, node, iterated)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-
 from ddpdoctor.lint.interpreter import batches, container_mutation
 from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge.aliases import FSDP
@@ -24,19 +23,17 @@ _SHARD = frozenset({
 _MARK = "<sharded>"
 
 
-def made(
-    machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call, value: Value
-) -> Value:  # fmt: skip
+def made(call: FunctionCall, value: Value) -> Value:
     """`value`, the result of the call, tagged if it is a sharded model; `fully_shard` marks its argument as well."""
-    if path == FSDP:
+    if call.path == FSDP:
         return value.tagged(Tag.SHARDED)
-    if path not in _SHARD or not args or not node.args:
+    if call.path not in _SHARD or not call.args or not call.node.args:
         return value
-    model = args[0].tagged(Tag.SHARDED)
+    model = call.args[0].tagged(Tag.SHARDED)
     atom = model.atoms[0]
     if isinstance(atom, Symbol):
-        machine.heap[(atom.key, _MARK)] = model
-    container_mutation.rebind(machine, frame, node.args[0], model)
+        call.machine.heap[(atom.key, _MARK)] = model
+    container_mutation.rebind(call.machine, call.frame, call.node.args[0], model)
     return model
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
 from ddpdoctor.lint.interpreter import file_effects, fsdp, random_state, wrapping
 from ddpdoctor.lint.interpreter.attributes import attribute
 from ddpdoctor.lint.interpreter.collective_calls import enter_collective
-from ddpdoctor.lint.interpreter.frame import Frame
-from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.results import CASTS, cast, made_by
 from ddpdoctor.lint.interpreter.sources import source_of
 from ddpdoctor.lint.interpreter.spawning import started
@@ -18,7 +16,6 @@ from ddpdoctor.lint.interpreter.trace import BlockExit, Op
 from ddpdoctor.lint.knowledge import aliases, collectives
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import (
-    Arguments,
     Class,
     External,
     Function,
@@ -27,9 +24,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     LocalModule,
     Made,
 )
-from ddpdoctor.lint.values.values import NONE, RANK_NUMBERS, WORLD_NUMBER, Keywords, Value, of_object, unknown
-from ddpdoctor.model.record import record
-from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.lint.values.values import NONE, RANK_NUMBERS, WORLD_NUMBER, Value, of_object, unknown
 
 #: functions that return the network given to them, or an equivalent
 _SAME = frozenset({
@@ -43,37 +38,20 @@ _TESTS = frozenset({"builtins.hasattr", "builtins.isinstance", "builtins.getattr
 _RANK_AND_SIZE = frozenset({"mmengine.dist.get_dist_info", "mmcv.runner.get_dist_info"})
 
 
-@record(frozen=True, slots=True, eq=False)
-class FunctionCall(Arguments):
-    """A simulated call of something outside the project, by its canonical dotted name."""
-
-    machine: Machine
-    frame: Frame
-    path: str
-    args: tuple[Value, ...]
-    keywords: Keywords
-    site: SourceSite
-    node: ast.Call
-
-
 def called(call: FunctionCall) -> Value:
     """The result of the call; its collectives, exits and files go into the frame's trace."""
     for resolve in _resolvers(call.path):
         value = resolve(call)
         if value is not None:
             return value
-    made = made_by(call.path, call.args, call.keywords, call.site, call.node)
-    value = fsdp.made(call.machine, call.frame, call.path, call.args, call.node, made)
-    return random_state.called(call.machine, call.frame, call.path, call.args, call.keywords, value)
+    return random_state.called(call, fsdp.made(call, made_by(call)))
 
 
 def _collective(call: FunctionCall) -> Value | None:
     if call.path in collectives.WRAPPERS:
         module = call.args or tuple(v for k, v in call.keywords if k == "module")
         wrapping.remember(call.machine, call.frame, module, call.node, call.site)
-    return enter_collective(
-        call.frame, call.path, collectives.COLLECTIVES[call.path], call.args, call.keywords, call.site, call.node
-    )
+    return enter_collective(call, collectives.COLLECTIVES[call.path])
 
 
 def _source(call: FunctionCall) -> Value | None:
@@ -135,7 +113,7 @@ def _listed(call: FunctionCall) -> Value | None:
 
 def _starts(call: FunctionCall) -> None:
     """Unknown as a result; the functions that the call starts are simulated."""
-    started(call.machine, call.frame, call.path, call.args, call.keywords, call.site)
+    started(call)
 
 
 def _rank_and_size(call: FunctionCall) -> Value | None:

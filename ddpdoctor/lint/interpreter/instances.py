@@ -67,6 +67,21 @@ def _stored(
     machine: Machine, owner: Value, obj: Instance, name: str, *, elsewhere: bool = False
 ) -> Value | None:  # fmt: skip
     """What the methods store; `elsewhere`: those that are not running at the moment."""
+    values, running = _values_stored(machine, owner, obj, name)
+    if not values:
+        return None
+    me = symbol_key(owner)
+    first = values[0]
+    if running and not elsewhere and all(v.known for v in values):
+        return unknown("attribute", id(obj.info), name)
+    if all(v == first for v in values[1:]):
+        return first if me is None else _whole(first, me, name)
+    one = _by_rank(owner, obj, name, values) or _beside_stand_ins(values)
+    return one if one is not None else unknown("attribute", id(obj.info), name)
+
+
+def _values_stored(machine: Machine, owner: Value, obj: Instance, name: str) -> tuple[list[Value], bool]:
+    """What each method of the nearest class that stores it leaves, and whether a method that may store it runs now."""
     values: list[Value] = []
     running = False
     init = find_method(machine, obj.info, "__init__")
@@ -84,22 +99,15 @@ def _stored(
                 values.append(bases.default_of(machine, inside, machine.evaluate(inside, info.constants[name])))
         if values:
             break
-    if not values:
-        return None
-    me = symbol_key(owner)
-    first = values[0]
-    if running and not elsewhere and all(v.known for v in values):
-        return unknown("attribute", id(obj.info), name)
-    if all(v == first for v in values[1:]):
-        return first if me is None else _whole(first, me, name)
-    by_rank = _by_rank(owner, obj, name, values)
-    if by_rank is not None:
-        return by_rank
+    return values, running
+
+
+def _beside_stand_ins(values: list[Value]) -> Value | None:
+    """The one real value, where the others are None, 0 or -1 for want of it."""
     informative = [v for v in values if v.object is not None or len(v.atoms) > 1]
     stand_ins = [v for v in values if v.known and len(v.atoms) == 1 and v.constant in (None, 0, -1)]
-    if len(informative) == 1 and len(stand_ins) == len(values) - 1:
-        return informative[0].tagged(Tag.MAYBE)
-    return unknown("attribute", id(obj.info), name)
+    alone = len(informative) == 1 and len(stand_ins) == len(values) - 1
+    return informative[0].tagged(Tag.MAYBE) if alone else None
 
 
 def _by_rank(owner: Value, obj: Instance, name: str, values: list[Value]) -> Value | None:

@@ -15,9 +15,9 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Node, Trace
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.collectives import WRAPPERS
-from ddpdoctor.lint.values.abstract_objects import External, Function, Instance, Items, Made
+from ddpdoctor.lint.values.abstract_objects import External, Function, Given, Instance, Items, Made
 from ddpdoctor.lint.values.iteration import count_of, iterated_of, zipped_with
-from ddpdoctor.lint.values.join import merge
+from ddpdoctor.lint.values.join import Decision, merge
 from ddpdoctor.lint.values.symbols import NO_SYMBOL
 from ddpdoctor.lint.values.tags import MODEL, ORIGIN, REASONS, Tag, Tags
 from ddpdoctor.lint.values.truths import rank_decided, rank_local, truth
@@ -39,9 +39,10 @@ def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[st
 
 
 def _loop(
-    machine: Machine, frame: Frame, node: Any, loop: EnclosingLoop, count: tuple[Atom, ...], start: Callable[[], None]
+    machine: Machine, frame: Frame, loop: EnclosingLoop, count: tuple[Atom, ...], start: Callable[[], None]
 ) -> Trace:
     """Simulate a loop's body once, after a silent run that widens the names it carries over; returns what it does."""
+    node: Any = loop.node
     before_env, before_mask, before_out = frame.env, frame.mask, frame.out
     before_loops, before_guards = frame.loops, frame.guards
     frame.loops = (*before_loops, loop)
@@ -68,7 +69,8 @@ def _loop(
     start()
     machine.execute(frame, node.body)
     body = tuple(frame.out)
-    after = merge((Symbol(NO_SYMBOL, Taint.UNKNOWN),), carried, before_mask, frame.env, before_mask, ("loop", id(node)))
+    run = Decision((Symbol(NO_SYMBOL, Taint.UNKNOWN),))
+    after = merge(run, carried, frame.env, (before_mask, before_mask), ("loop", id(node)))
     frame.env, frame.mask, frame.out = after, before_mask, before_out
     frame.loops, frame.guards = before_loops, before_guards
     if body:
@@ -131,7 +133,7 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
             machine.execute(frame, node.body)
         assign(machine, frame, node.target, known[-1] if known else value)
 
-    body = _loop(machine, frame, node, loop, count_of(over), start)
+    body = _loop(machine, frame, loop, count_of(over), start)
     for iteration in begun:
         iteration.body = body
 
@@ -176,7 +178,7 @@ def _own_elements(machine: Machine, frame: Frame, node: Any, iterated: Value) ->
     method = find_method(machine, obj.info, "__iter__") if isinstance(obj, Instance) else None
     if method is None:
         return None
-    made = machine.follow(frame, Function(method, iterated), (), (), machine.site(frame, node.iter), None)
+    made = machine.follow(frame, Function(method, iterated), Given((), (), machine.site(frame, node.iter)))
     return iterated_of(made)[1]
 
 
@@ -197,7 +199,7 @@ def while_loop(machine: Machine, frame: Frame, node: Any) -> None:
         if rank_decided(truths) or rank_local(truths):
             _leave_early(machine, frame, node.test, truths, test.tags)
 
-    _loop(machine, frame, node, loop, (symbol("while", id(node)),), start)
+    _loop(machine, frame, loop, (symbol("while", id(node)),), start)
     if _endless(node) and not any(isinstance(n, ast.Break) for n in walk(node)):
         frame.mask = 0
 

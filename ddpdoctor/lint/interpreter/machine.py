@@ -17,7 +17,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.observations import Observations
 from ddpdoctor.lint.interpreter.trace import Trace
 from ddpdoctor.lint.knowledge import vocabulary
-from ddpdoctor.lint.values.abstract_objects import Function
+from ddpdoctor.lint.values.abstract_objects import Function, Given
 from ddpdoctor.lint.values.symbols import Held, hold
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Keywords, Taint, Value
@@ -116,10 +116,7 @@ class Machine(ABC):
         """The outcome of calling a function of the project; None if the call is not followed."""
 
     @abstractmethod
-    def follow(
-        self, frame: Frame, function: Function, args: tuple[Value, ...], keywords: Keywords, site: SourceSite,
-        node: ast.Call | None,
-    ) -> Value:  # fmt: skip
+    def follow(self, frame: Frame, function: Function, given: Given) -> Value:
         """Call a function of the project, or the wrapper that its decorators return, with all its effects."""
 
     @abstractmethod

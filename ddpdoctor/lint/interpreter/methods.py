@@ -9,17 +9,22 @@ from functools import lru_cache
 from ddpdoctor.lint.interpreter import batches, file_effects, framework_objects, fsdp, random_state, signals
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method
 from ddpdoctor.lint.interpreter.collective_calls import enter_method
-from ddpdoctor.lint.interpreter.frame import Frame
-from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.sources import variable
 from ddpdoctor.lint.interpreter.spawning import SPAWNED, start
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import collectives, frameworks, vocabulary
-from ddpdoctor.lint.values.abstract_objects import Arguments, Function, Instance, Items, Made, Method, Namespace
+from ddpdoctor.lint.values.abstract_objects import (
+    Function,
+    Given,
+    Instance,
+    Items,
+    Made,
+    Method,
+    Namespace,
+)
 from ddpdoctor.lint.values.tags import DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, union
-from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Keywords, Taint, Value, of_object, unknown
-from ddpdoctor.model.record import record
-from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, of_object, unknown
 
 #: methods whose results have no gradients
 _DETACHING = frozenset({"detach", "item", "tolist", "numpy", "argmax"})
@@ -29,25 +34,6 @@ _DIFFERENTIABLE = frozenset({"__call__", "forward", "module", "scale"})
 
 #: methods of a module that return the module itself
 _MOVING = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "half", "double", "bfloat16", "requires_grad_"})
-
-
-@record(frozen=True, slots=True, eq=False)
-class MethodCall(Arguments):
-    """A simulated call of a method of an external object; `__call__` calls the object."""
-
-    machine: Machine
-    frame: Frame
-    name: str
-    receiver: Value
-    args: tuple[Value, ...]
-    keywords: Keywords
-    site: SourceSite
-    node: ast.Call
-
-    @property
-    def given(self) -> tuple[Value, ...]:
-        """All arguments, by position and by name."""
-        return (*self.args, *(v for _, v in self.keywords))
 
 
 def called(call: MethodCall) -> Value:
@@ -202,7 +188,7 @@ def _forward_of_network(call: MethodCall, wrapper: Made) -> None:
         return
     method = find_method(call.machine, network.object.info, "forward")
     if method is not None and method.module.words & collectives.NAMES:
-        call.machine.follow(call.frame, Function(method, network), call.args, call.keywords, call.site, None)
+        call.machine.follow(call.frame, Function(method, network), Given(call.args, call.keywords, call.site))
 
 
 def _prepared(call: MethodCall, made: Made) -> Value | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import heuristics, packages, randomness
 from ddpdoctor.lint.knowledge.packages import Does
@@ -10,7 +11,7 @@ from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.symbols import number
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
-from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, unknown
+from ddpdoctor.lint.values.values import Symbol, Taint, Value, unknown
 
 _RESTORING = randomness.last_names(Use.RESTORES, of=Generator.TORCH)
 _MAKERS = frozenset(randomness.paths(Use.MAKES))
@@ -18,10 +19,9 @@ _MAKERS = frozenset(randomness.paths(Use.MAKES))
 _FOLLOWED = (Generator.PYTHON, Generator.NUMPY, Generator.TORCH)
 
 
-def called(
-    machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, value: Value
-) -> Value:
+def called(call: FunctionCall, value: Value) -> Value:
     """The result of an external call, tagged if it is a draw that differs by rank, or a generator of such draws."""
+    machine, frame, path, args, keywords = call.machine, call.frame, call.path, call.args, call.keywords
     row = randomness.FUNCTIONS.get(path)
     if row is None:
         if heuristics.MAY_SEED.found_in(path.rpartition(".")[2]):

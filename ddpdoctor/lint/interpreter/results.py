@@ -6,10 +6,11 @@ import ast
 from collections.abc import Callable
 
 from ddpdoctor.lint.interpreter import batches
+from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, ORIGIN, UNEQUAL, Tag, union
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, Tags, union
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.sites import SourceSite
 
@@ -31,6 +32,16 @@ _OF_VALUES = frozenset(
         "cat", "mean", "sum", "max", "min", "clamp", "pow", "roll", "linspace", "sigmoid", "add", "mul",
     )
 )  # fmt: skip
+_COUNTING = frozenset({"builtins.range", "numpy.arange", "torch.arange"})
+#: what they give has the arguments in it
+_TEXTS = frozenset({"os.path.join", "pathlib.Path", "builtins.str"})
+_TAGGED = {
+    "torch.initial_seed": Tag.SEEDED,
+    "torch.seed": Tag.SEEDED,
+    "math.ceil": Tag.CEIL,
+    "numpy.ceil": Tag.CEIL,
+    **dict.fromkeys(vocabulary.UNIQUE_CALLS, Tag.UNIQUE),
+}
 CASTS: dict[str, Callable[..., object]] = {
     "builtins.int": int, "builtins.str": str, "builtins.bool": bool, "builtins.abs": abs,
     "builtins.len": len, "builtins.min": min, "builtins.max": max, "builtins.float": float,
@@ -55,36 +66,45 @@ def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
     return lift(path, CASTS[path], args)
 
 
-def made_by(path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite, node: ast.Call) -> Value:
-    values = _given(path, args, keywords)
-    tags = union(v.tags for v in values)
-    pure = path.startswith(vocabulary.PURE_PREFIXES)
-    # the type of data is equal on all ranks
-    pure = pure and path not in _KINDS
-    local = pure and any(v.taint is Taint.RANK_LOCAL for v in values)
-    taint = Taint.RANK_LOCAL if local else Taint.GIVEN if _given_alike(path, values) else Taint.UNKNOWN
-    kept = tags & DATA if pure else tags & ORIGIN
-    if path in _SUMMARIES and tags & Tag.COLLECTED:
-        taint, kept = Taint.RANK_LOCAL, kept | Tag.BATCH
-    if _asks_for_sharding(path, args):
-        kept |= Tag.ASKS_SHARDED
-    if path in ("torch.initial_seed", "torch.seed"):
-        kept |= Tag.SEEDED
-    if path in ("math.ceil", "numpy.ceil"):
-        kept |= Tag.CEIL
-    if path in vocabulary.UNIQUE_CALLS:
-        kept |= Tag.UNIQUE
-    if path in ("os.path.join", "pathlib.Path", "builtins.str"):
-        kept |= tags & (ANY_RANK | MADE_UP)
-    if path in ("builtins.range", "numpy.arange", "torch.arange") and _strided(args, node):
-        taint, kept = Taint.RANK_LOCAL, kept | Tag.SHARD
-    if path in _OF_VALUES and any(v.taint is Taint.RANK and v.object is None for v in args):
-        taint, kept = Taint.RANK_LOCAL, kept | Tag.OWN
+def made_by(call: FunctionCall) -> Value:
+    """What a call gives of which no more is known than its arguments."""
+    path, site = call.path, call.site
     if path == "argparse.ArgumentParser.parse_args":
         return of_object(Namespace(site), site)
-    if path == "torch.tensor" and values:
-        taint = max((v.taint for v in values[:1] if v.taint is Taint.RANK_LOCAL), default=taint)
-    return Value((symbol(path, site, taint=taint),), taint, Made(path, site, args, keywords, node), kept)
+    values = _given(path, call.args, call.keywords)
+    taint, tags = _handed_on(path, values)
+    tags |= _TAGGED.get(path, NO_TAGS)
+    if _asks_for_sharding(path, call.args):
+        tags |= Tag.ASKS_SHARDED
+    own = _own_of_each_rank(call)
+    if own or (path == "torch.tensor" and values and values[0].taint is Taint.RANK_LOCAL):
+        taint = Taint.RANK_LOCAL
+    made = Made(path, site, call.args, call.keywords, call.node)
+    return Value((symbol(path, site, taint=taint),), taint, made, tags | own)
+
+
+def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
+    """What is known of the result by what is known of the arguments."""
+    tags = union(v.tags for v in values)
+    # the type of data is equal on all ranks
+    pure = path.startswith(vocabulary.PURE_PREFIXES) and path not in _KINDS
+    kept = tags & DATA if pure else tags & ORIGIN
+    if path in _TEXTS:
+        kept |= tags & (ANY_RANK | MADE_UP)
+    if path in _SUMMARIES and tags & Tag.COLLECTED:
+        return Taint.RANK_LOCAL, kept | Tag.BATCH
+    if pure and any(v.taint is Taint.RANK_LOCAL for v in values):
+        return Taint.RANK_LOCAL, kept
+    return Taint.GIVEN if _given_alike(path, values) else Taint.UNKNOWN, kept
+
+
+def _own_of_each_rank(call: FunctionCall) -> Tags:
+    """How the result differs by rank, where the call makes it so: a share of numbers, or a value of the rank."""
+    if call.path in _COUNTING and _strided(call.args, call.node):
+        return Tag.SHARD
+    if call.path in _OF_VALUES and any(v.taint is Taint.RANK and v.object is None for v in call.args):
+        return Tag.OWN
+    return NO_TAGS
 
 
 def _given_alike(path: str, values: tuple[Value, ...]) -> bool:

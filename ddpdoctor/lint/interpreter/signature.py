@@ -19,29 +19,22 @@ def bind(
     machine: Machine, info: FunctionInfo, receiver: Value | None, args: tuple[Value, ...], keywords: Keywords
 ) -> dict[str, Value]:
     """The callee's variables at its start: arguments, then defaults, then unknowns."""
-    env: dict[str, Value] = {}
     names = [p.arg for p in info.parameters]
     values = args if receiver is None or info.is_static else (receiver, *args)
-    spread = any(name in ("*", "**") for name, _ in keywords)
-    for name, value in zip(names, values, strict=False):
-        env[name] = _general(value)
+    env = {name: _general(value) for name, value in zip(names, values, strict=False)}
     allowed = {*names, *(p.arg for p in info.node.args.kwonlyargs)}
-    extra: list[tuple[str, Value]] = []
-    for name, value in keywords:
-        if name in allowed:
-            env[name] = _general(value)
-        elif name not in ("*", "**"):
-            extra.append((name, _general(value)))
+    by_name = [(name, _general(value)) for name, value in keywords if name not in ("*", "**")]
+    env.update((name, value) for name, value in by_name if name in allowed)
     env.update(_options(machine, info, keywords, allowed - env.keys()))
-    if spread:
-        for name in names[: len(names) - len(info.node.args.defaults)]:
-            _part_of_data(env, name, keywords)
+    spread = len(by_name) < len(keywords)
+    _parts_of_data(env, names[: len(names) - len(info.node.args.defaults)], keywords)
     _defaults(machine, info, env, spread=spread)
     arguments = info.node.args
     if arguments.vararg is not None:
         env[arguments.vararg.arg] = of_object(Items(tuple(values[len(names) :])), "varargs", id(info))
     if arguments.kwarg is not None:
-        env[arguments.kwarg.arg] = of_object(Table(tuple(extra), not spread), "kwargs", id(info))
+        extra = tuple(pair for pair in by_name if pair[0] not in allowed)
+        env[arguments.kwarg.arg] = of_object(Table(extra, not spread), "kwargs", id(info))
     teach(machine, info, env)
     return env
 
@@ -55,11 +48,15 @@ def parameter_of(machine: Machine, info: FunctionInfo, name: str) -> Value:
     return machine.by_name(value, name)
 
 
-def _part_of_data(env: dict[str, Value], name: str, keywords: Keywords) -> None:
+def _parts_of_data(env: dict[str, Value], names: list[str], keywords: Keywords) -> None:
     """`f(*batch)`: parameters without another argument are parts of the batch."""
     given = next((v for n, v in keywords if n in ("*", "**") and v.taint is Taint.RANK_LOCAL), None)
-    if given is not None and name not in env:
-        env[name] = unknown("part", given.atoms, name, taint=Taint.RANK_LOCAL, tags=given.tags & (ORIGIN | REASONS))
+    if given is None:
+        return
+    tags = given.tags & (ORIGIN | REASONS)
+    for name in names:
+        if name not in env:
+            env[name] = unknown("part", given.atoms, name, taint=Taint.RANK_LOCAL, tags=tags)
 
 
 def _options(

@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values.abstract_objects import Function, Items
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import RANK_NUMBERS, Keywords, Value, const
+from ddpdoctor.lint.values.values import RANK_NUMBERS, Value, const
 from ddpdoctor.program.sites import SourceSite
 
 SPAWNED = RANK_NUMBERS.tagged(Tag.SPAWNED)
 
 
-def started(
-    machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite
-) -> None:  # fmt: skip
+def started(call: FunctionCall) -> None:
     """The functions of the project that the call starts."""
+    path = call.path
     if path in frameworks.SPAWNING:
-        _spawn(machine, frame, frameworks.SPAWNING[path], args, keywords, site)
-    elif path in frameworks.STARTING and args:
-        start(machine, frame, args[0], [], site)
+        _spawn(call, *frameworks.SPAWNING[path])
+    elif path in frameworks.STARTING and call.args:
+        start(call.machine, call.frame, call.args[0], [], call.site)
     elif path.endswith(".Process") and path.startswith(("torch.multiprocessing", "multiprocessing")):
-        _process(machine, frame, keywords, site)
+        _process(call)
 
 
-def _spawn(
-    machine: Machine,
-    frame: Frame,
-    places: tuple[int, int],
-    args: tuple[Value, ...],
-    keywords: Keywords,
-    site: SourceSite,
-) -> None:
-    named = dict(keywords)
-    target = args[places[0]] if len(args) > places[0] else named.get("fn")
-    given = args[places[1]] if len(args) > places[1] else named.get("args")
+def _spawn(call: FunctionCall, function: int, arguments: int) -> None:
+    """`spawn(function, arguments)`, each at its position."""
+    target = call.argument(function, "fn")
     if target is not None:
-        start(machine, frame, target, [SPAWNED, *_items(given)], site)
+        start(call.machine, call.frame, target, [SPAWNED, *_items(call.argument(arguments, "args"))], call.site)
 
 
 def start(machine: Machine, frame: Frame, target: Value, args: list[Value], site: SourceSite) -> None:
@@ -54,8 +46,8 @@ def _items(given: Value | None) -> list[Value]:
     return [const(c) for c in given.elements or ()]
 
 
-def _process(machine: Machine, frame: Frame, keywords: Keywords, site: SourceSite) -> None:
-    target = next((v for k, v in keywords if k == "target"), None)
-    args = _items(next((v for k, v in keywords if k == "args"), None))
+def _process(call: FunctionCall) -> None:
+    target, args = call.keyword("target"), _items(call.keyword("args"))
     if target is not None:
-        start(machine, frame, target, [RANK_NUMBERS if a.tags & Tag.INDEX else a for a in args], site)
+        given = [RANK_NUMBERS if a.tags & Tag.INDEX else a for a in args]
+        start(call.machine, call.frame, target, given, call.site)

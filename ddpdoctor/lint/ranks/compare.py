@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -55,7 +55,7 @@ def _by_rank(trace: Trace, branches: list[Branch]) -> list[CollectiveDivergence]
             seen.add(numbers)
             if may_agree(one, two):
                 continue
-            found.extend(_Comparison(rank, other, one_left, builder.left).compare(one, two))
+            found.extend(_Comparison(_Side(rank, one_left), _Side(other, builder.left)).compare(one, two))
     return found
 
 
@@ -77,7 +77,7 @@ def _by_choice(trace: Trace, branch: Branch, ranks: range) -> list[CollectiveDiv
         one_left = builder.left
         two = builder.build(trace, rank, rank, (branch, False))
         if _number(one) != _number(two):
-            comparison = _Comparison(0, 1, one_left, builder.left, local=branch)
+            comparison = _Comparison(_Side(0, one_left), _Side(1, builder.left), local=branch)
             return comparison.compare(one, two)[:1]
     return []
 
@@ -86,21 +86,41 @@ def _number(cell: Cell | None) -> int:
     return 0 if cell is None else cell.number
 
 
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of the two ranks, and how it left early."""
+
+    rank: int
+    exits: list[EarlyExit]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """Two lists of cells that are compared: whole programs, or the bodies of a loop or a branch."""
+
+    one: list[Cell]
+    two: list[Cell]
+    #: they stand in a loop
+    looped: bool
+
+    def swapped(self) -> _Lists:
+        return _Lists(self.two, self.one, self.looped)
+
+
 @dataclass(slots=True)
 class _Comparison:
-    left: int
-    right: int
-    left_exits: list[EarlyExit]
-    right_exits: list[EarlyExit]
+    left: _Side
+    right: _Side
     local: Branch | None = None
+    found: list[CollectiveDivergence] = field(default_factory=list)
 
     def compare(self, a: Cell | None, b: Cell | None) -> list[CollectiveDivergence]:
-        found: list[CollectiveDivergence] = []
-        self._lists(a, b, found, looped=False)
-        return found
+        self._lists(a, b, looped=False)
+        return self.found
 
-    def _lists(self, a: Cell | None, b: Cell | None, found: list[CollectiveDivergence], *, looped: bool) -> None:
-        one, two = flat(a), flat(b)
+    def _lists(self, a: Cell | None, b: Cell | None, *, looped: bool) -> None:
+        lists = _Lists(flat(a), flat(b), looped)
+        one, two = lists.one, lists.two
         for i1, i2, j1, j2 in _differences([c.key for c in one], [c.key for c in two]):
             if j1 == j2:
                 i1, i2 = _to_blame(one, i1, i2)
@@ -108,87 +128,61 @@ class _Comparison:
                 j1, j2 = _to_blame(two, j1, j2)
             if _crashes(one[i1:]) or _crashes(two[j1:]):
                 return
-            self._region(one[i1:i2], two[j1:j2], found, (one, two), looped=looped)
+            self._region(one[i1:i2], two[j1:j2], lists)
 
-    def _region(
-        self,
-        one: list[Cell],
-        two: list[Cell],
-        found: list[CollectiveDivergence],
-        whole: tuple[list[Cell], list[Cell]],
-        *,
-        looped: bool,
-    ) -> None:
+    def _region(self, one: list[Cell], two: list[Cell], lists: _Lists) -> None:
         rest_one, rest_two = list(one), list(two)
         for cell in one:
             partner = next((c for c in rest_two if _same_place(cell, c)), None)
             if partner is not None:
                 rest_one.remove(cell)
                 rest_two.remove(partner)
-                inner = looped or isinstance(cell.step, Loop)
+                inner = lists.looped or isinstance(cell.step, Loop)
                 for side_one, side_two in zip(cell.sides, partner.sides, strict=True):
                     if _number(side_one) != _number(side_two):
-                        self._lists(side_one, side_two, found, looped=inner)
+                        self._lists(side_one, side_two, looped=inner)
         if _crashes(rest_one) or _crashes(rest_two) or _serves(rest_one, rest_two) or _serves(rest_two, rest_one):
             return
         if self.local is None and _walks(rest_one) == _walks(rest_two) != frozenset():
             return
         for cell in rest_one:
-            self._report(cell, self.left, self.right, self.right_exits, found, whole, looped)
+            self._report(cell, self.left, self.right, lists)
         for cell in rest_two:
-            self._report(cell, self.right, self.left, self.left_exits, found, whole[::-1], looped)
+            self._report(cell, self.right, self.left, lists.swapped())
 
-    def _report(
-        self,
-        cell: Cell,
-        runs: int,
-        lacks: int,
-        exits_of_other: list[EarlyExit],
-        found: list[CollectiveDivergence],
-        whole: tuple[list[Cell], list[Cell]],
-        looped: bool,
-    ) -> None:
+    def _report(self, cell: Cell, runs: _Side, lacks: _Side, lists: _Lists) -> None:
         first = next((c for c in walk_one(cell) if isinstance(c.step, Op)), None)
         if first is None or not isinstance(first.step, Op):
             leaving = leaving_step(cell)
-            if looped and leaving is not None:
-                own = self.left_exits if exits_of_other is self.right_exits else self.right_exits
-                guard, step = _left_through(leaving[0], leaving[1], own)
+            if lists.looped and leaving is not None:
+                guard, step = _left_through(leaving[0], leaving[1], runs.exits)
                 if guard is not None:
-                    self._report_break(step, guard, lacks, runs, found, whole)
+                    self._report_break(step, guard, lacks, runs, lists)
             return
         left: BlockExit | None = None
         branch = first.guard
         if branch is None:
             # leaving a function, or a loop in it, skips nothing outside that function
-            earlier = [e for e in exits_of_other if e[1].kind != "raise" and first.chain[: len(e[2])] == e[2]]
+            earlier = [e for e in lacks.exits if e[1].kind != "raise" and first.chain[: len(e[2])] == e[2]]
             if not earlier:
                 return
             branch, left, _ = earlier[0]
         mismatched = left is None and bool(operations(branch.then)) and bool(operations(branch.other))
-        found.append(
+        self.found.append(
             CollectiveDivergence(
-                branch, first.step, first.chain, runs, lacks, left, mismatched,
-                names(whole[0]), names(whole[1]), looped, self.local is not None,
+                branch, first.step, first.chain, runs.rank, lacks.rank, left, mismatched,
+                names(lists.one), names(lists.two), lists.looped, self.local is not None,
             )
         )  # fmt: skip
 
-    def _report_break(
-        self,
-        step: BlockExit,
-        guard: Branch,
-        runs: int,
-        lacks: int,
-        found: list[CollectiveDivergence],
-        whole: tuple[list[Cell], list[Cell]],
-    ) -> None:
+    def _report_break(self, step: BlockExit, guard: Branch, runs: _Side, lacks: _Side, lists: _Lists) -> None:
         """`lacks` leaves the loop at its end; `runs` begins another iteration."""
-        again = next((c for c in _surely(whole[1]) if isinstance(c.step, Op)), None)
+        again = next((c for c in _surely(lists.two) if isinstance(c.step, Op)), None)
         if again is not None and isinstance(again.step, Op):
-            found.append(
+            self.found.append(
                 CollectiveDivergence(
-                    guard, again.step, again.chain, runs, lacks, step, False,
-                    names(whole[1]), names(whole[0]), True, self.local is not None,
+                    guard, again.step, again.chain, runs.rank, lacks.rank, step, False,
+                    names(lists.two), names(lists.one), True, self.local is not None,
                 )
             )  # fmt: skip
 

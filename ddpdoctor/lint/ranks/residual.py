@@ -27,6 +27,9 @@ from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.sites import SourceSite
 
+#: what a cell stands for
+Step = Op | Branch | Loop | BlockExit
+
 
 @record(eq=False, slots=True)
 class Cell:
@@ -35,7 +38,7 @@ class Cell:
     number: int
     #: equal for steps that match across ranks
     key: tuple[object, ...]
-    step: Op | Branch | Loop | BlockExit
+    step: Step
     #: calls that lead to the step, outermost first
     chain: tuple[SourceSite, ...]
     #: the innermost branch on the rank that chose this step
@@ -47,6 +50,26 @@ class Cell:
 
 #: the branch, the exit, and the calls that lead to it, outermost first
 EarlyExit = tuple[Branch, BlockExit, tuple[SourceSite, ...]]
+
+
+@record(frozen=True, slots=True)
+class _Path:
+    """The way on which a rank comes to a step."""
+
+    #: where each kind of exit leads from here
+    targets: Mapping[str, Cell | None] = field(default_factory=dict)
+    #: the open calls, outermost first
+    chain: tuple[SourceSite, ...] = ()
+    #: the innermost branch on the rank
+    guard: Branch | None = None
+    #: the sides that were taken of unknown conditions, by symbol
+    assumed: Mapping[int, bool] = field(default_factory=dict)
+
+    def under(self, guard: Branch | None) -> _Path:
+        return _Path(self.targets, self.chain, guard, self.assumed)
+
+    def assuming(self, key: int, truth: bool) -> _Path:
+        return _Path(self.targets, self.chain, self.guard, {**self.assumed, key: truth})
 
 
 @record(slots=True)
@@ -68,123 +91,86 @@ class Builder:
         """The residual of `rank` for a comparison with `other`; `left` then holds its early exits."""
         self.both = frozenset({rank, other})
         self.rank, self.chosen, self.left = rank, chosen, []
-        return self._sequence(trace, None, {}, (), None, {})
+        return self._sequence(trace, None, _Path())
 
-    def _sequence(
-        self,
-        nodes: Trace,
-        rest: Cell | None,
-        targets: Mapping[str, Cell | None],
-        chain: tuple[SourceSite, ...],
-        guard: Branch | None,
-        assumed: Mapping[int, bool],
-    ) -> Cell | None:
-        for node, known in reversed([*zip(nodes, self._taken(nodes, assumed), strict=True)]):
-            rest = self._node(node, rest, targets, chain, guard, known)
+    def _sequence(self, nodes: Trace, rest: Cell | None, path: _Path) -> Cell | None:
+        for node, here in reversed([*zip(nodes, self._paths(nodes, path), strict=True)]):
+            rest = self._node(node, rest, here)
         return rest
 
-    def _taken(self, nodes: Trace, assumed: Mapping[int, bool]) -> Iterator[Mapping[int, bool]]:
-        """What is assumed at each node: after `if x: return`, that `x` is false."""
+    def _paths(self, nodes: Trace, path: _Path) -> Iterator[_Path]:
+        """The path at each node: after `if x: return`, `x` is false on it."""
         for node in nodes:
-            yield assumed
+            yield path
             if not isinstance(node, Branch) or _leaves(node.then) is _leaves(node.other):
                 continue
-            side, _ = self._decide(node, assumed)
+            side, _ = self._decide(node, path.assumed)
             atom = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
             if side is None and isinstance(atom, Symbol):
-                assumed = {**assumed, atom.key: _leaves(node.other) is not atom.negated}
+                path = path.assuming(atom.key, _leaves(node.other) is not atom.negated)
 
-    def _node(
-        self,
-        node: Node,
-        rest: Cell | None,
-        targets: Mapping[str, Cell | None],
-        chain: tuple[SourceSite, ...],
-        guard: Branch | None,
-        assumed: Mapping[int, bool],
-    ) -> Cell | None:
+    def _node(self, node: Node, rest: Cell | None, path: _Path) -> Cell | None:
         if isinstance(node, Op):
             if node.members is not None and not self.both <= set(node.members):
                 return rest
-            return self._cell(("op", node.op, node.members, node.detail), node, chain, guard, (), rest)
+            return self._cell(("op", node.op, node.members, node.detail), node, path, rest)
         if isinstance(node, BlockExit):
-            return rest if node.kind == "yield" else self._exit(node, targets, chain, guard)
+            return rest if node.kind == "yield" else self._exit(node, path)
         if isinstance(node, Scope):
-            inner = {**targets, "return": rest}
-            self.entered.append(guard)
-            cell = self._sequence(node.body, rest, inner, (*chain, node.site), guard, assumed)
+            inner = _Path({**path.targets, "return": rest}, (*path.chain, node.site), path.guard, path.assumed)
+            self.entered.append(path.guard)
+            cell = self._sequence(node.body, rest, inner)
             self.entered.pop()
             return cell
         if isinstance(node, Loop):
-            return self._loop(node, rest, targets, chain, guard, assumed)
+            return self._loop(node, rest, path)
         if isinstance(node, FileEvent):
             return rest
-        return self._alt(node, rest, targets, chain, guard, assumed)
+        return self._alt(node, rest, path)
 
-    def _exit(
-        self, node: BlockExit, targets: Mapping[str, Cell | None], chain: tuple[SourceSite, ...], guard: Branch | None
-    ) -> Cell | None:
-        if guard is not None and guard is not self.entered[-1]:
-            self.left.append((guard, node, chain))
-        if node.kind in targets:
-            return targets[node.kind]
+    def _exit(self, node: BlockExit, path: _Path) -> Cell | None:
+        if path.guard is not None and path.guard is not self.entered[-1]:
+            self.left.append((path.guard, node, path.chain))
+        if node.kind in path.targets:
+            return path.targets[node.kind]
         if node.kind == "return":
             return None
-        return self._cell(("exit", node.kind), node, chain, guard, (), None)
+        return self._cell(("exit", node.kind), node, path, None)
 
-    def _loop(
-        self,
-        node: Loop,
-        rest: Cell | None,
-        targets: Mapping[str, Cell | None],
-        chain: tuple[SourceSite, ...],
-        guard: Branch | None,
-        assumed: Mapping[int, bool],
-    ) -> Cell | None:
+    def _loop(self, node: Loop, rest: Cell | None, path: _Path) -> Cell | None:
         count = node.times[self.rank] if len(node.times) > 1 else node.times[0]
         if count == 0 and not isinstance(count, Symbol):
             return rest
-        leave = self._cell(("exit", "return"), BlockExit("return", node.site), chain, None, (), None)
-        body = self._sequence(node.body, None, {"continue": None, "return": leave}, chain, guard, assumed)
+        leave = self._cell(("exit", "return"), BlockExit("return", node.site), path.under(None), None)
+        inside = _Path({"continue": None, "return": leave}, path.chain, path.guard, path.assumed)
+        body = self._sequence(node.body, None, inside)
         if node.endless:
             body = _busy(body)
         if _has_return(body) and _raises_at_last(rest):
             # a retry loop that returns on success or raises: only the runs that return continue
-            rest = targets.get("return")
+            rest = path.targets.get("return")
         # a return that leads to the same place as the end of the loop
-        lands = "return" in targets and _number(targets["return"]) == _number(rest)
+        lands = "return" in path.targets and _number(path.targets["return"]) == _number(rest)
         nowhere = lands and not operations(node.body)
         if body is None or (not has_op(body) and (nowhere or not _has_return(body))):
             return rest
-        return self._cell(("loop", count, body.number), node, chain, guard, (body,), rest)
+        return self._cell(("loop", count, body.number), node, path, rest, (body,))
 
-    def _alt(
-        self,
-        node: Branch,
-        rest: Cell | None,
-        targets: Mapping[str, Cell | None],
-        chain: tuple[SourceSite, ...],
-        guard: Branch | None,
-        assumed: Mapping[int, bool],
-    ) -> Cell | None:
-        side, deciding = self._decide(node, assumed)
+    def _alt(self, node: Branch, rest: Cell | None, path: _Path) -> Cell | None:
+        side, deciding = self._decide(node, path.assumed)
         if side is not None:
-            return self._sequence(
-                node.then if side else node.other, rest, targets, chain, node if deciding else guard, assumed
-            )
+            return self._sequence(node.then if side else node.other, rest, path.under(node) if deciding else path)
         symbol = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
-        unproved = self._unproved(node, symbol, guard)
+        unproved = self._unproved(node, symbol, path.guard)
         if unproved is not None:
-            return self._sequence(unproved, rest, targets, chain, guard, assumed)
-        straight = {**assumed, symbol.key: not symbol.negated}
-        opposite = {**assumed, symbol.key: symbol.negated}
-        outer = guard
+            return self._sequence(unproved, rest, path)
+        outer = path.guard
         if self.chosen is None and rank_decided(node.truth):
-            guard = node
+            path = path.under(node)
         leaves = exits(node.then) or exits(node.other)
         tail = rest if leaves else None
-        then = self._sequence(node.then, tail, targets, chain, guard, straight)
-        other = self._sequence(node.other, tail, targets, chain, guard, opposite)
+        then = self._sequence(node.then, tail, path.assuming(symbol.key, not symbol.negated))
+        other = self._sequence(node.other, tail, path.assuming(symbol.key, symbol.negated))
         after = None if leaves else rest
         if symbol.negated:
             then, other = other, then
@@ -200,7 +186,7 @@ class Builder:
             # reported where it occurs first
             first = other if symbol.negated else then
             return first if leaves else self._append(first, rest)
-        alt = self._cell(("alt", symbol.key, _number(then), _number(other)), node, chain, guard, (then, other), after)
+        alt = self._cell(("alt", symbol.key, _number(then), _number(other)), node, path, after, (then, other))
         return self._begun(alt, symbol, outer)
 
     def _begun(self, alt: Cell, symbol: Symbol, guard: Branch | None) -> Cell | None:
@@ -214,8 +200,9 @@ class Builder:
             behind = self._append(sides[0], alt.rest)
         else:
             key = ("alt", symbol.key, _number(sides[0]), _number(sides[1]))
-            behind = self._begun(self._cell(key, alt.step, alt.chain, alt.guard, sides, alt.rest), symbol, guard)
-        return self._cell(first.key, first.step, first.chain, guard, (), behind)
+            inner = Cell(self._numbered(key, alt.rest), key, alt.step, alt.chain, alt.guard, sides, alt.rest)
+            behind = self._begun(inner, symbol, guard)
+        return Cell(self._numbered(first.key, behind), first.key, first.step, first.chain, guard, (), behind)
 
     def _unproved(self, node: Branch, symbol: Symbol, guard: Branch | None) -> Trace | None:
         """The side to follow of a condition inside a branch on the rank, if the other side is not proven to be taken.
@@ -240,7 +227,8 @@ class Builder:
         """Append `rest`; if both sides of a branch do the same, do it once without the branch."""
         if head is None:
             return rest
-        return self._cell(head.key, head.step, head.chain, head.guard, head.sides, self._append(head.rest, rest))
+        rest = self._append(head.rest, rest)
+        return Cell(self._numbered(head.key, rest), head.key, head.step, head.chain, head.guard, head.sides, rest)
 
     def _decide(self, node: Branch, assumed: Mapping[int, bool]) -> tuple[bool | None, bool]:
         """(the side that this rank takes, whether it thereby differs from other ranks)."""
@@ -254,17 +242,13 @@ class Builder:
         return bool(atom), self.chosen is None and rank_decided(node.truth)
 
     def _cell(
-        self,
-        key: tuple[object, ...],
-        step: Op | Branch | Loop | BlockExit,
-        chain: tuple[SourceSite, ...],
-        guard: Branch | None,
-        sides: tuple[Cell | None, ...],
-        rest: Cell | None,
+        self, key: tuple[object, ...], step: Step, path: _Path, rest: Cell | None, sides: tuple[Cell | None, ...] = ()
     ) -> Cell:
+        return Cell(self._numbered(key, rest), key, step, path.chain, path.guard, sides, rest)
+
+    def _numbered(self, key: tuple[object, ...], rest: Cell | None) -> int:
         whole = (*key, _number(rest))
-        number = self.numbers.setdefault(whole, len(self.numbers) + 1)
-        return Cell(number, key, step, chain, guard, sides, rest)
+        return self.numbers.setdefault(whole, len(self.numbers) + 1)
 
 
 def _leaves(nodes: Trace) -> bool:

@@ -62,6 +62,15 @@ _STATES = tuple(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences at an operation that saves; and calls that gather if the model is sharded."""
+    yield from _divergent(facts)
+    # without full_state_dict, and without FSDP, each rank takes what it has
+    if facts.suggests(heuristics.GATHERS_FULL_STATE) and facts.suggests(heuristics.SHARDS):
+        yield from _gathering(facts)
+    if not _replaced(facts):
+        yield from _of_frameworks(facts)
+
+
+def _divergent(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if item.local or item.exit is not None or item.mismatched or item.op.op not in collectives.SAVING:
             continue
@@ -70,14 +79,16 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
         yield facts.parting(RULE, item, place(item), message, related=tuple(related))
-    # without full_state_dict, and without FSDP, each rank takes what it has
-    if facts.suggests(heuristics.GATHERS_FULL_STATE) and facts.suggests(heuristics.SHARDS):
-        for call in facts.named(*_STATES):
-            if call.context.some_ranks_only and not _complement(facts, call) and not _made_there(call):
-                message = f"{call.path.rpartition('.')[2]} gathers sharded parameters: call it on all ranks"
-                yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
-    if _replaced(facts):
-        return
+
+
+def _gathering(facts: ModuleFacts) -> Iterator[Finding | None]:
+    for call in facts.named(*_STATES):
+        if call.context.some_ranks_only and not _complement(facts, call) and not _made_there(call):
+            message = f"{call.path.rpartition('.')[2]} gathers sharded parameters: call it on all ranks"
+            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
+
+
+def _of_frameworks(facts: ModuleFacts) -> Iterator[Finding | None]:
     for path, names in _MAYBE.items():
         for call in facts.methods(*names):
             if _of(facts, call, path) and call.context.some_ranks_only and not _complement(facts, call):

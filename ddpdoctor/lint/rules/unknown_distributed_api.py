@@ -54,6 +54,13 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.torch_version > c10d.NEWEST or "distributed" not in facts.module.text:
         return
     aliases = _aliases(facts)
+    yield from _attributes(facts, aliases)
+    yield from _imports(facts)
+    for call in facts.module.of(ast.Call):
+        yield from _keywords(facts, call, aliases)
+
+
+def _attributes(facts: ModuleFacts, aliases: set[str]) -> Iterator[Finding | None]:
     attributes = facts.module.of(ast.Attribute)
     patched = {n.attr for n in attributes if not isinstance(n.ctx, ast.Load)} | _asked_for(facts)
     # the context of a name is examined last: most names are fine
@@ -66,15 +73,16 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             meant = "AVG" if node.attr in ("MEAN", "AVERAGE") else _close(node.attr, torch_api.REDUCTIONS)
             if not _guarded(facts, node):
                 yield facts.finding(RULE, node, f"ReduceOp has no {node.attr}{_hint(meant)}")
+
+
+def _imports(facts: ModuleFacts) -> Iterator[Finding | None]:
     for statement in facts.module.of(ast.ImportFrom):
-        if statement.module == _PACKAGE and not statement.level:
-            for alias in statement.names:
-                if alias.name != "*":
-                    yield from (
-                        f for f in _name(facts, alias, alias.name, fixable=False) if not _guarded(facts, statement)
-                    )
-    for call in facts.module.of(ast.Call):
-        yield from _keywords(facts, call, aliases)
+        if statement.module != _PACKAGE or statement.level:
+            continue
+        for alias in statement.names:
+            if alias.name != "*":
+                found = _name(facts, alias, alias.name, fixable=False)
+                yield from (f for f in found if not _guarded(facts, statement))
 
 
 def _aliases(facts: ModuleFacts) -> set[str]:

@@ -100,6 +100,17 @@ class Arguments:
         return any(k in ("*", "**") for k, _ in self.keywords)
 
 
+@record(frozen=True, slots=True, eq=False)
+class Given(Arguments):
+    """What a function of the project is called with, and where."""
+
+    args: tuple[Value, ...]
+    keywords: Keywords
+    site: SourceSite
+    #: None where no call in the source does it, but a loop, a `with`, a wrapper
+    node: ast.Call | None = None
+
+
 @record(frozen=True, slots=True)
 class Made(Arguments):
     """The result of calling something external: a sampler, a loader, a wrapped model, a group, a tensor."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made, Method, Table
@@ -14,6 +16,9 @@ _GOING_THROUGH = frozenset({
     "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "rich.progress.track", "itertools.islice",
     "torch_xla.distributed.parallel_loader.MpDeviceLoader",
 })  # fmt: skip
+
+#: what a `for` really goes through, and its elements, None where they are not known
+Iterated = tuple[Value, Value | None]
 
 
 def _is_range(value: Value) -> bool:
@@ -40,37 +45,70 @@ def zipped_with(over: Value) -> tuple[Value, ...]:
     return ()
 
 
-def iterated_of(over: Value) -> tuple[Value, Value | None]:
+def iterated_of(over: Value) -> Iterated:
     """(what a `for` iterates over, its elements if known)."""
     obj = over.object
     if isinstance(obj, Made):
-        if obj.path in _GOING_THROUGH and obj.args:
-            inner, element = iterated_of(obj.args[0])
-            if obj.path == "builtins.enumerate":
-                index = unknown("index", obj.site, taint=Taint.GIVEN)
-                element = of_object(Items((index, element or unknown("item", obj.site))))
-            if obj.path == "itertools.islice" and len(obj.args) > 1:
-                inner = inner.tagged(Tag.SHARD if data_partition.strided(inner, obj.args[1:]) else Tag.CUT)
-            return inner, element
-        if obj.path == "builtins.zip" and obj.args:
-            inner, element = iterated_of(obj.args[0])
-            if any(_is_range(a) for a in obj.args[1:]):
-                inner = inner.tagged(Tag.CUT)
-            return inner, element if element is None or element.tags & Tag.BATCH else None
-        if obj.path == "builtins.zip":
-            any_of = _starred(obj)
-            return iterated_of(any_of) if any_of is not None else (over, None)
-        if obj.path == aliases.LOADER:
-            return over, unknown("batch", obj.site, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
-        if obj.path == "builtins.range":
-            alike = all(bound.taint <= Taint.GIVEN for bound in obj.args)
-            taint = Taint.GIVEN if alike else Taint.UNKNOWN
-            return over, unknown("index", obj.site, taint=taint, tags=Tag.INDEX)
+        goes_through = _OF_CALLS.get(obj.path)
+        if goes_through is not None:
+            return goes_through(over, obj)
     if isinstance(obj, Instance) and obj.base is not None and obj.base.path == aliases.LOADER:
-        return over, unknown("batch", obj.base.site, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
+        return _batches(over, obj.base)
     if isinstance(obj, Method) and isinstance(obj.receiver.object, Table):
         return containers.gone_through(over, obj.receiver.object, obj.name)
+    return _elements(over)
+
+
+def _elements(over: Value) -> Iterated:
     return over, containers.element_of(over, "any") or _share_of(over)
+
+
+def _first_argument(over: Value, made: Made) -> Iterated:
+    return iterated_of(made.args[0]) if made.args else _elements(over)
+
+
+def _enumerated(over: Value, made: Made) -> Iterated:
+    if not made.args:
+        return _elements(over)
+    inner, element = iterated_of(made.args[0])
+    index = unknown("index", made.site, taint=Taint.GIVEN)
+    return inner, of_object(Items((index, element or unknown("item", made.site))))
+
+
+def _sliced(over: Value, made: Made) -> Iterated:
+    inner, element = _first_argument(over, made)
+    if len(made.args) > 1:
+        inner = inner.tagged(Tag.SHARD if data_partition.strided(inner, made.args[1:]) else Tag.CUT)
+    return inner, element
+
+
+def _zipped(over: Value, made: Made) -> Iterated:
+    if not made.args:
+        any_of = _starred(made)
+        return iterated_of(any_of) if any_of is not None else (over, None)
+    inner, element = iterated_of(made.args[0])
+    if any(_is_range(a) for a in made.args[1:]):
+        inner = inner.tagged(Tag.CUT)
+    return inner, element if element is None or element.tags & Tag.BATCH else None
+
+
+def _batches(over: Value, loader: Made) -> Iterated:
+    return over, unknown("batch", loader.site, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
+
+
+def _range(over: Value, made: Made) -> Iterated:
+    alike = all(bound.taint <= Taint.GIVEN for bound in made.args)
+    return over, unknown("index", made.site, taint=Taint.GIVEN if alike else Taint.UNKNOWN, tags=Tag.INDEX)
+
+
+_OF_CALLS: dict[str, Callable[[Value, Made], Iterated]] = {
+    **dict.fromkeys(_GOING_THROUGH, _first_argument),
+    "builtins.enumerate": _enumerated,
+    "itertools.islice": _sliced,
+    "builtins.zip": _zipped,
+    "builtins.range": _range,
+    aliases.LOADER: _batches,
+}
 
 
 def _share_of(over: Value) -> Value | None:

@@ -8,25 +8,38 @@ from ddpdoctor.lint.values.symbols import operation
 from ddpdoctor.lint.values.tags import MODEL, NO_TAGS, ORIGIN, REASONS, Tag, Tags
 from ddpdoctor.lint.values.truths import is_true
 from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Atom, Symbol, Taint, Value, per_rank, symbol, unknown
+from ddpdoctor.model.record import record
 
 _FILES = Tag.FILE | Tag.OWN_FILE
 #: what a program that is not distributed uses in place of a rank, a sampler, a group
 _STAND_INS = (0, -1, None, 1, False, True)
 
 
+@record(frozen=True, slots=True)
+class Decision:
+    """What decides which of two values a rank holds."""
+
+    #: of the condition, rank by rank; nothing where no condition is seen
+    truths: tuple[Atom, ...]
+    #: its tags
+    reasons: Tags = NO_TAGS
+
+    @property
+    def local(self) -> bool:
+        """The condition asks for data of this rank."""
+        return _asks(self.truths, Taint.RANK_LOCAL)
+
+
 def merge(
-    truths: tuple[Atom, ...],
-    then: dict[str, Value],
-    then_mask: int,
-    other: dict[str, Value],
-    other_mask: int,
-    key: object,
-    reasons: Tags = NO_TAGS,
+    by: Decision, then: dict[str, Value], other: dict[str, Value], masks: tuple[int, int], key: object
 ) -> dict[str, Value]:
-    """Variables after a branch: for each rank from the side that it took; `reasons`: tags of its condition."""
-    if not then_mask:
+    """Variables after a branch: rank by rank, from the side that the rank took.
+
+    `masks`, here and below: the ranks that can have taken the first side, and the second.
+    """
+    if not masks[0]:
         return other
-    if not other_mask:
+    if not masks[1]:
         return then
     merged = dict(then)
     for name in {**then, **other}:
@@ -38,16 +51,16 @@ def merge(
             assert present is not None
             merged[name] = present.tagged(Tag.MAYBE)
             continue
-        merged[name] = choose(truths, a, then_mask, b, other_mask, (name, key), reasons)
+        merged[name] = choose(by, a, b, masks, (name, key))
     return merged
 
 
 def merge_stores(
-    truths: tuple[Atom, ...], then: dict[tuple[int, str], Value], then_mask: int,
-    other: dict[tuple[int, str], Value], other_mask: int, reasons: Tags,
-) -> dict[tuple[int, str], Value]:  # fmt: skip
+    by: Decision, then: dict[tuple[int, str], Value], other: dict[tuple[int, str], Value], masks: tuple[int, int]
+) -> dict[tuple[int, str], Value]:
     """Attributes after a branch. An attribute stored on one side only is kept if it is an object, or differs anyway."""
-    merged = {**then, **other} if not then_mask else {**other, **then}
+    merged = {**other, **then} if masks[0] else {**then, **other}
+    both = bool(masks[0] and masks[1])
     for key in merged:
         a, b = then.get(key), other.get(key)
         if a is b:
@@ -58,22 +71,17 @@ def merge_stores(
                 continue
             untouched = Value((left_alone(*key),), Taint.UNKNOWN)
             a, b = (present, untouched) if a is not None else (untouched, present)
-        elif not then_mask or not other_mask:
+        elif not both:
             continue
         if a != b:
-            masks = (then_mask, other_mask) if then_mask and other_mask else (EVERY_RANK, EVERY_RANK)
-            merged[key] = choose(truths, a, masks[0], b, masks[1], (key, "stored"), reasons)
+            merged[key] = choose(by, a, b, masks if both else (EVERY_RANK, EVERY_RANK), (key, "stored"))
     return merged
 
 
-def choose(
-    truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object,
-    reasons: Tags = NO_TAGS,
-) -> Value:  # fmt: skip
+def choose(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
     """One value out of two, given which ranks can hold which."""
-    local = _asks(truths, Taint.RANK_LOCAL)
-    value = _chosen(truths, a, a_mask, b, b_mask, key, reasons, local=local)
-    if local or value.taint is not Taint.RANK_LOCAL:
+    value = _chosen(by, a, b, masks, key)
+    if by.local or value.taint is not Taint.RANK_LOCAL:
         return value
     none = any(v.known and v.constant is None for v in (a, b))
     return value.tagged(Tag.OPTIONAL) if none else value
@@ -84,43 +92,49 @@ def _asks(truths: tuple[Atom, ...], taint: Taint) -> bool:
     return any(isinstance(t, Symbol) and t.taint is taint for t in truths)
 
 
-def _chosen(
-    truths: tuple[Atom, ...], a: Value, a_mask: int, b: Value, b_mask: int, key: object,
-    reasons: Tags, *, local: bool,
-) -> Value:  # fmt: skip
+def _chosen(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
     if a.object is not None or b.object is not None:
-        pairs = containers.pairs(a, b)
-        if pairs is not None:
-            items = (choose(truths, x, a_mask, y, b_mask, (key, i), reasons) for i, (x, y) in enumerate(pairs))
-            return unknown(key, "items", tags=a.tags | b.tags).with_object(Items(tuple(items)))
-        chosen = _on_some_ranks(a, a_mask, b, b_mask) or _choose_object(a, b, key)
-        tags = a.tags | b.tags
-        uneven = bool(tags & Tag.UNEVEN) and not tags & Tag.FILLED_UP
-        return containers.uneven(chosen, tags & REASONS) if uneven else chosen
-    plain = len(a.atoms) == len(b.atoms) == 1
-    if not plain:
+        return _of_objects(by, a, b, masks, key)
+    if len(a.atoms) > 1 or len(b.atoms) > 1:
         for one, two in ((a, b), (b, a)):
-            if _in_place_of(one, two, truths):
+            if _in_place_of(one, two, by.truths):
                 return one
-    if a_mask & b_mask and not local:
+    if masks[0] & masks[1] and not by.local:
         stronger = _not_stand_in(a, b) or _not_stand_in(b, a)
         if stronger is not None:
             return stronger
         if _agreed(a, b) or _agreed(b, a):
             return unknown(key, "agreed", tags=(a.tags | b.tags) & ORIGIN)
-    least = Taint.FILES if _asks(truths, Taint.FILES) else _of_condition(truths)
-    joined = symbol(key, "join", taint=Taint.RANK_LOCAL if local else max(a.taint, b.taint, least))
+    return _rank_by_rank(by, a, b, masks, key)
+
+
+def _of_objects(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
+    pairs = containers.pairs(a, b)
+    if pairs is not None:
+        items = (choose(by, x, y, masks, (key, i)) for i, (x, y) in enumerate(pairs))
+        return unknown(key, "items", tags=a.tags | b.tags).with_object(Items(tuple(items)))
+    chosen = _on_some_ranks(a, b, masks) or _choose_object(a, b, key)
+    tags = a.tags | b.tags
+    uneven = bool(tags & Tag.UNEVEN) and not tags & Tag.FILLED_UP
+    return containers.uneven(chosen, tags & REASONS) if uneven else chosen
+
+
+def _rank_by_rank(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
+    """On each rank what it can hold; a new unknown where it can hold either."""
+    least = Taint.FILES if _asks(by.truths, Taint.FILES) else _of_condition(by.truths)
+    joined = symbol(key, "join", taint=Taint.RANK_LOCAL if by.local else max(a.taint, b.taint, least))
+    plain = len(a.atoms) == len(b.atoms) == 1
     atoms: list[Atom] = []
-    for rank in range(1 if plain and a_mask == b_mask == EVERY_RANK else WORLD):
+    for rank in range(1 if plain and masks[0] == masks[1] == EVERY_RANK else WORLD):
         bit = 1 << rank
         x, y = a.at(rank), b.at(rank)
-        if not b_mask & bit or (type(x) is type(y) and x == y):
+        if not masks[1] & bit or (type(x) is type(y) and x == y):
             atoms.append(x)
         else:
-            atoms.append(joined if a_mask & bit else y)
+            atoms.append(joined if masks[0] & bit else y)
     value = per_rank(atoms, a.tags | b.tags)
     # the condition's tags say how the ranks differ
-    why = reasons & REASONS | Tag.LOCAL_CHOICE if local else reasons & _FILES
+    why = by.reasons & REASONS | Tag.LOCAL_CHOICE if by.local else by.reasons & _FILES
     return value.with_tags(value.tags | why) if why else value
 
 
@@ -172,11 +186,11 @@ def _not_stand_in(value: Value, stand_in: Value) -> Value | None:
     return None
 
 
-def _on_some_ranks(a: Value, a_mask: int, b: Value, b_mask: int) -> Value | None:
+def _on_some_ranks(a: Value, b: Value, masks: tuple[int, int]) -> Value | None:
     """A value that some ranks have and the others lack: `SummaryWriter() if rank == 0 else None`."""
-    if a_mask & b_mask:
+    if masks[0] & masks[1]:
         return None
-    for one, mask, two in ((a, a_mask, b), (b, b_mask, a)):
+    for one, mask, two in ((a, masks[0], b), (b, masks[1], a)):
         is_truthy = is_true(one.object)
         if one.object is not None and two.object is None and (two.known or not is_truthy):
             atoms = tuple((one if mask & 1 << rank else two).at(rank) for rank in range(WORLD))

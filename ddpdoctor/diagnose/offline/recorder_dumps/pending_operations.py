@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.offline.recorder_dumps.ring_summary import RingSummary, summarise
 from ddpdoctor.model.ranks import Group, Rank, RankSet
-from ddpdoctor.model.recorder_set import RecorderSet, Ring, Step
+from ddpdoctor.model.recorder_set import Member, RecorderSet, Ring, Step
 
 #: Most pending operations of one group that are examined; the oldest ones.
 _MOST_PLACES = 64
@@ -168,9 +168,10 @@ def _pairs(recorders: RecorderSet, ring_summaries: Mapping[Ring, RingSummary]) -
                 continue
             if peer not in recorders.members:
                 unknown.append(peer)
-            elif not _answers(recorders, ring_summaries, peer, group, rank, step):
-                standing = ring_summaries[recorders.members[peer].ring].open is not None
-                (behind if standing else absent).append(peer)
+                continue
+            theirs = ring_summaries[recorders.members[peer].ring]
+            if not _answers(recorders.members[peer], theirs.head, group, rank, step):
+                (absent if theirs.open is None else behind).append(peer)
         yield PendingOp(
             group,
             head[0],
@@ -183,13 +184,10 @@ def _pairs(recorders: RecorderSet, ring_summaries: Mapping[Ring, RingSummary]) -
         )
 
 
-def _answers(
-    recorders: RecorderSet, ring_summaries: Mapping[Ring, RingSummary], peer: Rank, group: Group, rank: Rank, step: Step
-) -> bool:
-    """Whether the peer is in the counterpart of this send or receive."""
-    other = recorders.members[peer]
+def _answers(other: Member, head: Sequence[Step], group: Group, rank: Rank, step: Step) -> bool:
+    """Whether the other rank, by the head of its ring, is in the counterpart of this send or receive."""
     wanted = "recv" if step.op == "send" else "send"
-    for theirs in ring_summaries[other.ring].head:
+    for theirs in head:
         if not theirs.p2p or theirs.op != wanted or theirs.peer is None:
             continue
         members = other.groups[theirs.role].members

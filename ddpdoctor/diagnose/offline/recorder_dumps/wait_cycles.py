@@ -11,7 +11,7 @@ from ddpdoctor.diagnose.offline.recorder_dumps.pending_operations import DEFAULT
 from ddpdoctor.diagnose.offline.recorder_dumps.shifts import mark
 from ddpdoctor.diagnose.offline.recorder_dumps.wording import a_few, issued, label, locations, ranks, verb
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.recorder_set import Ring, Step
 
 
@@ -158,18 +158,27 @@ def _odd(job: JobState, found: Sequence[PendingOp]) -> RankSet:
     If the order so far does not tell, and the same ranks use two groups: those in the group that fewer of them wait in.
     """
     everyone = [rank for pending in found for rank in pending.waiting]
-    unusual: dict[Ring, bool] = {}
-    for rank in everyone:
-        ring = job.recorders.members[rank].ring
-        if ring not in unusual:
-            unusual[ring] = _leaves_habit(ring, job.ring_summary(rank).open)
-    odd = [rank for rank in everyone if unusual[job.recorders.members[rank].ring]]
+    odd = _out_of_habit(job, everyone)
     if odd:
         return RankSet.of(odd) if 2 * len(odd) < len(everyone) or len(everyone) == 2 > len(odd) else RankSet()
     if len(found) != 2 or any(pending.step.p2p for pending in found):
         return RankSet()
-    common = set(found[0].group.members) & set(found[1].group.members)
-    first, second = ([rank for rank in pending.waiting if rank in common] for pending in found)
+    return _fewer(*found)
+
+
+def _out_of_habit(job: JobState, ranks: Sequence[Rank]) -> list[Rank]:
+    unusual: dict[Ring, bool] = {}
+    for rank in ranks:
+        ring = job.recorders.members[rank].ring
+        if ring not in unusual:
+            unusual[ring] = _leaves_habit(ring, job.ring_summary(rank).open)
+    return [rank for rank in ranks if unusual[job.recorders.members[rank].ring]]
+
+
+def _fewer(one: PendingOp, other: PendingOp) -> RankSet:
+    """The smaller side of the ranks that both groups have; nobody where the sides are equal."""
+    common = set(one.group.members) & set(other.group.members)
+    first, second = ([rank for rank in pending.waiting if rank in common] for pending in (one, other))
     if not first or not second or len(first) == len(second):
         return RankSet()
     return RankSet.of(first if len(first) < len(second) else second)

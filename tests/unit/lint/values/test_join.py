@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ddpdoctor.lint.values.abstract_objects import Items, Made
-from ddpdoctor.lint.values.join import choose, filled_up, left_alone, merge, merge_stores
+from ddpdoctor.lint.values.join import Decision, choose, filled_up, left_alone, merge, merge_stores
 from ddpdoctor.lint.values.symbols import operation
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag
 from ddpdoctor.lint.values.values import (
@@ -36,11 +36,11 @@ MODEL = of_object(Made("torch.nn.Linear", SITE))
 
 def _either(truths: tuple[object, ...], a: Value, b: Value, reasons: int = NO_TAGS) -> Value:
     """Both sides with all ranks, as behind a condition that is not known."""
-    return choose(truths, a, EVERY_RANK, b, EVERY_RANK, "key", reasons)
+    return choose(Decision(truths, reasons), a, b, (EVERY_RANK, EVERY_RANK), "key")
 
 
 def test_behind_a_branch_on_the_rank_each_rank_has_what_its_side_made() -> None:
-    merged = merge(FIRST, {"x": const("a")}, RANK_ZERO, {"x": const("b")}, OTHERS, "key")
+    merged = merge(Decision(FIRST), {"x": const("a")}, {"x": const("b")}, (RANK_ZERO, OTHERS), "key")
     assert merged["x"].atoms == ("a", "b", "b", "b")
     assert merged["x"].taint is Taint.RANK
 
@@ -71,12 +71,12 @@ def test_data_of_the_rank_or_none_is_optional() -> None:
 
 def test_a_side_that_no_rank_comes_from_counts_for_nothing() -> None:
     then, other = {"x": const(1)}, {"x": const(2)}
-    assert merge(FIRST, then, 0, other, OTHERS, "key") == other
-    assert merge(FIRST, then, RANK_ZERO, other, 0, "key") == then
+    assert merge(Decision(FIRST), then, other, (0, OTHERS), "key") == other
+    assert merge(Decision(FIRST), then, other, (RANK_ZERO, 0), "key") == then
 
 
 def test_a_name_that_one_side_alone_binds_may_be_there() -> None:
-    merged = merge(SOME, {"x": const(1)}, EVERY_RANK, {}, EVERY_RANK, "key")
+    merged = merge(Decision(SOME), {"x": const(1)}, {}, (EVERY_RANK, EVERY_RANK), "key")
     assert merged["x"] == const(1).tagged(Tag.MAYBE)
 
 
@@ -101,7 +101,7 @@ def test_what_ranks_have_agreed_on_is_taken_to_be_so_on_the_other_side() -> None
 
 
 def test_an_object_on_some_ranks_and_none_on_the_others() -> None:
-    chosen = choose(FIRST, MODEL, RANK_ZERO, NONE, OTHERS, "key")
+    chosen = choose(Decision(FIRST), MODEL, NONE, (RANK_ZERO, OTHERS), "key")
     assert chosen.object == MODEL.object
     assert chosen.atoms == (MODEL.atoms[0], None, None, None)
     assert chosen.tags & Tag.MAYBE
@@ -132,7 +132,7 @@ def test_tuples_of_one_length_are_joined_by_element() -> None:
 
 
 def test_an_attribute_that_one_side_stores_is_what_it_was_on_the_other() -> None:
-    stored = merge_stores(FIRST, {(7, "x"): const(0)}, RANK_ZERO, {}, OTHERS, NO_TAGS)[7, "x"]
+    stored = merge_stores(Decision(FIRST), {(7, "x"): const(0)}, {}, (RANK_ZERO, OTHERS))[7, "x"]
     assert stored.atoms == (0, *(left_alone(7, "x"),) * 3)
     assert filled_up(stored, 7, "x", const("before")).atoms == (0, "before", "before", "before")
     assert filled_up(stored, 7, "x", None) == stored
@@ -140,9 +140,9 @@ def test_an_attribute_that_one_side_stores_is_what_it_was_on_the_other() -> None
 
 @pytest.mark.parametrize("value", [MODEL, RANK_NUMBERS, Value(LOCAL, Taint.RANK_LOCAL)])
 def test_an_object_or_what_differs_by_rank_is_kept_though_one_side_alone_stores_it(value: Value) -> None:
-    assert merge_stores(SOME, {(7, "x"): value}, EVERY_RANK, {}, EVERY_RANK, NO_TAGS) == {(7, "x"): value}
+    assert merge_stores(Decision(SOME), {(7, "x"): value}, {}, (EVERY_RANK, EVERY_RANK)) == {(7, "x"): value}
 
 
 def test_attributes_that_both_sides_store_are_joined_as_variables_are() -> None:
-    merged = merge_stores(FIRST, {(7, "x"): const(1)}, RANK_ZERO, {(7, "x"): const(2)}, OTHERS, NO_TAGS)
+    merged = merge_stores(Decision(FIRST), {(7, "x"): const(1)}, {(7, "x"): const(2)}, (RANK_ZERO, OTHERS))
     assert merged[7, "x"] == per_rank([1, 2, 2, 2])
