@@ -135,5 +135,5 @@ def _evidence(
     )
     if condition:
         past = f"`{condition.span.text}` (line {condition.span.first})"
-        yield f"{wording.place(condition.place)} is reached only past {past}"
-        yield from filter(None, (sentence(condition.test, condition.dependence),))
+        told = sentence(condition.test, condition.dependence)
+        yield f"{wording.place(condition.place)} is reached only past {past}{told and f': {told}'}"
