@@ -17,9 +17,15 @@ def disguise(source: str, line: int) -> tuple[str, int]:
     tree = ast.parse(source)
     number = _number(tree, line)
     _drop_docstrings(tree)
-    _Renaming(_names(tree)).visit(tree)
+    rename(tree)
     changed = f"# moved\n\n\n{ast.unparse(ast.fix_missing_locations(tree))}\n"
     return changed, _nodes(ast.parse(changed))[number]
+
+
+def rename(tree: ast.Module, kept: frozenset[str] = frozenset()) -> None:
+    """Change the names on which the program alone decides, but for those that are `kept`."""
+    names = _names(tree)
+    _Renaming({name: new for name, new in names.items() if name not in kept}).visit(tree)
 
 
 def _number(tree: ast.Module, line: int) -> int:
@@ -98,6 +104,14 @@ class _Renaming(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         node.name = self._names.get(node.name, node.name)
         return self.generic_visit(node)
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:
+        node.names = [self._names.get(name, name) for name in node.names]
+        return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
+        node.names = [self._names.get(name, name) for name in node.names]
+        return node
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         node.name = self._names.get(node.name, node.name) if node.name else None

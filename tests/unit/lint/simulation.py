@@ -13,7 +13,7 @@ from ddpdoctor.program.modules import Module
 from ddpdoctor.program.project import Project
 
 #: `show` is no function of the program: its calls are recorded, with what they are given
-IMPORTS = "import os\n\nimport torch\nimport torch.distributed as dist\nfrom elsewhere import show\n\n"
+IMPORTS = "import os\nimport time\n\nimport torch\nimport torch.distributed as dist\nfrom elsewhere import show\n\n"
 
 
 def module(text: str, path: str = "/job/main.py") -> Module:

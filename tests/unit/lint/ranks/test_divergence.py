@@ -1,0 +1,47 @@
+"""How a message shows two sequences."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddpdoctor.lint.interpreter.trace import Node
+from ddpdoctor.lint.ranks import divergence
+from ddpdoctor.lint.ranks.compare import divergences
+from ddpdoctor.lint.ranks.residual import Builder
+from tests.unit.lint.traces import FIRST, branch, call, leave, loop, op, unknown_condition
+
+SOME = unknown_condition(1)
+
+
+@pytest.mark.parametrize(
+    ("trace", "names"),
+    [
+        ((op("barrier"), op("all_reduce")), ("barrier", "all_reduce")),
+        ((loop(SOME, op("barrier")),), ("loop(barrier)",)),
+        ((branch(SOME, (op("barrier"),)),), ("(barrier | nothing)",)),
+        ((loop(SOME, op("barrier"), branch(SOME, (leave("break"),))),), ("loop(barrier, (break | nothing))",)),
+    ],
+)
+def test_names(trace: tuple[Node, ...], names: tuple[str, ...]) -> None:
+    assert divergence.names(divergence.flat(Builder().build(trace, 0, 1))) == names
+
+
+def test_long_sequences_are_cut() -> None:
+    assert divergence.shown(()) == "nothing"
+    assert divergence.shown(("a",) * 6) == "a, a, a, a, a, a"
+    assert divergence.shown(("a",) * 7) == "a, a, a, a, a, a, ..."
+    assert len(divergence.shown(("x" * 200,))) == divergence.LONGEST
+
+
+def test_the_place_is_the_call_under_the_branch() -> None:
+    inner = call(op("barrier"))
+    head = branch(FIRST, (inner,))
+    head = head._replace(site=inner.site._replace(end_line=inner.site.line + 2))
+    (found,) = divergences((head,))
+    assert divergence.place(found) == inner.site
+
+
+def test_the_place_is_the_branch_where_the_operation_stands_elsewhere() -> None:
+    head = branch(FIRST, (leave("return"),))
+    (found,) = divergences((head, op("barrier")))
+    assert divergence.place(found) == head.site
