@@ -46,7 +46,8 @@ class Flags:
         return bool(self.by_path or self.elsewhere)
 
 
-_NONE = Flags()
+#: those of a file without any
+NO_FLAGS = Flags()
 
 
 def of_module(module: Module) -> Flags:
@@ -54,7 +55,7 @@ def of_module(module: Module) -> Flags:
     known: Flags | None = module.flags
     if known is None:
         asks = "add_signal_handler" in module.words or "signal" in module.words
-        known = module.flags = _read(module) if asks else _NONE
+        known = module.flags = (asks and _read(module)) or NO_FLAGS
     return known
 
 

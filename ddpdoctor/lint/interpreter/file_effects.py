@@ -15,6 +15,18 @@ from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value
 from ddpdoctor.program.sites import SourceSite
 
 
+def concerns(path: str) -> bool:
+    """Whether a function may test for or write a file, by its path."""
+    known = path in filesystem.FUNCTIONS or path == filesystem.OPEN
+    return known or heuristics.WRITES_FILES.found_in(path.rpartition(".")[2])
+
+
+def concerns_method(name: str) -> bool:
+    """Whether a method of that name may test for or write a file."""
+    known = name in filesystem.OF_PATHS or name in filesystem.OF_OBJECTS or name == "open"
+    return known or heuristics.WRITES_FILES.found_in(name)
+
+
 def function(frame: Frame, path: str, args: tuple[Value, ...], keywords: Keywords, site: SourceSite) -> Value | None:
     """Record a file that is tested for or written; returns the result of a test."""
     row = filesystem.FUNCTIONS.get(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
-from ddpdoctor.lint.interpreter import file_effects, fsdp, random_state, wrapping
+from ddpdoctor.lint.interpreter import file_effects, fsdp, random_state, sources, spawning, wrapping
 from ddpdoctor.lint.interpreter.attributes import attribute
 from ddpdoctor.lint.interpreter.collective_calls import enter_collective
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
@@ -131,18 +131,17 @@ def _deepspeed(call: FunctionCall) -> Value | None:
     return of_object(Items((engine, *rest)), call.path, site)
 
 
-#: Tried in this order; the first that gives a value decides. With the names that each handles, None if it decides
-#: itself.
-RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] | None], ...] = (
+#: Tried in this order; the first that gives a value decides. With the paths that each handles.
+RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] | Callable[[str], bool]], ...] = (
     (_collective, collectives.COLLECTIVES),
-    (_source, None),
-    (_files, None),
+    (_source, sources.PATHS),
+    (_files, file_effects.concerns),
     (_exit, _EXITS),
     (_cast, CASTS),
     (_tested, _TESTS),
     (_same, _SAME),
     (_listed, _LISTING),
-    (_starts, None),
+    (_starts, spawning.starts),
     (_rank_and_size, _RANK_AND_SIZE),
     (_deepspeed, ("deepspeed.initialize",)),
 )
@@ -150,4 +149,4 @@ RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] |
 
 @lru_cache(maxsize=1 << 12)
 def _resolvers(path: str) -> tuple[Callable[[FunctionCall], Value | None], ...]:
-    return tuple(resolve for resolve, known in RESOLVERS if known is None or path in known)
+    return tuple(resolve for resolve, known in RESOLVERS if (known(path) if callable(known) else path in known))

@@ -13,7 +13,7 @@ from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.sources import variable
 from ddpdoctor.lint.interpreter.spawning import SPAWNED, start
 from ddpdoctor.lint.interpreter.trace import Op
-from ddpdoctor.lint.knowledge import collectives, frameworks, vocabulary
+from ddpdoctor.lint.knowledge import collectives, frameworks, randomness, vocabulary
 from ddpdoctor.lint.values.abstract_objects import (
     Function,
     Given,
@@ -210,29 +210,32 @@ def _moved_object(call: MethodCall, made: Made) -> Value | None:
     return call.receiver if made.is_truthy else None
 
 
-#: Tried in this order; the first that gives a value decides. With the names that each handles, None if it decides
-#: itself.
-RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | None], ...] = (
+def _any(_name: str) -> bool:
+    return True
+
+
+#: Tried in this order; the first that gives a value decides. With the names that each handles.
+RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | Callable[[str], bool]], ...] = (
     (_sharded_forward, ("__call__",)),
-    (_made, None),
+    (_made, _any),
     (_parsed, vocabulary.PARSING),
-    (_signalled, None),
-    (_files, None),
-    (_random, None),
-    (_collective, None),
-    (_first_rank, None),
+    (_signalled, signals.ASKING),
+    (_files, file_effects.concerns_method),
+    (_random, {"manual_seed", "seed", *randomness.DRAW_METHODS}),
+    (_collective, _any),
+    (_first_rank, {"__call__", *frameworks.FIRST_RANK_METHODS}),
     (_backward, ("backward",)),
     (_moved, _MOVING),
     (_collected, ("append",)),
     (_computed, {"__call__", *vocabulary.PURE_METHODS}),
 )
 #: for methods of an external constructor's result
-RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Collection[str] | None], ...] = (
-    (_framework, None),
+RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Collection[str]], ...] = (
+    (_framework, {"log", "log_dict", *(name for methods in frameworks.METHODS.values() for name in methods)}),
     (_environment, ("get",)),
     (_options, {"parse_args_into_dataclasses", *vocabulary.PARSING}),
     (_wrapped_forward, ("__call__",)),
-    (_prepared, None),
+    (_prepared, {name for _, name in frameworks.PREPARING}),
     (_starts, ("run",)),
     (_moved_object, _MOVING),
 )
@@ -240,9 +243,9 @@ RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Colle
 
 @lru_cache(maxsize=1 << 12)
 def _resolvers(name: str) -> tuple[Callable[[MethodCall], Value | None], ...]:
-    return tuple(resolve for resolve, known in RESOLVERS if known is None or name in known)
+    return tuple(resolve for resolve, known in RESOLVERS if (known(name) if callable(known) else name in known))
 
 
 @lru_cache(maxsize=1 << 12)
 def _resolvers_of_made(name: str) -> tuple[Callable[[MethodCall, Made], Value | None], ...]:
-    return tuple(resolve for resolve, known in RESOLVERS_OF_MADE if known is None or name in known)
+    return tuple(resolve for resolve, known in RESOLVERS_OF_MADE if name in known)

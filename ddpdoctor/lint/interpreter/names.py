@@ -14,6 +14,7 @@ from ddpdoctor.lint.values.abstract_objects import Class, External, Function, Lo
 from ddpdoctor.lint.values.containers import parts_of
 from ddpdoctor.lint.values.values import Value, const, of_object, unknown
 from ddpdoctor.program.modules import Binding, ClassInfo, FunctionInfo, Module
+from ddpdoctor.program.signal_handlers import NO_FLAGS
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -21,7 +22,7 @@ _BUILTINS = frozenset(dir(builtins))
 def lookup(machine: Machine, frame: Frame, name: str) -> Value:
     """A name as the code in `frame` sees it."""
     value = frame.env.get(name)
-    if frame.module.flags is None or frame.module.flags:
+    if frame.module.flags is not NO_FLAGS:
         line = frame.function.node.lineno if frame.function is not None else 0
         flag = signals.variable(frame.module, name, line, local=frame.function is not None and value is not None)
         if flag is not None:

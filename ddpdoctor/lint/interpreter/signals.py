@@ -8,7 +8,7 @@ from ddpdoctor.program.modules import Module
 from ddpdoctor.program.signal_handlers import Flag, FlagPath, of_module
 
 #: methods that read what a handler did to the object: an Event, a queue
-_ASKING = frozenset({"is_set", "wait", "empty", "full", "qsize", "get"})
+ASKING = frozenset({"is_set", "wait", "empty", "full", "qsize", "get"})
 
 
 def variable(module: Module, name: str, line: int, *, local: bool) -> Value | None:
@@ -36,7 +36,7 @@ def elsewhere(module: Module, name: str) -> Value | None:
 
 def asked(receiver: Value, method: str) -> Value | None:
     """`stop.is_set()` for an object that a handler sets; None for other calls."""
-    return receiver if receiver.tags & Tag.SIGNAL and method in _ASKING else None
+    return receiver if receiver.tags & Tag.SIGNAL and method in ASKING else None
 
 
 def raised(flag: Flag) -> Value:

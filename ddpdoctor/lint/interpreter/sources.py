@@ -21,6 +21,12 @@ from ddpdoctor.lint.values.values import (
     unknown,
 )
 
+#: functions that `source_of` knows
+PATHS = (
+    vocabulary.RANK_CALLS | vocabulary.LOCAL_RANK_CALLS | vocabulary.WORLD_CALLS | vocabulary.FIRST_RANK_CALLS
+    | vocabulary.INITIALISED_CALLS | vocabulary.CLOCK_CALLS | {"os.environ.get", "os.getenv", "builtins.next"}
+)  # fmt: skip
+
 
 def source_of(path: str, args: tuple[Value, ...], keywords: Keywords) -> Value | None:
     """Ranks, world sizes, clocks, the environment."""

@@ -14,6 +14,11 @@ from ddpdoctor.program.sites import SourceSite
 SPAWNED = RANK_NUMBERS.tagged(Tag.SPAWNED)
 
 
+def starts(path: str) -> bool:
+    """Whether a function may start functions of the project, by its path."""
+    return path in frameworks.SPAWNING or path in frameworks.STARTING or path.endswith(".Process")
+
+
 def started(call: FunctionCall) -> None:
     """The functions of the project that the call starts."""
     path = call.path
