@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from ddpdoctor.lint.interpreter.trace import Branch
+from ddpdoctor.lint.interpreter.trace import Branch, Loop
 from ddpdoctor.lint.ranks.residual import Cell, walk
 from ddpdoctor.lint.values.values import Symbol, Taint
 
@@ -15,7 +15,7 @@ Way = tuple[tuple[object, ...], ...]
 
 
 def may_agree(one: Cell | None, two: Cell | None) -> bool:
-    """Whether the ranks test different unknowns, none of them a rank's own data, and can run the same sequences.
+    """Whether the ranks can run the same sequences whatever both test, with no rank's own data among what one tests.
 
     `if metrics is None or rank != last: ...` leaves one rank with a condition that the others do not have. That alone
     proves nothing: a condition that both test is tried with the same outcome on both, any other with each outcome.
@@ -23,7 +23,7 @@ def may_agree(one: Cell | None, two: Cell | None) -> bool:
     left, right = _conditions(one), _conditions(two)
     own = {key: taint for side in (left, right) for key, taint in side.items() if not (key in left and key in right)}
     shared = sorted(left.keys() & right.keys())
-    if not own or any(taint > Taint.UNKNOWN for taint in own.values()) or len(shared) > _CONDITIONS:
+    if any(taint > Taint.UNKNOWN for taint in own.values()) or len(shared) > _CONDITIONS:
         return False
     try:
         for outcomes in product((True, False), repeat=len(shared)):
@@ -69,6 +69,9 @@ def _ways(cell: Cell | None, known: dict[int, bool]) -> list[tuple[Way, dict[int
 
 
 def _steps(cell: Cell, known: dict[int, bool]) -> list[tuple[Way, dict[int, bool]]]:
+    if isinstance(cell.step, Loop):
+        body = frozenset(way for way, _ in _ways(cell.sides[0], known))
+        return [((("loop", cell.key[1], body),), known)]
     if not isinstance(cell.step, Branch):
         return [((cell.key,), known)]
     symbol = _symbol(cell)

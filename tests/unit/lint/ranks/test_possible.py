@@ -43,3 +43,11 @@ def test_too_many_conditions_are_not_tried() -> None:
     both = [branch(unknown_condition(10 + n), (op(f"op{n}"),)) for n in range(7)]
     own = branch((Symbol(1, Taint.UNKNOWN), *(Symbol(2, Taint.UNKNOWN),) * 3), (op("barrier"),))
     assert not agree(*both, own)
+
+
+def test_conditions_that_both_test_and_that_leave_no_difference() -> None:
+    """`if x or rank == 0: barrier()` on one way, `if not x: ...` on the other: together the same for both."""
+    some = Symbol(1, Taint.UNKNOWN)
+    two = branch(unknown_condition(2), (op("all_reduce"),))
+    sides = (two, branch((some,), (), (op("barrier"),)))
+    assert agree(branch((some, True, True, True), sides, sides))
