@@ -164,7 +164,7 @@ def test_a_healthy_report_is_written_at_the_end(tmp_path: Path) -> None:
     assert len(run.report["ranks"]) == 2
 
 
-@pytest.mark.parametrize("where", ["tick", "look", "close"])
+@pytest.mark.parametrize("where", ["tick", "examine", "close"])
 def test_our_own_failure_is_one_line_and_the_jobs_status_stays(where: str, tmp_path: Path) -> None:
     """A defect of ours, put there on purpose, in the middle of the loop, of a look, and at the end."""
     job = "import sys; print(1, flush=True); sys.stdin.read(); sys.exit(3)"
@@ -179,7 +179,7 @@ def test_our_own_failure_is_one_line_and_the_jobs_status_stays(where: str, tmp_p
     assert process.stdout is not None
     assert process.stderr is not None
     assert process.stdout.readline() == "1\n"
-    if where == "look":
+    if where == "examine":
         process.send_signal(signal.SIGQUIT)
     told: list[str] = []
     while where != "close" and not any("on purpose" in line for line in told):
