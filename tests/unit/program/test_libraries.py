@@ -25,9 +25,9 @@ ACCELERATE = "/env/lib/python3.11/site-packages/accelerate/accelerator.py"
     [
         "/usr/lib/python3.11/threading.py",
         "/usr/lib64/python3.9/multiprocessing/spawn.py",
-        "/root/.pyenv/versions/3.10.4/lib/python3.10/runpy.py",
+        "/home/ann/.pyenv/versions/3.10.4/lib/python3.10/runpy.py",
         "/opt/conda/envs/train/lib/python3.12/concurrent/futures/thread.py",
-        "/root/.local/share/uv/python/cpython-3.13.1-linux-x86_64-gnu/lib/python3.13t/selectors.py",
+        "/home/ann/.local/share/uv/python/cpython-3.13.1-linux-x86_64-gnu/lib/python3.13t/selectors.py",
         "/opt/pypy/lib/pypy3.10/socket.py",
         "/srv/app/python311.zip/queue.py",
         "C:\\Python311\\Lib\\threading.py",
@@ -49,13 +49,13 @@ def test_the_standard_library_is_known_by_shape_and_name(file: str) -> None:
         ("/usr/local/lib/python3.10/dist-packages/transformer_engine/pytorch/module.py", "transformer_engine"),
         ("/home/u/.local/lib/python3.9/site-packages/six.py", "six"),
         ("/env/lib/python3.8/site-packages/horovod-0.28-py3.8.egg/horovod/torch/mpi_ops.py", "horovod"),
-        ("/root/.pex/installed_wheels/ab12/tqdm-4.66-py3-none-any.whl/tqdm/std.py", "tqdm"),
+        ("/home/ann/.pex/installed_wheels/ab12/tqdm-4.66-py3-none-any.whl/tqdm/std.py", "tqdm"),
         ("C:\\env\\Lib\\site-packages\\accelerate\\accelerator.py", "accelerate"),
         # torch that is built in place, and what it writes and runs
         ("/opt/pytorch/pytorch/torch/nn/parallel/distributed.py", "torch"),
         ("torch/distributed/distributed_c10d.py", "torch"),
         ("/tmp/torchinductor_root/ab/cabcd.py", "torch"),
-        ("/root/.triton/cache/ABC/kernel.py", "torch"),
+        ("/home/ann/.triton/cache/ABC/kernel.py", "torch"),
         # the probe, wherever it was loaded from
         ("/env/lib/python3.11/site-packages/ddpdoctor/probe/calls.py", "ddpdoctor"),
         ("/home/u/ddpdoctor/probe/calls.py", "ddpdoctor"),
