@@ -9,8 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from ddpdoctor.model.record import record
+
+#: characters of a text that is kept in mind: names are asked for again and again, the source of a function is not
+_NAME = 60
+
+
+@lru_cache(maxsize=1 << 13)
+def _occurs(pattern: re.Pattern[str], name: str) -> bool:
+    return pattern.search(name) is not None
 
 
 @record(frozen=True, slots=True)
@@ -27,7 +36,7 @@ class Heuristic:
     def found_in(self, text: str) -> bool:
         """Whether the pattern, or one of the words, occurs in a text."""
         if self.pattern is not None:
-            return self.pattern.search(text) is not None
+            return _occurs(self.pattern, text) if len(text) < _NAME else self.pattern.search(text) is not None
         return any(word in text for word in self.words)
 
     def found_in_any(self, texts: Iterable[str]) -> bool:

@@ -81,7 +81,7 @@ def merge_stores(
 def choose(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
     """One value out of two, given which ranks can hold which."""
     value = _chosen(by, a, b, masks, key)
-    if by.local or value.taint is not Taint.RANK_LOCAL:
+    if value.taint is not Taint.RANK_LOCAL or by.local:
         return value
     none = any(v.known and v.constant is None for v in (a, b))
     return value.tagged(Tag.OPTIONAL) if none else value
@@ -121,8 +121,9 @@ def _of_objects(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: o
 
 def _rank_by_rank(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
     """On each rank what it can hold; a new unknown where it can hold either."""
+    local = by.local
     least = Taint.FILES if _asks(by.truths, Taint.FILES) else _of_condition(by.truths)
-    joined = symbol(key, "join", taint=Taint.RANK_LOCAL if by.local else max(a.taint, b.taint, least))
+    joined = symbol(key, "join", taint=Taint.RANK_LOCAL if local else max(a.taint, b.taint, least))
     plain = len(a.atoms) == len(b.atoms) == 1
     atoms: list[Atom] = []
     for rank in range(1 if plain and masks[0] == masks[1] == EVERY_RANK else WORLD):
@@ -134,7 +135,7 @@ def _rank_by_rank(by: Decision, a: Value, b: Value, masks: tuple[int, int], key:
             atoms.append(joined if masks[0] & bit else y)
     value = per_rank(atoms, a.tags | b.tags)
     # the condition's tags say how the ranks differ
-    why = by.reasons & REASONS | Tag.LOCAL_CHOICE if by.local else by.reasons & _FILES
+    why = by.reasons & REASONS | Tag.LOCAL_CHOICE if local else by.reasons & _FILES
     return value.with_tags(value.tags | why) if why else value
 
 

@@ -71,11 +71,10 @@ _held: weakref.ref[Held] | None = None
 
 
 def hold() -> Held:
-    """Keep the table as long as the returned object lives; a new table begins if no reference is left."""
+    """Keep the table as long as the returned object lives; it is emptied when the last reference goes."""
     global _held
     held = _held() if _held is not None else None
     if held is None:
-        _numbers.clear()
         held = Held()
-        _held = weakref.ref(held)
+        _held = weakref.ref(held, lambda _: _numbers.clear())
     return held
