@@ -65,7 +65,7 @@ def _look(sample: Sample) -> _Look:
                 continue
             try:
                 value = parse(part.data, part.source)
-            except (ValueError, TypeError, RecursionError) as error:
+            except (ValueError, TypeError, OverflowError, RecursionError) as error:
                 worker = by_pid.get(part.pid)
                 gaps.append(Gap(source, worker.rank if worker else None, f"damaged: {error}"))
             else:

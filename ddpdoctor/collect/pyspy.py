@@ -80,7 +80,10 @@ def parse(data: bytes, source: StackSource = StackSource.PYSPY_NONBLOCKING) -> S
     loaded: Any = json.loads(data)
     if not isinstance(loaded, list):
         raise ValueError("not a py-spy dump")
-    return Stacks(source, tuple(_thread(item) for item in loaded if isinstance(item, dict)))
+    try:
+        return Stacks(source, tuple(_thread(item) for item in loaded if isinstance(item, dict)))
+    except (TypeError, OverflowError) as error:  # a number that is a text, or infinite
+        raise ValueError(f"not a py-spy dump: {error}") from None
 
 
 def _thread(item: dict[str, Any]) -> Thread:

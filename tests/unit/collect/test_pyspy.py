@@ -122,3 +122,10 @@ def test_names_are_shown_without_terminal_escapes() -> None:
     data = b'[{"thread_name": "a\\u001b[31mb", "frames": [{"filename": "x\\u0007.py", "line": 3, "name": "f"}]}]'
     (thread,) = pyspy.parse(data).threads
     assert (thread.name, thread.frames[0].file) == ("ab", "x.py")
+
+
+@pytest.mark.parametrize("line", ["1e999", "[1]", '"three"'])
+def test_a_line_that_is_no_whole_number_is_a_value_error(line: str) -> None:
+    dump = f'[{{"thread_name": "MainThread", "frames": [{{"filename": "/t.py", "line": {line}, "name": "main"}}]}}]'
+    with pytest.raises(ValueError, match=r"infinity|list|three"):
+        pyspy.parse(dump.encode())
