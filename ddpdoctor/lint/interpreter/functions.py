@@ -63,7 +63,7 @@ def _files(call: FunctionCall) -> Value | None:
 
 
 def _exit(call: FunctionCall) -> Value | None:
-    call.frame.out.append(BlockExit("raise", call.site))
+    call.frame.out.append(BlockExit("exit", call.site))
     call.frame.mask = 0
     return NONE
 

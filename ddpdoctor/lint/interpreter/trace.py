@@ -56,8 +56,15 @@ class FileEvent(NamedTuple):
     site: SourceSite
 
 
+#: exits after which the rank runs nothing of the program any more, as far as the source shows
+ENDS = frozenset({"raise", "exit"})
+
+
 class BlockExit(NamedTuple):
-    """An early exit from a block: return, break, continue, raise; or "yield", the place of a `with` block's body."""
+    """An early exit from a block, or "yield", the place of a `with` block's body.
+
+    Exits are "return", "break", "continue", "raise", and "exit" where the process ends (`sys.exit`).
+    """
 
     kind: str
     site: SourceSite

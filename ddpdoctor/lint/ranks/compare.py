@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Op, Trace, exits, operates, operations, steps
+from ddpdoctor.lint.interpreter.trace import (
+    ENDS,
+    BlockExit,
+    Branch,
+    Loop,
+    Op,
+    Trace,
+    exits,
+    operates,
+    operations,
+    steps,
+)
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, flat, leaving_step, names, walk_one
 from ddpdoctor.lint.ranks.possible import may_agree
 from ddpdoctor.lint.ranks.residual import Builder, Cell, EarlyExit
@@ -126,9 +138,12 @@ class _Comparison:
                 i1, i2 = _to_blame(one, i1, i2)
             elif i1 == i2:
                 j1, j2 = _to_blame(two, j1, j2)
-            if _crashes(one[i1:]) or _crashes(two[j1:]):
+            if _either_leaves(one[i1:], two[j1:], {"raise"}):
                 return
             self._region(one[i1:i2], two[j1:j2], lists)
+            # a rank that ends in order leaves the others waiting, but nothing that follows can be compared
+            if _either_leaves(one[i1:], two[j1:], ENDS):
+                return
 
     def _region(self, one: list[Cell], two: list[Cell], lists: _Lists) -> None:
         rest_one, rest_two = list(one), list(two)
@@ -141,7 +156,7 @@ class _Comparison:
                 for side_one, side_two in zip(cell.sides, partner.sides, strict=True):
                     if _number(side_one) != _number(side_two):
                         self._lists(side_one, side_two, looped=inner)
-        if _crashes(rest_one) or _crashes(rest_two) or _serves(rest_one, rest_two) or _serves(rest_two, rest_one):
+        if _either_leaves(rest_one, rest_two, ENDS) or _serves(rest_one, rest_two) or _serves(rest_two, rest_one):
             return
         if self.local is None and _walks(rest_one) == _walks(rest_two) != frozenset():
             return
@@ -163,7 +178,7 @@ class _Comparison:
         branch = first.guard
         if branch is None:
             # leaving a function, or a loop in it, skips nothing outside that function
-            earlier = [e for e in lacks.exits if e[1].kind != "raise" and first.chain[: len(e[2])] == e[2]]
+            earlier = [e for e in lacks.exits if e[1].kind not in ENDS and first.chain[: len(e[2])] == e[2]]
             if not earlier:
                 return
             branch, left, _ = earlier[0]
@@ -271,6 +286,7 @@ def _same_place(a: Cell, b: Cell) -> bool:
     return False
 
 
-def _crashes(cells: list[Cell]) -> bool:
-    """Whether the rank raises there: the launcher then ends the others, so no rank waits for long."""
-    return bool(cells) and isinstance(cells[0].step, BlockExit) and cells[0].step.kind == "raise"
+def _either_leaves(one: list[Cell], two: list[Cell], kinds: AbstractSet[str]) -> bool:
+    """Whether a rank leaves there in one of these ways; after a raise the launcher ends the others as well."""
+    firsts = (cells[0].step for cells in (one, two) if cells)
+    return any(isinstance(step, BlockExit) and step.kind in kinds for step in firsts)

@@ -75,7 +75,7 @@ def names(cells: list[Cell]) -> tuple[str, ...]:
             shown = " | ".join(", ".join(s) or "nothing" for s in sides)
             if has_op(cell.sides[0]) or has_op(cell.sides[1]) or leaving_step(cell) is not None:
                 parts.append(f"({shown})")
-        elif cell.step.kind in ("break", "continue", "raise"):
+        elif cell.step.kind in ("break", "continue", "raise", "exit"):
             parts.append(cell.step.kind)
     return tuple(parts)
 

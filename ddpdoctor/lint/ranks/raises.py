@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
-from ddpdoctor.lint.interpreter.trace import BlockExit, Trace, steps
+from ddpdoctor.lint.interpreter.trace import ENDS, BlockExit, Trace, steps
 from ddpdoctor.lint.values.truths import rank_local
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import SourceSite
@@ -19,7 +19,7 @@ def raised_alone(traces: Iterable[Trace], modules: Mapping[str, Module]) -> set[
 
 def _sites(trace: Trace) -> Iterator[SourceSite]:
     for node, _, under, _ in steps(trace):
-        if isinstance(node, BlockExit) and node.kind == "raise" and any(rank_local(branch.truth) for branch in under):
+        if isinstance(node, BlockExit) and node.kind in ENDS and any(rank_local(branch.truth) for branch in under):
             yield node.site
 
 

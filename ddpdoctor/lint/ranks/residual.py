@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ddpdoctor.lint.interpreter.trace import (
+    ENDS,
     BlockExit,
     Branch,
     FileEvent,
@@ -267,7 +268,7 @@ def _busy(body: Cell | None) -> Cell | None:
 
 
 def _raises(cell: Cell | None) -> bool:
-    return cell is not None and isinstance(cell.step, BlockExit) and cell.step.kind == "raise"
+    return cell is not None and isinstance(cell.step, BlockExit) and cell.step.kind in ENDS
 
 
 def _raises_at_last(cell: Cell | None) -> bool:
