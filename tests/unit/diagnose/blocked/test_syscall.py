@@ -8,11 +8,11 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
-from ddpdoctor.model.evidence import Evidence, SourceFile
+from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.processes import Child, Holder, Relation, ThreadState
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
-from tests.unit.diagnose.sleeping import AT, DATA, FILE_BATON, LOCK, PIPE, RECV, SERVER, asleep
+from tests.unit.diagnose.sleeping import AT, DATA, FILE_BATON, LOCK, PIPE, RECV, SERVER, asleep, held
 
 
 @pytest.mark.parametrize(
@@ -51,49 +51,6 @@ def test_what_it_sleeps_in_is_named(evidence: Evidence, code: str, named: str) -
 def test_what_is_none_of_these(evidence: Evidence) -> None:
     codes = {diagnosis.code for diagnosis in examine(evidence).diagnoses}
     assert not codes & {"DD233", "DD238", "DD239"}
-
-
-def held(evidence: Evidence, *holders: Holder, unseen: str = "") -> Evidence:
-    """The same, with what was found about who holds what rank 1 waits on."""
-    seen = evidence.ranks[1]
-    assert seen.process is not None
-    threads = tuple(replace(thread, holders=holders, unseen=unseen) for thread in seen.process.threads)
-    changed = replace(seen, process=replace(seen.process, threads=threads))
-    return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
-
-
-def in_code(text: str, evidence: Evidence) -> Evidence:
-    return replace(evidence, code={AT.file: SourceFile(AT.file, text)})
-
-
-THREADS = """def count(self):
-
-
-
-
-
-
-    pass
-
-    with self.lock:     # line 10
-        self.n += 1
-
-def write(self):
-    with self.lock:
-        sleep(9)        # line 15
-"""
-
-
-def threads(*, python: bool = True) -> Evidence:
-    """Rank 1's main thread wants a lock that thread 'tally' is inside of; of Python, or a mutex of the C library."""
-    evidence = asleep(call="futex", wchan="futex_do_wait")
-    seen = evidence.ranks[1]
-    pid = seen.worker.pid
-    main = Thread(pid, "MainThread", (AT.line(10 if python else 7),))
-    other = Thread(pid + 1, "tally", (AT.line(15, "write"),))
-    changed = replace(seen, stacks=Stacks(StackSource.PYSPY, (main, other)))
-    evidence = in_code(THREADS, replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2])))
-    return evidence if python else held(evidence, Holder(pid, Relation.OWNER, "python", (), pid + 1))
 
 
 def test_a_child_that_does_not_end_is_named_with_its_line() -> None:

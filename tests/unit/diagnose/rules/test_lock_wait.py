@@ -8,22 +8,12 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
-from ddpdoctor.model.evidence import Evidence, SourceFile
+from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Holder, LockFile, Relation
-from ddpdoctor.model.stacks import Stacks, StackSource, Thread
+from ddpdoctor.model.stacks import Thread
 from tests.unit.diagnose.builders import Doing, job
-from tests.unit.diagnose.sleeping import AT, FILE_BATON, LOCK, asleep
-
-
-def held(evidence: Evidence, *holders: Holder, unseen: str = "") -> Evidence:
-    """The same, with what was found about who holds what rank 1 waits on."""
-    seen = evidence.ranks[1]
-    assert seen.process is not None
-    threads = tuple(replace(thread, holders=holders, unseen=unseen) for thread in seen.process.threads)
-    changed = replace(seen, process=replace(seen.process, threads=threads))
-    return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
-
+from tests.unit.diagnose.sleeping import AT, FILE_BATON, LOCK, asleep, held, in_code, threads
 
 OUTSIDER = Holder(99, Relation.OWNER, "python", ("python", "build.py"))
 
@@ -99,10 +89,6 @@ def claim(lock):
 MARKER = LOOP.replace("while lock", "while not lock")
 
 
-def in_code(text: str, evidence: Evidence) -> Evidence:
-    return replace(evidence, code={AT.file: SourceFile(AT.file, text)})
-
-
 def test_a_loop_of_the_users_own() -> None:
     found = examine(in_code(LOOP, asleep(wchan="hrtimer_nanosleep"))).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD238", (1,))
@@ -115,36 +101,6 @@ def test_a_file_that_has_to_come_is_no_lock() -> None:
     found = examine(in_code(MARKER, asleep(wchan="hrtimer_nanosleep"))).diagnoses[0]
     assert found.code == "DD299"
     assert "until `lock.exists()` finds the file" in found.why
-
-
-THREADS = """def count(self):
-
-
-
-
-
-
-    pass
-
-    with self.lock:     # line 10
-        self.n += 1
-
-def write(self):
-    with self.lock:
-        sleep(9)        # line 15
-"""
-
-
-def threads(*, python: bool = True) -> Evidence:
-    """Rank 1's main thread wants a lock that thread 'tally' is inside of; of Python, or a mutex of the C library."""
-    evidence = asleep(call="futex", wchan="futex_do_wait")
-    seen = evidence.ranks[1]
-    pid = seen.worker.pid
-    main = Thread(pid, "MainThread", (AT.line(10 if python else 7),))
-    other = Thread(pid + 1, "tally", (AT.line(15, "write"),))
-    changed = replace(seen, stacks=Stacks(StackSource.PYSPY, (main, other)))
-    evidence = in_code(THREADS, replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2])))
-    return evidence if python else held(evidence, Holder(pid, Relation.OWNER, "python", (), pid + 1))
 
 
 @pytest.mark.parametrize("python", [True, False])
