@@ -18,8 +18,10 @@ from ddpdoctor.model.record import field, record
 from ddpdoctor.program import indexing, modules, notebook, source
 from ddpdoctor.program.project import Project
 
-#: characters of source after which a linting process collects garbage
+#: characters of source after which a linting process collects the garbage among what it made since the last time
 GARBAGE = 600_000
+#: every so many collections, all objects are visited, for modules that were cached for a while; it costs five times more
+WHOLE = 8
 
 #: gives the bytes of a file of the project, None if it does not exist
 Read = Callable[[str], "bytes | None"]
@@ -48,6 +50,7 @@ class Linter:
         self._here = str(Path.cwd())
         #: characters linted since the last garbage collection
         self._since = 0
+        self._collections = 0
         self._project = Project(read) if read is not None else Project(read_file, is_file)
 
     def file(self, path: str, *, named: bool) -> FileResult:
@@ -77,11 +80,7 @@ class Linter:
         if suppress.whole_file(said.comments):
             return FileResult(path, ())
         self._project.adopt(module)
-        self._since += len(decoded.text)
-        if self._since > GARBAGE:
-            # functions, classes and their module form reference cycles, so only garbage collection frees an old module
-            self._since = 0
-            gc.collect()
+        self._collect_garbage(len(decoded.text))
         findings = [*self._check(module, path), *taint_comments.findings(said.faults, path)]
         findings += [unreadable(path, fault) for fault in decoded.faults]
         if findings or said.comments:
@@ -89,6 +88,14 @@ class Linter:
             known = registry.names()
             findings = suppress.apply(findings, suppress.read(comments), path, self._settings.codes, known)
         return self._result(path, findings, decoded)
+
+    def _collect_garbage(self, size: int) -> None:
+        """Free old modules, after enough source: functions, classes and their module form reference cycles."""
+        self._since += size
+        if self._since > GARBAGE:
+            self._since = 0
+            self._collections += 1
+            gc.collect(0 if self._collections % WHOLE else 2)
 
     def _check(self, module: modules.Module, path: str) -> list[Finding]:
         facts = ModuleFacts.of(module, self._project, self._settings.torch_version)
