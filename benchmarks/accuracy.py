@@ -2,8 +2,9 @@
 
 The broken program of every fixture runs under `ddpdoctor watch`, unchanged and in generated variants
 (tests/e2e/variants). To find false alarms, every fixed program and many seeds of every healthy but unusual program in
-tests/e2e/healthy run as well. Each result is appended to build/accuracy.jsonl at once; an interrupted run continues
-where it stopped. Exit status 1 if anything called certain is wrong, or a healthy job was reported as hanging.
+tests/e2e/healthy run as well. Each result is appended to build/accuracy.jsonl at once, with its seed, commit and a hash
+of the engine; an interrupted run continues where it stopped, and results of another engine do not count: those runs are
+made again. Exit status 1 if anything called certain is wrong, or a healthy job was reported as hanging.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import dataclasses
+import functools
 import hashlib
 import importlib.metadata
 import json
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -39,6 +42,8 @@ PAGE = ROOT / "docs" / "accuracy.md"
 SHARING = 120
 RESULTS = ROOT / "build" / "accuracy.jsonl"
 PACKAGE = Path(ddpdoctor.__file__).parent
+#: a result counts as long as nothing has changed in these
+ENGINE = ("probe", "collect", "observe", "diagnose")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -162,7 +167,8 @@ def _healthy(kind: str, seed: int) -> Callable[[Path], Trial]:
             told.ranks,
             outcome="slow" if told.slow else "healthy",
             missed=found,
-            version=_version(),
+            engine=_engine(),
+            commit=_commit(),
         )
 
     return make
@@ -185,7 +191,8 @@ def _trial(case: Case, form: str, number: int, result: RunResult) -> Trial:
         missed={check.what: (check.expected, check.found) for check in result.checks if not check.passed},
         wrongly_certain=_wrongly_certain(case, result),
         silence=_silence(report),
-        version=_version(),
+        engine=_engine(),
+        commit=_commit(),
     )
 
 
@@ -220,18 +227,35 @@ def _machine() -> str:
 
 
 def _read(path: Path) -> list[Trial]:
+    """The results of the present engine."""
     if not path.exists():
         return []
-    found = (Trial(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line)
-    return list({trial.key: trial for trial in found}.values())
+    found = [Trial(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line]
+    counting = {trial.key: trial for trial in found if trial.engine == _engine()}
+    if len(counting) < len({trial.key for trial in found}):
+        print(f"results of another engine in {path} do not count", file=sys.stderr)
+    return list(counting.values())
 
 
-def _version() -> str:
-    """Of what was measured: a hash over the program's source."""
+@functools.cache
+def _engine() -> str:
+    """A hash over the source of the engine, as it was when the runs began."""
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.read_bytes())
+    for path in sorted(path for folder in ENGINE for path in (PACKAGE / folder).rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+@functools.cache
+def _commit() -> str:
+    """The commit that is measured, with a `+` if something was changed since; "" outside of a checkout."""
+    try:
+        told = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return told.stdout.strip()
 
 
 if __name__ == "__main__":

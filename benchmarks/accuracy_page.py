@@ -42,8 +42,9 @@ class Trial:
     wrongly_certain: bool = False
     #: seconds from the last progress of any rank to the report
     silence: float | None = None
-    #: of the program that was measured
-    version: str = ""
+    #: what was measured: a hash of the engine's source, and the commit, "" outside of a checkout
+    engine: str = ""
+    commit: str = ""
 
     @property
     def key(self) -> str:
@@ -106,7 +107,7 @@ def page(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]], machine:
 
 
 def _head(trials: list[Trial], machine: str) -> list[str]:
-    versions = len({trial.version for trial in trials})
+    commits = sorted({trial.commit for trial in trials} - {""})
     return [
         "# Accuracy",
         "",
@@ -122,7 +123,9 @@ def _head(trials: list[Trial], machine: str) -> list[str]:
         "designed to do and does not depend on the words in a file; they do not predict its accuracy on your programs.",
         "",
         *([f"Measured on {machine}.", ""] if machine else []),
-        *([f"The runs cover {versions} versions of ddpdoctor.", ""] if versions > 1 else []),
+        *([f"Commit {', '.join(commits)}."] if commits else []),
+        "All runs were made with the same `ddpdoctor/probe`, `collect`, `observe` and `diagnose`.",
+        "",
     ]
 
 

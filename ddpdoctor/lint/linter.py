@@ -20,7 +20,7 @@ from ddpdoctor.program.project import Project
 
 #: characters of source after which a linting process collects the garbage among what it made since the last time
 GARBAGE = 600_000
-#: every so many collections, all objects are visited, for modules that were cached for a while; it costs five times more
+#: every so many collections, all objects are visited, for modules that were cached for a while: five times the cost
 WHOLE = 8
 
 #: gives the bytes of a file of the project, None if it does not exist

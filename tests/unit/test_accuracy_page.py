@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
-from benchmarks import accuracy_page
+from benchmarks import accuracy, accuracy_page
 from benchmarks.accuracy_page import AS_IT_IS, CURED, HEALTHY, Trial, page
 
 RIGHT = Trial(AS_IT_IS, "uneven-inputs", 0, 4, "DD201", "DD201", True, "proven", "hang", "certain", silence=4.0)
@@ -68,3 +69,16 @@ def test_every_reason_is_for_a_fixture_that_exists() -> None:
 
     known = set(catalogue.names(catalogue.root()))
     assert {name for names in accuracy_page.read_reasons().values() for name in names} <= known
+
+
+def test_the_page_says_what_was_measured() -> None:
+    trials = [dataclasses.replace(RIGHT, commit="abc1234"), dataclasses.replace(QUIET, commit="abc1234")]
+    assert "Commit abc1234.\n" in page(trials, {})
+    assert "Commit" not in page([RIGHT], {})
+
+
+def test_results_of_another_engine_do_not_count(tmp_path: Path) -> None:
+    results = tmp_path / "accuracy.jsonl"
+    now = dataclasses.replace(RIGHT, engine=accuracy._engine())
+    results.write_text("".join(json.dumps(dataclasses.asdict(trial)) + "\n" for trial in (UNSURE, now)))
+    assert accuracy._read(results) == [now]
