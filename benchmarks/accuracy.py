@@ -12,23 +12,20 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import dataclasses
-import functools
-import hashlib
 import importlib.metadata
 import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import ddpdoctor
-from benchmarks import accuracy_page, healthy
+from benchmarks import accuracy_page, healthy, measured
 from benchmarks.accuracy_page import AS_IT_IS, CURED, HEALTHY, Trial
+from benchmarks.measured import ROOT
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.report import Report
 from ddpdoctor.repro import catalogue, runner
@@ -36,14 +33,10 @@ from ddpdoctor.repro.case import Case
 from ddpdoctor.repro.runner import RunResult
 from tests.e2e.variants import forms
 
-ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "accuracy.md"
 #: seconds that a run may take beyond what its fixture asks for: it shares the machine with the other runs
 SHARING = 120
 RESULTS = ROOT / "build" / "accuracy.jsonl"
-PACKAGE = Path(ddpdoctor.__file__).parent
-#: a result counts as long as nothing has changed in these
-ENGINE = ("probe", "collect", "observe", "diagnose")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -167,8 +160,8 @@ def _healthy(kind: str, seed: int) -> Callable[[Path], Trial]:
             told.ranks,
             outcome="slow" if told.slow else "healthy",
             missed=found,
-            engine=_engine(),
-            commit=_commit(),
+            engine=measured.engine(),
+            commit=measured.commit(),
         )
 
     return make
@@ -191,8 +184,8 @@ def _trial(case: Case, form: str, number: int, result: RunResult) -> Trial:
         missed={check.what: (check.expected, check.found) for check in result.checks if not check.passed},
         wrongly_certain=_wrongly_certain(case, result),
         silence=_silence(report),
-        engine=_engine(),
-        commit=_commit(),
+        engine=measured.engine(),
+        commit=measured.commit(),
     )
 
 
@@ -231,31 +224,10 @@ def _read(path: Path) -> list[Trial]:
     if not path.exists():
         return []
     found = [Trial(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line]
-    counting = {trial.key: trial for trial in found if trial.engine == _engine()}
+    counting = {trial.key: trial for trial in found if trial.engine == measured.engine()}
     if len(counting) < len({trial.key for trial in found}):
         print(f"results of another engine in {path} do not count", file=sys.stderr)
     return list(counting.values())
-
-
-@functools.cache
-def _engine() -> str:
-    """A hash over the source of the engine, as it was when the runs began."""
-    digest = hashlib.sha256()
-    for path in sorted(path for folder in ENGINE for path in (PACKAGE / folder).rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-@functools.cache
-def _commit() -> str:
-    """The commit that is measured, with a `+` if something was changed since; "" outside of a checkout."""
-    try:
-        told = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-    except OSError:
-        return ""
-    return told.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from pathlib import Path
 
-from benchmarks import accuracy, accuracy_page
+from benchmarks import accuracy, accuracy_page, measured
 from benchmarks.accuracy_page import AS_IT_IS, CURED, HEALTHY, Trial, page
 
 RIGHT = Trial(AS_IT_IS, "uneven-inputs", 0, 4, "DD201", "DD201", True, "proven", "hang", "certain", silence=4.0)
@@ -79,6 +79,6 @@ def test_the_page_says_what_was_measured() -> None:
 
 def test_results_of_another_engine_do_not_count(tmp_path: Path) -> None:
     results = tmp_path / "accuracy.jsonl"
-    now = dataclasses.replace(RIGHT, engine=accuracy._engine())
+    now = dataclasses.replace(RIGHT, engine=measured.engine())
     results.write_text("".join(json.dumps(dataclasses.asdict(trial)) + "\n" for trial in (UNSURE, now)))
     assert accuracy._read(results) == [now]

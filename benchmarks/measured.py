@@ -1,0 +1,36 @@
+"""What was measured: the commit, and a hash of the engine, by which it is known whether a result still counts."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import subprocess
+from pathlib import Path
+
+import ddpdoctor
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(ddpdoctor.__file__).parent
+#: a result counts as long as nothing has changed in these
+ENGINE = ("probe", "collect", "observe", "diagnose")
+
+
+@functools.cache
+def engine() -> str:
+    """A hash over the source of the engine, as it was when the runs began."""
+    digest = hashlib.sha256()
+    for path in sorted(path for folder in ENGINE for path in (PACKAGE / folder).rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+@functools.cache
+def commit() -> str:
+    """The commit that is measured, with a `+` if something was changed since; "" outside of a checkout."""
+    try:
+        told = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return told.stdout.strip()
