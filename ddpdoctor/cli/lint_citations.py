@@ -13,6 +13,8 @@ from ddpdoctor.model.report import Report
 
 #: seconds; a verdict is not delayed for longer
 WITHIN = 4.0
+#: the note in a report without them
+UNFINISHED = "lint's findings are missing: reading the files took longer than {:g} s"
 #: files that are linted for one report
 _MOST_FILES = 6
 _MOST_DIAGNOSES = 3
@@ -21,9 +23,10 @@ _MOST_CITED = 2
 
 
 def with_lint_findings(report: Report, *, within: float = WITHIN) -> Report:
-    """The report with lint's findings at the lines of its diagnoses; unchanged if lint fails or takes too long.
+    """The report with lint's findings at the lines of its diagnoses; unchanged if lint fails.
 
-    Only the source in the report is read, so that the replay of a bundle cites the same findings.
+    Only the source in the report is read, so that the replay of a bundle cites the same findings. If lint takes too
+    long, a note says that they are missing.
     """
     wanted = _files(report)
     if not wanted:
@@ -33,7 +36,7 @@ def with_lint_findings(report: Report, *, within: float = WITHIN) -> Report:
     thread.start()
     thread.join(within)
     if thread.is_alive():
-        return report
+        return dataclasses.replace(report, notes=(*report.notes, UNFINISHED.format(within)))
     diagnoses = tuple(_citing(diagnosis, found) for diagnosis in report.diagnoses)
     return dataclasses.replace(report, diagnoses=diagnoses)
 

@@ -43,7 +43,7 @@ def test_a_case_behaves_as_expected(name: str, python: Path, tmp_path: Path) -> 
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -52,4 +52,4 @@ def test_a_case_behaves_as_expected(name: str, python: Path, tmp_path: Path) -> 
 
 
 def _run(command: list[str]) -> None:
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=900)

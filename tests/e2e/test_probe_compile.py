@@ -22,7 +22,7 @@ def graphs(result: Path, more: dict[str, str]) -> dict[str, list[int]]:
         env={**os.environ, "OMP_NUM_THREADS": "1", **more},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr

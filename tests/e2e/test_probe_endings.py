@@ -21,7 +21,7 @@ from ddpdoctor.model.progress import EndKind, Page
 
 PLUGIN = Path(__file__).parents[2] / "ddpdoctor" / "probe" / "plugin"
 PROBED = Path(__file__).parent / "probed"
-PATIENCE = 240.0
+PATIENCE = 900.0
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ PROBED = Path(__file__).parent / "probed"
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node")
 PLAIN = {**os.environ, "OMP_NUM_THREADS": "1"}
 #: seconds after which a job will not come to the point that a test waits for: many times what a busy machine needs
-PATIENCE = 240.0
+PATIENCE = 900.0
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def _rehearse(program: Path) -> subprocess.CompletedProcess[str]:
         [*command, str(program)],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=900,
         check=False,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )

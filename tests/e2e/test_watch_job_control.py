@@ -16,7 +16,7 @@ import pytest
 
 WATCH = f"{sys.executable} -m ddpdoctor watch --quiet --"
 #: seconds after which what does not happen will not: many times what a busy machine needs
-PATIENCE = 240.0
+PATIENCE = 900.0
 #: counts while it runs, so that its silence shows that it is stopped
 COUNTER = "'import time\nfor i in range(6000): print(\"at\", i, flush=True); time.sleep(0.1)'"
 READER = '\'print(input("na" + "me? ") + " it is"); print(input("a" + "ge? ") + " years")\''

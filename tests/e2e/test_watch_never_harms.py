@@ -26,7 +26,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 WATCH = [sys.executable, "-m", "ddpdoctor", "watch"]
 QUICK = {**os.environ, "OMP_NUM_THREADS": "1"}
 #: seconds after which what does not happen will not: many times what a busy machine needs
-PATIENCE = 240.0
+PATIENCE = 900.0
 
 
 def run(command: list[str], env: Mapping[str, str] = QUICK) -> subprocess.CompletedProcess[str]:

@@ -149,6 +149,6 @@ def test_an_interrupt_ends_all_processes_silently() -> None:
         assert [job.stdout.readline() for _ in range(2)] == [b"at work\n"] * 2
         children = psutil.Process(job.pid).children()
         os.killpg(job.pid, signal.SIGINT)
-        _, errors = job.communicate(timeout=20)
+        _, errors = job.communicate(timeout=300)
     assert (job.returncode, errors) == (7, b"")
     assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)

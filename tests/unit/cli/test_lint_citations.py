@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.cli.lint_citations import with_lint_findings
+from ddpdoctor.cli.lint_citations import UNFINISHED, with_lint_findings
 from ddpdoctor.model.diagnosis import Location
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.ranks import RankSet
@@ -98,7 +98,8 @@ def test_lint_that_fails_or_takes_long_costs_no_verdict(monkeypatch: pytest.Monk
         raise RuntimeError
 
     monkeypatch.setattr("ddpdoctor.lint.linter.Linter.bytes", wait)
-    assert with_lint_findings(report, within=0.1) == report
+    told = with_lint_findings(report, within=0.1)
+    assert told == dataclasses.replace(report, notes=(*report.notes, UNFINISHED.format(0.1)))
     over.set()
     monkeypatch.setattr("ddpdoctor.lint.linter.Linter.bytes", fail)
     assert with_lint_findings(report) == report

@@ -160,5 +160,5 @@ def test_a_reader_that_leaves_is_no_failure(tmp_path: Path) -> None:
     assert process.stdout is not None
     process.stdout.read(10)
     process.stdout.close()
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert (process.returncode, said) == (141, b"")

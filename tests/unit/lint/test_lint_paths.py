@@ -231,10 +231,10 @@ def test_what_was_taken_away_is_said(tmp_path: Path) -> None:
     shell = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
     command = [sys.executable, "-c", PROGRAM, "lint", str(tmp_path)]
     run = ["sh", "-c", shell, "sh", *command]
-    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, env=environment())
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=environment())
     assert (done.returncode, done.stderr) == (2, "ddpdoctor: error: the working directory no longer exists\n")
     run = ["sh", "-c", 'exec "$@" - <&-', "sh", *command[:-1]]
-    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, env=environment())
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=environment())
     assert (done.returncode, done.stderr) == (2, "ddpdoctor: error: `-` reads standard input, which is closed\n")
 
 

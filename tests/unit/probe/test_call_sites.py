@@ -131,7 +131,7 @@ def test_an_installed_trainer_that_is_run_is_the_jobs_own(tmp_path: Path) -> Non
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(Path(__file__).parents[3])])}
     for command in (["-m", "mytrainer.train"], [str(script)]):
         done = subprocess.run(
-            [sys.executable, *command], env=environment, capture_output=True, text=True, check=True, timeout=60
+            [sys.executable, *command], env=environment, capture_output=True, text=True, check=True, timeout=300
         )
         # THEN the package that it uses is not, in whatever thread
         assert done.stdout.splitlines() == [f"{trainer} 6 main", "mytrainer", f"{trainer} 8 <lambda>"]

@@ -19,7 +19,7 @@ from ddpdoctor.probe.writer import PageWriter
 def alone() -> Iterator[None]:
     """No test leaves a thread behind that sleeps for a lock file."""
     yield
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 300
     while lock_files.polled_lock_files() and time.monotonic() < deadline:
         time.sleep(0.02)
     exit_hooks.forget()
@@ -28,7 +28,7 @@ def alone() -> Iterator[None]:
 def sleeps(wait: Callable[[], object]) -> tuple[str, ...]:
     """What is found while a thread is in `wait`."""
     threading.Thread(target=wait, daemon=True).start()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 300
     while not (found := lock_files.polled_lock_files()) and time.monotonic() < deadline:
         time.sleep(0.02)
     return found

@@ -110,7 +110,7 @@ def test_a_signal_ends_the_wait(tmp_path: Path) -> None:
         said(process)
         recorded(tmp_path, 1)
         process.send_signal(signal.SIGTERM)
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=300)
     assert "released" not in output
     assert "ended by a signal" in errors
 
