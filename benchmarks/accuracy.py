@@ -23,7 +23,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import accuracy_page, healthy, measured
+from benchmarks import accuracy_page, first_runs, healthy, measured
 from benchmarks.accuracy_page import AS_IT_IS, CURED, HEALTHY, Trial
 from benchmarks.measured import ROOT
 from ddpdoctor.model.diagnosis import Confidence
@@ -60,7 +60,8 @@ def main() -> int:
     if not args.page:
         done += _run(todo, args.jobs)
     reasons = accuracy_page.read_reasons()
-    PAGE.write_text(accuracy_page.page(done, reasons, _machine()), encoding="utf-8")
+    text = accuracy_page.page(done, reasons, _machine(), first_runs.sets())
+    PAGE.write_text(text, encoding="utf-8")
     wrong = accuracy_page.gravely_wrong(done)
     print(f"{PAGE.relative_to(ROOT)}: {len(done)} runs, {len(wrong)} gravely wrong")
     return 1 if wrong else 0

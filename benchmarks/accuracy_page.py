@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.first_runs import FirstRun
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -90,8 +92,13 @@ def in_words(trial: Trial) -> str:
     return "; ".join(["MISS", *(["WRONGLY CERTAIN"] if trial.wrongly_certain else []), *faults])
 
 
-def page(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]], machine: str = "") -> str:
-    """The whole page, in Markdown. `machine` is a line on where the runs were made."""
+def page(
+    trials: list[Trial],
+    reasons: Mapping[str, Mapping[str, str]],
+    machine: str = "",
+    unseen: Mapping[str, list[FirstRun]] | None = None,
+) -> str:
+    """The whole page, in Markdown. `machine` is a line on where the runs were made; `unseen`: first runs by set."""
     hangs = [trial for trial in trials if trial.hangs]
     quiet = [trial for trial in trials if not trial.hangs]
     lines = [
@@ -102,6 +109,7 @@ def page(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]], machine:
         *_healthy([trial for trial in quiet if trial.form == HEALTHY]),
         *("## Misses", ""),
         *(list(_misses(trials, reasons)) or ["None."]),
+        *(_first_runs(unseen) if unseen else ()),
     ]
     return "\n".join(lines) + "\n"
 
@@ -117,7 +125,8 @@ def _head(trials: list[Trial], machine: str) -> list[str]:
         "ranks, the program in a package, its collectives behind a wrapper library), and spawned",
         "(torch.multiprocessing instead of a launcher, another culprit, another model). To find false alarms, every",
         "fixed program and many seeds of every healthy but unusual program in `tests/e2e/healthy` ran as well: half of",
-        "the seeds with the default `--stall-after`, half with one scaled to their run time.",
+        "the seeds with the default `--stall-after`, half with one scaled to their run time; the first four seeds of",
+        "each under torchrun, the others under a launcher that imports torch once for all ranks.",
         "",
         "The programs were written by people who knew the rules. The figures show that the tool does what it is",
         "designed to do and does not depend on the words in a file; they do not predict its accuracy on your programs.",
@@ -199,6 +208,35 @@ def _misses(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]]) -> It
         sure = ["**wrongly certain**"] if trial.wrongly_certain else []
         head = f"{trial.expected} {trial.key}, {trial.ranks} ranks".strip()
         yield f"- {head}: {'; '.join([*sure, *faults])}. {reason or _usual_reason(trial)}"
+
+
+def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
+    yield from (
+        "",
+        "## First runs of programs that the rules had not seen",
+        "",
+        "Programs in `benchmarks/unseen`, written from the documentation of torch and of the frameworks by people who",
+        "had not seen the rules; programs, expected answers and reasons were committed before the first run. These are",
+        "the results of that one run (`python -m benchmarks.first_runs`), before anything was mended for them. Runs in",
+        "which the program failed by itself are left out, and counted as invalid.",
+        "",
+        "| set | commit | broken | code | culprits | line | all right | wrongly certain | harmless | called a hang "
+        "| invalid |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    )
+    for name, runs in sorted(unseen.items()):
+        valid = [run for run in runs if not run.invalid]
+        broken = [run for run in valid if not run.harmless]
+        harmless = [run for run in valid if run.harmless]
+        right = [str(sum(what in run.right for run in broken)) for what in ("code", "culprits", "line")]
+        every = sum({"code", "culprits", "line"} <= set(run.right) for run in broken)
+        commits = ", ".join(sorted({run.commit for run in runs}))
+        alarms = sum("outcome" not in run.right for run in harmless)
+        sure = sum(run.wrongly_certain for run in valid)
+        yield (
+            f"| {name} | {commits} | {len(broken)} | {' | '.join(right)} | {every} | {sure} | {len(harmless)} | "
+            f"{alarms} | {len(runs) - len(valid)} |"
+        )
 
 
 def _wrong_answer(trial: Trial) -> bool:

@@ -30,6 +30,8 @@ else:
     import tomli as tomllib
 
 RESULTS = "results.jsonl"
+#: the folder of all sets
+SETS = measured.ROOT / "benchmarks" / "unseen"
 #: seconds for --stall-after
 PATIENCE = "8"
 #: seconds that a broken program may take beside its start
@@ -85,6 +87,10 @@ class FirstRun:
     commit: str = ""
     engine: str = ""
 
+    @property
+    def harmless(self) -> bool:
+        return self.expected.startswith(("healthy", "slow"))
+
 
 def read(folder: Path) -> Expected:
     """Read expected.toml. Raises ValueError if a text does not occur exactly once."""
@@ -117,9 +123,10 @@ def command(program: Expected) -> list[str]:
     script, ranks = str(program.folder / "train.py"), str(program.ranks)
     launchers = {
         "torchrun": [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks],
+        # with --cpu it would start one process only
         "accelerate": [
-            *(sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", ranks),
-            *("--main_process_port", str(_free_port())),
+            *(sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_machines", "1"),
+            *("--num_processes", ranks, "--main_process_port", str(_free_port())),
         ],
         "python": [sys.executable],
     }
@@ -202,6 +209,11 @@ def programs(folder: Path) -> list[Expected]:
     return [read(path.parent) for path in sorted(folder.glob("*/expected.toml"))]
 
 
+def sets() -> dict[str, list[FirstRun]]:
+    """The results of every set that was run."""
+    return {file.parent.name: results(file) for file in sorted(SETS.glob(f"*/{RESULTS}"))}
+
+
 def results(file: Path) -> list[FirstRun]:
     if not file.exists():
         return []
@@ -232,7 +244,7 @@ def main() -> int:
 
 
 def _alarm(found: FirstRun) -> bool:
-    return found.expected.startswith(("healthy", "slow")) and "outcome" not in found.right
+    return found.harmless and "outcome" not in found.right
 
 
 def in_words(found: FirstRun) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.job import STARTUP, Run, torchrun, watch
+from tests.e2e.job import STARTUP, Run, forked, torchrun, watch
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "e2e" / "healthy"
 #: seconds that a job may take beside its start
@@ -16,6 +16,8 @@ LONGEST = 180.0
 LEAST = {"broadcast_and_subgroup_barrier": 3}
 #: in these one rank works for longer than the patience below, which must be called slow and nothing else
 WORKING = frozenset({"slow_compiling", "slow_saving", "slow_tokenizing"})
+#: seeds from this one on are started by a launcher that imports torch once for all ranks, at half the cost
+UNDER_TORCHRUN = 4
 #: seconds for --stall-after with every other seed, a minute's work being as many seconds as the program sleeps
 PATIENCE, SHORT_PATIENCE = "8", "5"
 
@@ -43,7 +45,8 @@ def run(kind: str, seed: int, folder: Path) -> Told:
     """Run one job to its end under `ddpdoctor watch`."""
     ranks = max(LEAST.get(kind, 2), random.Random(f"{kind} {seed}").randint(2, 4))
     hasty = ["--stall-after", SHORT_PATIENCE if kind in WORKING else PATIENCE] if seed % 2 == 0 else []
-    job = torchrun(PROGRAMS / f"{kind}.py", ranks, "--seed", str(seed))
+    launched = torchrun if seed < UNDER_TORCHRUN else forked
+    job = launched(PROGRAMS / f"{kind}.py", ranks, "--seed", str(seed))
     done = watch(job, folder, *hasty, timeout=STARTUP + LONGEST)
     slow = any(report["outcome"] == "slow" for report in done.reports)
     return Told(kind, seed, ranks, _alarm(done), slow, done.seconds)

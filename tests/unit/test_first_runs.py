@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import first_runs
+from benchmarks import accuracy_page, first_runs
 from benchmarks.first_runs import Expected, judge, read
 from tests.e2e.job import Run
 
@@ -95,6 +95,15 @@ def test_what_is_wrong_is_told_apart(program: Expected, diagnosis: dict[str, Any
     found = judge(program, done(report(**diagnosis)))
     assert missing not in found.right
     assert found.wrongly_certain is grave
+
+
+def test_a_set_has_a_row_of_its_own_without_invalid_runs(program: Expected) -> None:
+    right = judge(program, done(report()))
+    wrong = dataclasses.replace(judge(program, done(report(code="DD206"))), commit="abc")
+    healthy = dataclasses.replace(right, expected="healthy  []", right=(), commit="abc")
+    runs = [dataclasses.replace(right, commit="abc"), wrong, healthy, dataclasses.replace(wrong, invalid="no port")]
+    text = accuracy_page.page([], {}, unseen={"plain": runs})
+    assert "| plain | abc | 2 | 1 | 2 | 2 | 1 | 1 | 1 | 1 | 1 |" in text
 
 
 def test_without_a_report_nothing_is_right(program: Expected) -> None:
