@@ -118,7 +118,7 @@ def _rank(
         recorder=max(recorders, key=lambda r: len(r.entries)) if recorders else logged,
         stacks=stacks[-1] if stacks else None,
         process=processes[-1] if processes else None,
-        motion=_motion(pages, processes, stacks),
+        motion=_motion(pid, pages, processes, stacks),
         exit=_exit(ended, pages, timing) or infer_exit(fragments, timing, looks),
         children=tuple(_child(worker, pid, family) for worker in workers),
         fatal=redacted("\n".join(fatal.text for fatal in _all(fragments, FatalSignal))),
@@ -131,7 +131,7 @@ def _child(pid: int | None, parent: int, family: tuple[Fragment, ...]) -> Child:
     fragments = [fragment for fragment in family if fragment.pid == pid]
     processes, stacks = _all(fragments, ProcessState), _all(fragments, Stacks)
     worker = Worker(pid or 0, 0.0, Role.CHILD, parent=parent)
-    return Child(worker, processes[-1] if processes else None, stacks[-1], _motion([], processes, stacks))
+    return Child(worker, processes[-1] if processes else None, stacks[-1], _motion(worker.pid, [], processes, stacks))
 
 
 def _all(fragments: Iterable[Fragment], kind: type[T]) -> list[T]:
@@ -153,7 +153,7 @@ def _stacks(fragments: Iterable[Fragment]) -> list[Stacks]:
     return [stacks for *kind, stacks in every if tuple(kind) == best]
 
 
-def _motion(pages: list[Page], processes: list[ProcessState], stacks: list[Stacks]) -> Motion | None:
+def _motion(pid: int, pages: list[Page], processes: list[ProcessState], stacks: list[Stacks]) -> Motion | None:
     """What changed between the last two samples of each kind; None if there is only one sample."""
     if max(len(pages), len(processes), len(stacks)) < 2:
         return None
@@ -164,6 +164,7 @@ def _motion(pages: list[Page], processes: list[ProcessState], stacks: list[Stack
         io_bytes=(last.io_bytes or 0) - (first.io_bytes or 0) if first and last else 0,
         lines_moved=Observed.of(_lines(stacks[-2]) != _lines(stacks[-1])) if len(stacks) > 1 else Observed.UNKNOWN,
         page_moved=Observed.of(pages[-2].revision != pages[-1].revision) if len(pages) > 1 else Observed.UNKNOWN,
+        main_io_bytes=last.io_since(first, pid) if first and last else 0,
     )
 
 

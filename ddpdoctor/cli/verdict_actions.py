@@ -21,6 +21,7 @@ from ddpdoctor.errors import DoctorError, ExitCode
 from ddpdoctor.launch.supervisor import Job
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.processes import Exit
+from ddpdoctor.observe import stopping
 from ddpdoctor.observe.inspector import Inspector, Verdict
 from ddpdoctor.observe.watcher import Callbacks, Watcher
 from ddpdoctor.report import json
@@ -41,7 +42,7 @@ class VerdictActions:
         self._watcher: Watcher | None = Watcher(
             inspector,
             job.pid,
-            Callbacks(verdict=self._act_on, resumed=self._resumed),
+            Callbacks(verdict=self._act_on, confirmed=self._confirmed, resumed=self._resumed),
             stall_after=config.stall_after,
             probe=probe,
         )
@@ -107,13 +108,35 @@ class VerdictActions:
 
     def _act_on(self, verdict: Verdict) -> None:
         hang = verdict.report.outcome is Outcome.HANG
-        stop = self._config.on_hang is OnHang.STOP and hang
-        folder = self._print(verdict, job="stopping the job (--on-hang=stop)" if stop else "")
+        stop = self._config.on_hang is OnHang.STOP and stopping.suffices(verdict.report, again=False)
+        folder = self._print(verdict, job="stopping the job (--on-hang=stop)" if stop else self._left_running(verdict))
         if self._config.on_hang is OnHang.COMMAND and hang:
             self._run_command(verdict, folder)
         if stop:
-            self._stopped = True
-            self._job.stop()
+            self._stop()
+
+    def _confirmed(self, verdict: Verdict) -> None:
+        """A later look has found the same as the verdict that was shown."""
+        if self._config.on_hang is not OnHang.STOP or not stopping.suffices(verdict.report, again=True):
+            return
+        first = verdict.report.diagnoses[0]
+        self._console.say(f"a second look shows the same ({first.code}); stopping the job (--on-hang=stop)")
+        self._stop()
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self._job.stop()
+
+    def _left_running(self, verdict: Verdict) -> str:
+        """What is said of a job that goes on."""
+        if self._config.on_hang is not OnHang.STOP:
+            return f"job left running (--on-hang={self._config.hang_command or 'report'})"
+        match stopping.grounds(verdict.report):
+            case stopping.Grounds.SUSPECTED:
+                return "job left running until a second look shows the same (--on-hang=stop)"
+            case stopping.Grounds.TOO_WEAK:
+                return "job left running: what is only possible stops no job (--on-hang=stop)"
+        return "job left running: only a hang is stopped (--on-hang=stop)"
 
     def _resumed(self, moved: float) -> None:
         self._standing = None
@@ -126,9 +149,8 @@ class VerdictActions:
         self._standing = verdict if verdict.report.outcome is Outcome.HANG else None
         self._write_json(verdict)
         folder = self._write_bundle(verdict)
-        running = f"job left running (--on-hang={self._config.hang_command or 'report'})"
         try:
-            self._console.report(verdict.report, job=job or running, bundle=folder)
+            self._console.report(verdict.report, job=job or self._left_running(verdict), bundle=folder)
         except Exception as error:  # noqa: BLE001 - boundary: --on-hang acts on a verdict that cannot be drawn, too
             self._console.say(f"the report cannot be shown ({type(error).__name__}: {error}); evidence: {folder}")
         return folder

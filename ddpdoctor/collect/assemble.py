@@ -182,6 +182,7 @@ def _motion(pid: int, looks: list[_Look]) -> Motion | None:
         if stacks[0] and stacks[1]
         else Observed.UNKNOWN,
         page_moved=Observed.of(pages[0].revision != pages[1].revision) if pages[0] and pages[1] else Observed.UNKNOWN,
+        main_io_bytes=after.io_since(before, pid) if before and after else 0,
     )
 
 

@@ -99,7 +99,10 @@ def _threads(tasks: Path) -> list[tuple[ThreadState, SystemCall]]:
                 name = plain((task / "comm").read_text(errors="replace").strip())
                 call = of_task(task) if letter in ("S", "D") else NONE
                 what = call.name, call.descriptor, plain(call.path)
-                found.append((ThreadState(int(task.name), name, letter, _wchan(task), seconds, *what), call))
+                state = ThreadState(int(task.name), name, letter, _wchan(task), seconds, *what)
+                if task.name == tasks.parent.name:
+                    state = dataclasses.replace(state, io_bytes=_io_bytes(task / "io"))
+                found.append((state, call))
     return found
 
 

@@ -122,9 +122,10 @@ def digest(evidence: Evidence) -> Facts:
     ranks += [seen.rank for seen in evidence.ranks if seen.rank not in ranks]
     now = evidence.timing.collected
     own = frames.own_packages(evidence)
+    program = Program(evidence.code)
     states = {
         rank: judge_rank(
-            evidence.rank(rank), graph.main_wait(rank), now, own, reported_hanging=evidence.reported_hanging
+            evidence.rank(rank), graph.main_wait(rank), now, program, own, reported_hanging=evidence.reported_hanging
         )
         for rank in ranks
     }
@@ -134,7 +135,7 @@ def digest(evidence: Evidence) -> Facts:
     histories = {seen.rank: history for seen in evidence.ranks if (history := read_history(seen))}
     return Facts(
         evidence,
-        Program(evidence.code),
+        program,
         own,
         graph,
         states,

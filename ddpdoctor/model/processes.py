@@ -58,6 +58,17 @@ class ThreadState:
     holders: tuple[Holder, ...] = ()
     #: why the list may be incomplete, "" if it is complete
     unseen: str = ""
+    #: bytes that it has read and written through system calls, for main threads only; None where the kernel hides it
+    io_bytes: int | None = None
+
+    @property
+    def naps(self) -> bool:
+        """Whether it sleeps for a fixed time: it will wake by itself, whatever others do."""
+        return self.wchan in _TIMED_SLEEPS
+
+
+#: kernel functions in which nanosleep(2) and clock_nanosleep(2) wait (kernel/time/hrtimer.c)
+_TIMED_SLEEPS = frozenset({"hrtimer_nanosleep", "do_nanosleep", "common_nsleep"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,16 @@ class ProcessState:
     #: lock files that the process polls for, as its page states
     lock_files: tuple[LockFile, ...] = ()
 
+    def thread(self, os_id: int) -> ThreadState | None:
+        return next((thread for thread in self.threads if thread.os_id == os_id), None)
+
+    def io_since(self, earlier: ProcessState, os_id: int) -> int:
+        """Bytes that a thread read and wrote since `earlier`, 0 if that is not known."""
+        before, now = earlier.thread(os_id), self.thread(os_id)
+        if before is None or now is None or before.io_bytes is None or now.io_bytes is None:
+            return 0
+        return max(0, now.io_bytes - before.io_bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class Motion:
@@ -114,6 +135,13 @@ class Motion:
     lines_moved: Observed
     #: the page's revision differs; UNKNOWN if a page is missing
     page_moved: Observed
+    #: bytes that the main thread itself read and wrote; the probe does so in a thread of its own
+    main_io_bytes: int = 0
+
+    @property
+    def io_rate(self) -> float:
+        """Bytes per second that all threads read and wrote."""
+        return self.io_bytes / self.seconds if self.seconds > 0 else float(self.io_bytes)
 
     @property
     def cpu_share(self) -> float:

@@ -58,10 +58,11 @@ class Inspector:
         found = self._again(workers, first, detected, last_progress)
         return found if found.report.deadlock is Deadlock.PROVEN else None
 
-    def examine(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict:
-        """The verdict from two samples a moment apart, whatever it is."""
+    def examine(self, workers: tuple[Worker, ...], last_progress: float, *, since: Sample | None = None) -> Verdict:
+        """The verdict from two samples, whatever it is: a moment apart, or the first of them taken earlier, `since`
+        which the second shows what has moved."""
         detected = time.monotonic()
-        return self._again(workers, self.sample(workers), detected, last_progress)
+        return self._again(workers, since or self.sample(workers), detected, last_progress)
 
     def examine_samples(
         self, samples: tuple[Sample, ...], last_progress: float, exits: tuple[Exit, ...] = ()

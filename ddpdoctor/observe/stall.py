@@ -107,9 +107,10 @@ def decide(progress: Progress, now: float, wanted: float | None) -> Decision:
         goes_on = progress.moved - progress.stirred_by >= SETTLING
         return Decision.RESUMED if goes_on or now - progress.stirred >= LIVED_ON else Decision.KEEP
     if progress.reported is not None:
-        # a verdict was reported; whether it still holds is checked at growing intervals
-        pause = stall_after(progress, wanted) * 2**progress.reports
-        return Decision.STALLED if now - progress.reported_at >= max(pause, FLOOR) else Decision.KEEP
+        # a verdict was reported; whether it still holds is checked after the same time, and then at growing intervals
+        pause = stall_after(progress, wanted) * 2 ** (progress.reports - 1)
+        due = now - progress.reported_at >= (pause if progress.reports == 1 else max(pause, FLOOR))
+        return Decision.STALLED if due else Decision.KEEP
     if now - max(progress.moved, progress.cleared) >= stall_after(progress, wanted):
         return Decision.STALLED
     pause = PROOF_PAUSES[min(progress.attempts, len(PROOF_PAUSES)) - 1] if progress.attempts else 0.0

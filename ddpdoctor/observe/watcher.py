@@ -39,9 +39,11 @@ class _LastSight:
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """Called with every verdict worth reporting, and with the CLOCK_MONOTONIC time when a reported job resumed."""
+    """Called with every verdict worth reporting, with one that a later look has confirmed, and with the
+    CLOCK_MONOTONIC time when a reported job resumed."""
 
     verdict: Callable[[Verdict], None]
+    confirmed: Callable[[Verdict], None]
     resumed: Callable[[float], None]
 
 
@@ -68,6 +70,8 @@ class Watcher:
         self._known: dict[tuple[int, float], Worker] = {}
         self._searched = self._read = 0.0
         self._last_passed_on: tuple[object, ...] = ()
+        #: the last sample of the look that made the reported verdict; the next look is compared with it
+        self._reported_sample: Sample | None = None
         self._exits_seen = 0
         self._last_sight: _LastSight | None = None
 
@@ -90,6 +94,7 @@ class Watcher:
             case Decision.RESUMED:
                 self._callbacks.resumed(self._progress.moved)
                 self._progress, self._last_passed_on = stall.resumed(self._progress), ()
+                self._reported_sample = None
             case Decision.PROVE:
                 self._search()
                 found = self._inspector.prove(self._workers(), self._progress.moved)
@@ -104,7 +109,7 @@ class Watcher:
     def examine(self) -> Verdict:
         """Examine the job now, whatever the clocks say."""
         self._search()
-        return self._inspector.examine(self._workers(), self._progress.moved)
+        return self._inspector.examine(self._workers(), self._progress.moved, since=self._reported_sample)
 
     def close(self, own: Exit) -> Verdict | None:
         """The verdict on a job that has ended: from its last failure as it was seen, or else from its last pages.
@@ -162,13 +167,13 @@ class Watcher:
         return any(w.pid == ended.pid and w.started > self._last_sight.started_before for w in self._workers())
 
     def _pass_on(self, verdict: Verdict) -> None:
-        """Pass a verdict on once: an equal one at the next examination is not repeated."""
+        """Pass a verdict on once: an equal one at the next examination confirms it."""
         now, report = time.monotonic(), verdict.report
         if report.outcome is Outcome.HEALTHY:
             self._progress = stall.cleared(self._progress, now)
             return
         self._progress = stall.reported(self._progress, now)
+        self._reported_sample = verdict.capture.samples[-1]
         essence = (report.outcome, report.deadlock, tuple((d.code, d.culprits) for d in report.diagnoses[:1]))
-        if essence != self._last_passed_on:
-            self._last_passed_on = essence
-            self._callbacks.verdict(verdict)
+        again, self._last_passed_on = essence == self._last_passed_on, essence
+        (self._callbacks.confirmed if again else self._callbacks.verdict)(verdict)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.blocked import file_polling, holders, lock_statements
+from ddpdoctor.diagnose.blocked import holders, lock_statements
 from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall
-from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest import file_polling, frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.observed import Observed

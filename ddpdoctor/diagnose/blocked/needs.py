@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.blocked import file_polling, holders, interpreter_exit, store_keys
+from ddpdoctor.diagnose.blocked import holders, interpreter_exit, store_keys
 from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, waits_on
-from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest import file_polling, frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Rank, RankSet

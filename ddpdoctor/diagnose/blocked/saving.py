@@ -38,4 +38,4 @@ def saving_at(facts: Facts, rank: Rank) -> Site | None:
 def written(facts: Facts, rank: Rank) -> int:
     """Bytes written by its system calls between the samples, 0 if that is no more than the probe itself writes."""
     motion = facts.rank(rank).motion
-    return motion.io_bytes if motion and motion.io_bytes >= BUSY_IO_BYTES else 0
+    return motion.io_bytes if motion and motion.io_rate >= BUSY_IO_BYTES else 0

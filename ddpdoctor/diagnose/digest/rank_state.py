@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.file_polling import polled_file
 from ddpdoctor.diagnose.digest.waits import Wait, uses_processor
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.program import Program
 
 #: signals that end processes, by Linux's numbers (signal(7)), because a report may be read on another system
 _SIGNALS = {
@@ -54,14 +57,22 @@ class RankState:
     label: str
     #: the heartbeat stopped while the process is not stopped: some call holds the interpreter's lock
     holds_gil: bool = False
+    #: it works in so far as it will wake by itself: its main thread sleeps for a fixed time
+    naps: bool = False
 
 
 def judge_rank(
-    rank: RankEvidence | None, wait: Wait | None, now: float, own: frozenset[str], *, reported_hanging: bool = False
+    rank: RankEvidence | None,
+    wait: Wait | None,
+    now: float,
+    program: Program,
+    own: frozenset[str],
+    *,
+    reported_hanging: bool = False,
 ) -> RankState:
     """Judge one rank. `now`: when its last sample was taken, CLOCK_MONOTONIC seconds.
 
-    `own`: the installed packages that the job runs.
+    `program`: the job's source, which tells what a sleeping loop waits for; `own`: the installed packages that it runs.
 
     `reported_hanging`: someone reports that the job hangs, so an idle rank seen in only one sample counts as blocked.
     """
@@ -84,8 +95,24 @@ def judge_rank(
         return RankState(Activity.UNKNOWN, site, "in code that nothing shows")
     if rank.motion is None and not (reported_hanging and _idle(rank)):
         return RankState(Activity.UNKNOWN, site, "in no known wait")
+    napping = next((place for place in _naps(rank, own) if not polled_file(program, place)), None)
+    if napping is not None:
+        return RankState(Activity.WORKING, napping, f"asleep in {napping.function}", naps=True)
     place = f"idle in {site.function}" if site else "idle"
     return RankState(Activity.STILL, site, place, holds_gil=silent)
+
+
+def _naps(rank: RankEvidence, own: frozenset[str]) -> Iterator[Site]:
+    """The user's lines in which its main thread, or that of a child, sleeps for a fixed time.
+
+    A library that sleeps polls for something, most often for a lock, and is not counted.
+    """
+    children = ((one.worker, one.process, one.stacks) for one in rank.children)
+    for worker, process, stacks in ((rank.worker, rank.process, rank.stacks), *children):
+        state = process.thread(worker.pid) if process else None
+        thread = stacks.main() if stacks else None
+        if state and state.naps and thread and thread.frames and not frames.is_library(thread.frames[0].file, own):
+            yield thread.frames[0]
 
 
 def _idle(rank: RankEvidence) -> bool:
@@ -117,7 +144,8 @@ def _moves(rank: RankEvidence) -> bool:
             uses_processor(process, motion)
             or motion.lines_moved is Observed.YES
             or motion.page_moved is Observed.YES
-            or motion.io_bytes >= BUSY_IO_BYTES
+            or motion.io_rate >= BUSY_IO_BYTES
+            or motion.main_io_bytes > 0
         )
         for process, motion in motions
     )

@@ -1,7 +1,8 @@
 """# DD231 slow-host-work
 
 ## What
-One rank is busy in Python (tokenizing, scanning files, a regular expression, a reward function) while the others wait.
+One rank is busy in Python (tokenizing, scanning files, a regular expression, a reward function) or sleeps for a fixed
+time while the others wait.
 
 ## Why it hangs
 It does not hang: the others wait in a collective until this rank arrives. Only if that takes longer than the group's
@@ -17,7 +18,8 @@ Do the work before the job, or once and store the result; split it over the rank
 `init_process_group(timeout=...)` if it must stay. Set a time limit on work whose length depends on the data.
 
 ## When it is wrong
-A busy loop that waits for something looks like work.
+A busy loop that waits for something looks like work, and so does a loop that sleeps and looks again. A loop that sleeps
+until a file appears or disappears is recognised.
 
 ## References
 https://github.com/hiyouga/LlamaFactory/issues/2424 https://github.com/verl-project/verl/pull/6673
@@ -51,18 +53,21 @@ def _diagnosis(facts: Facts, workers: RankSet) -> Diagnosis:
     where = f" at {wording.place(site)}" if site else ""
     function = f" in {site.function}" if site else ""
     who = wording.ranks(workers)
+    asleep = all(facts.state(rank).naps for rank in workers)
+    does = wording.verb(workers, "sleeps", "sleep") if asleep else wording.verb(workers, "works", "work")
+    busy = "asleep for a fixed time" if asleep else "busy"
     return diagnosis(
         SLOW_HOST_WORK,
         facts.waiting,
         confidence=Confidence.LIKELY,
         culprits=workers,
         summary=(
-            f"{who} still {wording.verb(workers, 'works', 'work')}{function}{where} while "
+            f"{who} still {does}{function}{where} while "
             f"{wording.ranks(facts.waiting)} {wording.verb(facts.waiting, 'waits', 'wait')} in "
             f"{wording.waiting(facts, facts.waiting)}"
         ),
         why=(
-            f"This is slow, not a deadlock: {who} {wording.verb(workers, 'is', 'are')} busy, and the others can "
+            f"This is slow, not a deadlock: {who} {wording.verb(workers, 'is', 'are')} {busy}, and the others can "
             "continue as soon as it arrives. If it takes longer than the process group's timeout, the job ends with "
             "an error that blames the collective."
         ),
@@ -83,6 +88,8 @@ def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:
     yield f"rank {rank}: {motion.cpu_share:.0%} of a core between two samples {wording.seconds(motion.seconds)} apart"
     if motion.lines_moved is Observed.YES:
         yield f"rank {rank}: its stack changed between the samples"
+    if facts.state(rank).naps:
+        yield f"rank {rank}: its main thread is in a timed sleep, from which it wakes by itself"
     if facts.state(rank).holds_gil:
         yield f"rank {rank}: its heartbeat has stopped: one long call holds the interpreter's lock"
     for child in seen.children:

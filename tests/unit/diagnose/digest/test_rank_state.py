@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ddpdoctor.diagnose.engine import examine
-from tests.unit.diagnose.builders import At, Doing, job
+from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.processes import Child, ProcessState, ThreadState
+from ddpdoctor.model.ranks import RankSet, Role, Worker
+from ddpdoctor.model.stacks import Stacks, StackSource, Thread
+from tests.unit.diagnose.builders import NOW, At, Doing, job
+from tests.unit.diagnose.sleeping import FILE_BATON, asleep, in_code
 
 AT = At()
+#: the kernel function in which time.sleep waits
+NAP = "hrtimer_nanosleep"
+LOOKS_AGAIN = "\n" * 6 + "def ready(path):\n    while not path.exists():\n        time.sleep(1.0)\n"
 
 
 def test_how_a_rank_ended_is_told_by_name() -> None:
@@ -19,3 +29,47 @@ def test_a_rank_that_is_ready_to_run_works_however_little_of_a_crowded_core_it_g
     for state, label in (("R", "working in train"), ("S", "idle in train")):
         late = Doing([], blocked=False, stands=AT.line(3, "train"), state=state, cpu_share=0.04)
         assert examine(job([waits, late], code={AT.file: "\n\nx\n"})).ranks[1].label == label
+
+
+def test_a_rank_in_a_timed_sleep_of_its_own_is_slow_and_hangs_nobody() -> None:
+    report = examine(asleep(wchan=NAP))
+    assert report.outcome is Outcome.SLOW
+    (found,) = report.diagnoses
+    assert (found.code, found.culprits, found.locations[0].line) == ("DD231", RankSet.of([1]), 9)
+    assert "sleeps" in found.summary
+    assert report.ranks[1].state == "working"
+
+
+def test_one_that_sleeps_until_a_file_appears_is_not_called_slow() -> None:
+    report = examine(in_code(LOOKS_AGAIN, asleep(wchan=NAP)))
+    assert report.outcome is Outcome.HANG
+
+
+def test_a_library_that_sleeps_waits_for_something() -> None:
+    assert examine(asleep(FILE_BATON, wchan=NAP)).outcome is Outcome.HANG
+
+
+def test_any_other_sleep_in_the_kernel_is_no_timed_one() -> None:
+    assert examine(asleep(wchan="futex_wait_queue")).outcome is Outcome.HANG
+
+
+def test_a_rank_whose_data_worker_sleeps_for_a_fixed_time_is_slow() -> None:
+    evidence = asleep(wchan="do_poll")
+    seen = evidence.ranks[1]
+    state = ThreadState(71, "python", "S", NAP, 1.0)
+    stacks = Stacks(StackSource.PYSPY, (Thread(71, "MainThread", (AT.line(4, "load"),)),))
+    child = Child(Worker(71, 1.0, Role.CHILD), ProcessState(NOW, "S", 1.0, 0, (state,)), stacks, None)
+    ranks = (evidence.ranks[0], replace(seen, children=(child,)), evidence.ranks[2])
+    report = examine(replace(evidence, ranks=ranks))
+    assert report.outcome is Outcome.SLOW
+    assert report.ranks[1].location is not None
+    assert report.ranks[1].location.line == 4
+
+
+def test_what_the_main_thread_itself_writes_is_work_however_little() -> None:
+    evidence = asleep(wchan="folio_wait_bit_common")
+    seen = evidence.ranks[1]
+    assert seen.motion is not None
+    writes = replace(seen, motion=replace(seen.motion, main_io_bytes=100))
+    assert examine(replace(evidence, ranks=(evidence.ranks[0], writes, evidence.ranks[2]))).outcome is Outcome.SLOW
+    assert examine(evidence).outcome is Outcome.HANG

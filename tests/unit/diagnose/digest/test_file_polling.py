@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.diagnose.blocked.file_polling import Poll, polled_file
+from ddpdoctor.diagnose.digest.file_polling import Poll, polled_file
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.program import Program
