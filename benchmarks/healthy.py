@@ -15,7 +15,7 @@ LONGEST = 180.0
 #: the least number of ranks, where two are too few
 LEAST = {"broadcast_and_subgroup_barrier": 3}
 #: in these one rank works for longer than the patience below, which must be called slow and nothing else
-WORKING = frozenset({"slow_compiling", "slow_saving", "slow_tokenizing"})
+WORKING = frozenset({"slow_compiling", "slow_piping", "slow_polling", "slow_reading", "slow_saving", "slow_tokenizing"})
 #: seeds from this one on are started by a launcher that imports torch once for all ranks, at half the cost
 UNDER_TORCHRUN = 4
 #: seconds for --stall-after with every other seed, a minute's work being as many seconds as the program sleeps

@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--on-hang",
         metavar="report|stop|COMMAND",
         default="report",
-        help="report: print and keep watching (default); stop: print and end the job, exit 124; "
-        "anything else: a program to run with the report's path",
+        help="report: print and keep watching (default); stop: print, and end the job with exit status 124 if the "
+        "deadlock is proven or a second look shows the same; anything else: a program to run with the report's path",
     )
     parser.add_argument(
         "--nccl-timeout",

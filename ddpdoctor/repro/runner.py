@@ -19,7 +19,7 @@ import psutil
 from ddpdoctor.lint import engine, registry
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.codec import DecodeError
-from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.diagnosis import Deadlock, Outcome
 from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.report import Report
 from ddpdoctor.report import json
@@ -203,13 +203,13 @@ def _started(command: list[str], output: Path, added: Mapping[str, str]) -> Iter
 def _until_decided(
     process: subprocess.Popen[bytes], program: CaseProgram, folder: Path, stop: threading.Event
 ) -> Iterator[None]:
-    """Wait until the run ends or takes too long, or until it is reported as slow, in which case the job would continue
-    by itself."""
+    """Wait until the run ends or takes too long, or until it is reported as expected without a proof: a slow job would
+    continue by itself, and a suspected hang is stopped by `watch` only after a second look."""
     deadline = time.monotonic() + program.case.seconds + _STARTUP
     while process.poll() is None and time.monotonic() < deadline and not stop.is_set():
-        if program.case.outcome is Outcome.SLOW and not program.fixed:
+        if program.case.outcome in (Outcome.SLOW, Outcome.HANG) and not program.fixed:
             report = report_in(folder)
-            if report is not None and report.outcome is Outcome.SLOW:
+            if report and report.outcome is program.case.outcome and report.deadlock is not Deadlock.PROVEN:
                 return
         yield
         time.sleep(_TICK)

@@ -106,6 +106,11 @@ def watch(
     return Run(status, tuple(reports), text[0], text[1], seconds, bundle, tuple(whole))
 
 
+def is_told(report: Report, outcome: str) -> bool:
+    """Whether a slow job or a suspected hang was reported as expected; one that is proven is stopped by `watch`."""
+    return outcome in ("slow", "hang") and report["outcome"] == outcome and report["deadlock"] != "proven"
+
+
 def _follow(
     process: subprocess.Popen[bytes], written: Path, deadline: float, until: Callable[[Report], bool]
 ) -> Iterator[Report]:

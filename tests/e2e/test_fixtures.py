@@ -19,7 +19,7 @@ from ddpdoctor.repro.case import Case
 from ddpdoctor.repro.catalogue import load_all, root
 from tests.e2e import leftovers
 from tests.e2e.ablation import wrongly_sure
-from tests.e2e.job import STARTUP, Run, forked, torchrun, watch
+from tests.e2e.job import STARTUP, Run, forked, is_told, torchrun, watch
 
 #: seconds from the last progress of any rank to the report, where a deadlock can be proven
 PROVEN_WITHIN = 6.0
@@ -44,7 +44,7 @@ def test_broken_gets_its_verdict(case: Case, tmp_path: Path) -> None:
     assert run.first["code"] == case.code, run.explain()
     assert run.first["culprits"] == list(case.culprits), run.explain()
     assert case.line in _lines_to_look_at(run, case), run.explain()
-    if case.outcome.value == "hang":
+    if report["deadlock"] == "proven":
         assert run.status == 124, run.explain()
     assert _without_late_findings(_replayed(run.bundle), report) == _without_late_findings(report, report)
     assert wrongly_sure(bundle.read(run.bundle), case.code, tuple(case.culprits), Deadlock(report["deadlock"])) == []
@@ -69,7 +69,7 @@ def _watched(case: Case, folder: Path) -> Run:
         *("--on-hang", "stop"),
         *patience,
         timeout=STARTUP + case.seconds,
-        until=lambda report: case.outcome.value == "slow" and report["outcome"] == "slow",
+        until=lambda report: is_told(report, case.outcome.value),
     )
 
 

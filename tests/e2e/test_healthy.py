@@ -10,7 +10,14 @@ from tests.e2e.job import STARTUP, Run, forked, watch
 
 HEALTHY = Path(__file__).parent / "healthy"
 #: programs in which one rank works for half a minute while the others wait, and that rank
-SLOW = {"slow_tokenizing": 1, "slow_compiling": 1, "slow_saving": 0}
+SLOW = {
+    "slow_tokenizing": 1,
+    "slow_compiling": 1,
+    "slow_saving": 0,
+    "slow_polling": 1,
+    "slow_reading": 1,
+    "slow_piping": 0,
+}
 NAMES = sorted(path.stem for path in HEALTHY.glob("*.py"))
 QUICK = [name for name in NAMES if name not in SLOW]
 #: these vary with a seed; the accuracy run makes many of each, with the default patience, too

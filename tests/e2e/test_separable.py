@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.repro.catalogue import load_all, root
-from tests.e2e.job import STARTUP, Run, torchrun, watch
+from tests.e2e.job import STARTUP, Run, is_told, torchrun, watch
 from tests.e2e.variants.test_equal_stacks import CAUSES, PROGRAM
 from tests.unit.test_separable import DISTINGUISHABLE
 
@@ -51,7 +51,13 @@ def jobs() -> list[Job]:
 
 
 def _run(job: Job, folder: Path) -> Run:
-    return watch(job.command, folder / job.name, "--on-hang", "stop", *job.patience, timeout=STARTUP + job.seconds)
+    return watch(
+        job.command,
+        folder / job.name,
+        *("--on-hang", "stop", *job.patience),
+        timeout=STARTUP + job.seconds,
+        until=lambda report: is_told(report, "hang") or is_told(report, "slow"),
+    )
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.job import STARTUP, Run, torchrun, watch
+from tests.e2e.job import STARTUP, Run, is_told, torchrun, watch
 
 PROGRAM = Path(__file__).with_name("held_up.py")
 
@@ -16,7 +16,9 @@ def _run(way: str, folder: Path, *, behind: str = "", culprit: int = 1) -> Run:
     command = torchrun(PROGRAM, 3, way, str(folder))
     if behind:
         command = ["sh", "-c", f"{shlex.join(command)} {behind}"]
-    run = watch(command, folder, "--on-hang", "stop", "--stall-after", "10", timeout=STARTUP + 60)
+    run = watch(
+        command, folder, "--stall-after", "10", timeout=STARTUP + 60, until=lambda report: is_told(report, "hang")
+    )
     assert (run.report["outcome"], run.report["deadlock"]) == ("hang", "suspected"), run.explain()
     assert run.first["culprits"] == [culprit], run.explain()
     return run

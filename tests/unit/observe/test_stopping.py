@@ -1,0 +1,46 @@
+"""A job is stopped on a proof, or on what was found twice; never on what is only possible."""
+
+from dataclasses import replace
+
+import pytest
+
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
+from ddpdoctor.model.report import Report
+from ddpdoctor.observe.stopping import Grounds, grounds, suffices
+from tests.golden.reports import REPORTS
+
+CERTAIN = REPORTS["hang-certain"]
+
+
+def said(outcome: Outcome, deadlock: Deadlock, confidence: Confidence | None) -> Report:
+    first = () if confidence is None else (replace(CERTAIN.diagnoses[0], confidence=confidence),)
+    return replace(CERTAIN, outcome=outcome, deadlock=deadlock, diagnoses=first)
+
+
+@pytest.mark.parametrize("confidence", [*Confidence, None])
+def test_a_proof_suffices_at_once(confidence: Confidence | None) -> None:
+    report = said(Outcome.HANG, Deadlock.PROVEN, confidence)
+    assert grounds(report) is Grounds.PROVEN
+    assert suffices(report, again=False)
+
+
+@pytest.mark.parametrize("confidence", [Confidence.CERTAIN, Confidence.LIKELY])
+def test_a_suspicion_must_be_found_twice(confidence: Confidence) -> None:
+    report = said(Outcome.HANG, Deadlock.SUSPECTED, confidence)
+    assert grounds(report) is Grounds.SUSPECTED
+    assert not suffices(report, again=False)
+    assert suffices(report, again=True)
+
+
+@pytest.mark.parametrize("confidence", [Confidence.POSSIBLE, None])
+def test_what_is_only_possible_never_suffices(confidence: Confidence | None) -> None:
+    report = said(Outcome.HANG, Deadlock.SUSPECTED, confidence)
+    assert grounds(report) is Grounds.TOO_WEAK
+    assert not suffices(report, again=True)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.SLOW, Outcome.CRASH, Outcome.HEALTHY])
+def test_only_a_hang_is_stopped(outcome: Outcome) -> None:
+    report = said(outcome, Deadlock.NO, Confidence.CERTAIN)
+    assert grounds(report) is Grounds.NO_HANG
+    assert not suffices(report, again=True)
