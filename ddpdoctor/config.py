@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -28,5 +29,7 @@ class WatchConfig:
     native: bool = False
     probe: bool = True
     quiet: bool = False
+    #: inspects the job like SIGQUIT
+    dump_signal: signal.Signals = signal.SIGQUIT
     #: lint the script before the job starts
     lint: bool = False

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.observe import stopping
 from ddpdoctor.observe.inspector import Inspector, Verdict
-from ddpdoctor.observe.watcher import Callbacks, Watcher
+from ddpdoctor.observe.watcher import LAST_LOOK, Callbacks, Watcher
 from ddpdoctor.report import json
 
 #: evidence folders that are kept in the state directory
@@ -59,10 +60,23 @@ class VerdictActions:
         try:
             if self._job.examination_requested():
                 self._print(self._watcher.examine())
+            if self._job.held:
+                self._look_before_the_end(self._watcher)
             self._watcher.tick(time.monotonic())
+            self._job.stands_still = self._watcher.stands_still(time.monotonic())
         except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
             self._watcher = None
+            self._job.stands_still = False
+            self._job.release()
             self._console.say(f"cannot continue watching ({type(error).__name__}: {error}); the job keeps running")
+
+    def _look_before_the_end(self, watcher: Watcher) -> None:
+        """The job stands still and is told to end: what it stands in is seen now or never."""
+        name = signal.Signals(self._job.held).name
+        verdict = watcher.examine(within=LAST_LOOK)
+        self._job.release()
+        if verdict.report.outcome is not Outcome.HEALTHY:
+            self._print(verdict, job=f"looked at before {name} was passed on to the job")
 
     def finish(self, status: int) -> int:
         """Report how the job ended, and return the exit status of `watch`."""

@@ -8,6 +8,7 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -32,6 +33,8 @@ exit status:
   125  ddpdoctor itself failed
   126  the command cannot be started; 127: it was not found; 2: invalid arguments"""
 
+#: signals that --dump-signal can name
+_DUMP_SIGNALS = {"QUIT": signal.SIGQUIT, "USR1": signal.SIGUSR1, "USR2": signal.SIGUSR2}
 #: seconds between ticks; a launcher waits two seconds for us after a failure
 _TICK = 0.25
 
@@ -69,6 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lint", action="store_true", help="lint the script first and print the findings; never stops the job"
     )
+    parser.add_argument(
+        "--dump-signal",
+        metavar="NAME",
+        default="QUIT",
+        help="a signal that inspects the job, as Ctrl-\\ does: USR1 or USR2, which otherwise are passed on to the job",
+    )
     parser.add_argument("--quiet", action="store_true", help="print no start line and no end line")
 
 
@@ -94,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         )
         prelint.wait()
         started, wall = time.monotonic(), time.time()
-        with Job(config.command, {**environ, **planned.set}) as job:
+        with Job(config.command, {**environ, **planned.set}, look_on=config.dump_signal) as job:
             console.started(config, torch, planned.set)
             follower = None
             try:
@@ -154,8 +163,17 @@ def _config(args: argparse.Namespace) -> WatchConfig:
         native=args.native,
         probe=not args.no_probe,
         quiet=args.quiet,
+        dump_signal=_dump_signal(args.dump_signal),
         lint=args.lint,
     )
+
+
+def _dump_signal(text: str) -> signal.Signals:
+    """The signal with this name, with or without SIG. Raises UsageError."""
+    number = _DUMP_SIGNALS.get(text.upper().removeprefix("SIG"))
+    if number is None:
+        raise UsageError(f"--dump-signal {text}: cannot be used", hint=f"type one of {', '.join(_DUMP_SIGNALS)}")
+    return number
 
 
 def _check_command(text: str) -> None:

@@ -4,6 +4,9 @@ The child does not depend on us: if the supervisor is killed, the job runs on. W
 that Ctrl-C and Ctrl-\\ reach us and not torchrun, which Ctrl-\\ would kill. A child that reads from the terminal is
 stopped by the kernel (SIGTTIN) and then gets the foreground, including the keyboard's signals. Ctrl-Z stops both, `fg`
 and `bg` continue both.
+
+Most hangs end by a person, a scheduler or CI: while the job stands still, the first SIGINT or SIGTERM is held back for
+a look of two seconds at most. A second signal goes through at once, with the first.
 """
 
 from __future__ import annotations
@@ -22,11 +25,19 @@ import psutil
 from ddpdoctor.launch import foreground
 from ddpdoctor.launch.command_check import start_error
 
-#: forwarded once for each time they are received; SIGQUIT requests an examination and is never forwarded
-FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: forwarded once for each time they are received; SIGQUIT requests an examination and is never forwarded. Schedulers
+#: send SIGUSR1 and SIGUSR2 before the time is up (Slurm's --signal), and trainers handle them (Lightning, submitit).
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+#: for our own use: whatever we inherit, we handle them, and the job inherits what we did
+_OUR_OWN = (signal.SIGQUIT, signal.SIGCHLD, signal.SIGALRM)
 #: a terminal sends these to a whole process group (Ctrl-C, hang-up), while kill(1) sends SIGTERM to one process
 _TO_GROUP = (signal.SIGINT, signal.SIGHUP)
 
+#: those that end a job and can wait for a look
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
+#: seconds for which a signal is held back
+HOLD = 2.0
 #: seconds between SIGTERM and SIGKILL when a job is stopped
 GRACE = 10.0
 
@@ -34,9 +45,13 @@ GRACE = 10.0
 class Job:
     """A running command. Use it as a context manager: signal handlers are installed only inside."""
 
-    def __init__(self, command: tuple[str, ...], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: tuple[str, ...], environ: Mapping[str, str], *, look_on: signal.Signals = signal.SIGQUIT
+    ) -> None:
+        """`look_on`: a signal that requests an examination, as SIGQUIT always does."""
         self._command = command
         self._environ = environ
+        self._look_on = {signal.SIGQUIT, look_on}
         self._looks_wanted = 0
         self._suspension_wanted = False
         self._terminal_wanted = False
@@ -46,6 +61,10 @@ class Job:
         self.pid = 0
         #: signals that were forwarded: a job that ends after one was ended by its user
         self.forwarded: list[int] = []
+        #: whether the job is known to stand still and nothing was said of it: then a signal that ends it can wait
+        self.stands_still = False
+        #: the signal that is held back, 0 for none
+        self.held = 0
         #: the child's return code, negative for a signal; None while it runs
         self.returncode: int | None = None
 
@@ -54,9 +73,10 @@ class Job:
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._previous_wakeup = signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         # before the child exists, so that no signal can end us and leave it behind
-        for number in (*FORWARDED, signal.SIGQUIT, signal.SIGTSTP, signal.SIGCHLD):
-            # what is ignored stays ignored (nohup), except SIGCHLD: the kernel would reap the child and lose its status
-            if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
+        for number in (*FORWARDED, *_OUR_OWN, signal.SIGTSTP):
+            # what is ignored stays ignored (nohup), except for our own use: without SIGCHLD the kernel would reap the
+            # child and lose its status, and a script's `watch ... &` inherits an ignored SIGQUIT
+            if number in _OUR_OWN or signal.getsignal(number) is not signal.SIG_IGN:
                 self._previous[number] = signal.signal(number, self._on_signal)
         try:
             self._start()
@@ -82,8 +102,9 @@ class Job:
     def _in_child(self) -> None:
         """Between fork and exec: join an own process group; exec itself resets signal handlers."""
         os.setpgrp()
-        if self._previous.get(signal.SIGCHLD) is signal.SIG_IGN:
-            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        for number in _OUR_OWN:
+            if self._previous.get(number) is signal.SIG_IGN:
+                signal.signal(number, signal.SIG_IGN)
 
     def _restore(self) -> None:
         signal.set_wakeup_fd(self._previous_wakeup)
@@ -94,16 +115,33 @@ class Job:
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         """Runs between two bytecodes of any code of ours, so an examination in progress delays no signal."""
-        if number == signal.SIGQUIT:
+        if number in self._look_on:
             self._looks_wanted += 1
         elif number == signal.SIGTSTP:
             self._suspension_wanted = True
+        elif number == signal.SIGALRM:
+            self.release()
         elif number in FORWARDED:
             if self._status is not None:
                 raise KeyboardInterrupt  # the job is over, so what is interrupted is our own last report
-            self.forwarded.append(number)
-            if self.pid:
-                self._forward(number)
+            if number in _ENDING and self.stands_still and not self.held and not self.forwarded:
+                self.held = number
+                signal.setitimer(signal.ITIMER_REAL, HOLD)
+                return
+            self.release()
+            self._pass_on(number)
+
+    def release(self) -> None:
+        """Forward the signal that is held back."""
+        number, self.held = self.held, 0
+        if number:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            self._pass_on(number)
+
+    def _pass_on(self, number: int) -> None:
+        self.forwarded.append(number)
+        if self.pid:
+            self._forward(number)
 
     def _forward(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -58,11 +58,22 @@ class Inspector:
         found = self._again(workers, first, detected, last_progress)
         return found if found.report.deadlock is Deadlock.PROVEN else None
 
-    def examine(self, workers: tuple[Worker, ...], last_progress: float, *, since: Sample | None = None) -> Verdict:
+    def examine(
+        self,
+        workers: tuple[Worker, ...],
+        last_progress: float,
+        *,
+        since: Sample | None = None,
+        within: float | None = None,
+    ) -> Verdict:
         """The verdict from two samples, whatever it is: a moment apart, or the first of them taken earlier, `since`
-        which the second shows what has moved."""
+        which the second shows what has moved. With `within`, both are taken in so many seconds."""
         detected = time.monotonic()
-        return self._again(workers, since or self.sample(workers), detected, last_progress)
+        if within is None:
+            return self._again(workers, since or self.sample(workers), detected, last_progress)
+        first = since or self.sample(workers, deadline=within / 3)
+        time.sleep(within / 3)
+        return self._examined((first, self.sample(workers, deadline=within / 3)), detected, last_progress)
 
     def examine_samples(
         self, samples: tuple[Sample, ...], last_progress: float, exits: tuple[Exit, ...] = ()

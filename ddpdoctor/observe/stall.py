@@ -16,6 +16,9 @@ SETTLING = 3.0
 #: seconds it must live on if it moved only once: a process that raised may take a while to end on a busy machine
 LIVED_ON = 12.0
 
+#: seconds without movement after which a job that is told to end is looked at first
+STOOD = 6.0
+
 #: `auto`: at least this long, and at least FACTOR times the run's own longest gap; FIRST_STEP before the first step
 FLOOR = 30.0
 FACTOR = 5.0
@@ -116,6 +119,11 @@ def decide(progress: Progress, now: float, wanted: float | None) -> Decision:
     pause = PROOF_PAUSES[min(progress.attempts, len(PROOF_PAUSES)) - 1] if progress.attempts else 0.0
     due = progress.paged and now - progress.moved >= PROOF_AFTER and now - progress.attempted >= pause
     return Decision.PROVE if due else Decision.KEEP
+
+
+def stands_still(progress: Progress, now: float) -> bool:
+    """Whether nothing has moved for a while, as the pages show, and nothing was reported of it."""
+    return progress.paged and progress.reported is None and now - progress.moved >= STOOD
 
 
 def proof_failed(progress: Progress, now: float) -> Progress:

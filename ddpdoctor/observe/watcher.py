@@ -106,10 +106,15 @@ class Watcher:
             case Decision.KEEP:
                 pass
 
-    def examine(self) -> Verdict:
-        """Examine the job now, whatever the clocks say."""
+    def stands_still(self, now: float) -> bool:
+        """Whether nothing has moved for a while and nothing was reported of it: a look before the end is worth it."""
+        return self._has_ranks() and stall.stands_still(self._progress, now)
+
+    def examine(self, *, within: float | None = None) -> Verdict:
+        """Examine the job now, whatever the clocks say; `within`: seconds for all samples."""
         self._search()
-        return self._inspector.examine(self._workers(), self._progress.moved, since=self._reported_sample)
+        since = self._reported_sample
+        return self._inspector.examine(self._workers(), self._progress.moved, since=since, within=within)
 
     def close(self, own: Exit) -> Verdict | None:
         """The verdict on a job that has ended: from its last failure as it was seen, or else from its last pages.

@@ -77,7 +77,7 @@ def test_two_hundred_healthy_exits() -> None:
     exits_are_the_jobs_own(200)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2])
 def test_signals_are_forwarded_once(number: signal.Signals) -> None:
     with started([*WATCH, "--", sys.executable, str(PROGRAMS / "signal_counter.py")]) as process:
         assert process.stdout is not None
@@ -97,6 +97,48 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=PATIENCE)
         assert out == "[('SIGTERM', 1)]\n"
+
+
+def test_a_signal_that_asks_for_a_look_does_not_reach_the_job() -> None:
+    command = [*WATCH, "--dump-signal", "USR1", "--", sys.executable, str(PROGRAMS / "signal_counter.py")]
+    with started(command) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGUSR1)
+        process.send_signal(signal.SIGUSR2)
+        out, _ = process.communicate(timeout=PATIENCE)
+        assert out == "[('SIGUSR2', 1)]\n"
+
+
+def test_sigquit_looks_also_behind_a_script_that_ignores_it(tmp_path: Path) -> None:
+    """A shell starts `watch ... &` with SIGQUIT ignored; the job keeps it so."""
+    end, ignored = tmp_path / "end", tmp_path / "ignored"
+    note = f"import signal; open({str(ignored)!r}, 'w').write(str(signal.getsignal(3) == signal.SIG_IGN))"
+    job = ["sh", "-c", f'{sys.executable} -c "{note}"; exec "$@"', "sh"]
+    job += torchrun(PROGRAMS / "small_job.py", 2, "--until", str(end))
+    with started(["sh", "-c", "trap '' QUIT; exec \"$@\"", "sh", *WATCH, "--", *job]) as process:
+        assert wait_until(lambda: len(ranks_of(process.pid)) == 2)
+        process.send_signal(signal.SIGQUIT)
+        assert process.stderr is not None
+        assert any("job left running" in line for line in process.stderr)
+        end.touch()
+        process.communicate(timeout=PATIENCE)
+    assert ignored.read_text() == "True"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_job_that_stands_still_is_looked_at_before_it_is_ended(tmp_path: Path, number: signal.Signals) -> None:
+    """Nothing is proven here, and --stall-after is long: the signal is the first occasion to see anything."""
+    job = torchrun(PROGRAMS / "standing.py", 2)
+    with started([*WATCH, "--stall-after", "10m", "--bundle", str(tmp_path / "bundle"), "--", *job]) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == ["standing\n"] * 2
+        time.sleep(15.0)  # six seconds of standing, and what a look for a proof takes on a busy machine
+        process.send_signal(number)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert f"looked at before {number.name} was passed on to the job" in err
+    assert "wait_for" in err
+    assert process.returncode not in (0, 124, 125)
 
 
 def test_interrupting_a_distributed_job_ends_all_of_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ def count(number: int, _frame: object) -> None:
     counts[name] = counts.get(name, 0) + 1
 
 
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
     signal.signal(number, count)
 print("ready", flush=True)
 deadline = time.monotonic() + 120
