@@ -24,7 +24,7 @@ from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.observe import stopping
 from ddpdoctor.observe.inspector import Inspector, Verdict
-from ddpdoctor.observe.watcher import LAST_LOOK, Callbacks, Watcher
+from ddpdoctor.observe.watcher import LAST_LOOK, Callbacks, Seen, Watcher
 from ddpdoctor.report import json
 
 #: evidence folders that are kept in the state directory
@@ -105,7 +105,8 @@ class VerdictActions:
             named = f" for {first.code}: {first.summary}" if first else ""
             self._console.say_unless_quiet(f"the job was stopped after {seconds:.0f} s{named}")
         else:
-            self._console.say_unless_quiet(f"the job ended with {ended} after {seconds:.0f} s")
+            seen = _in_words(self._watcher.seen()) if self._watcher else ""
+            self._console.say_unless_quiet(f"the job ended with {ended} after {seconds:.0f} s{seen}")
 
     def _is_news(self, verdict: Verdict) -> bool:
         """Whether a verdict is new: ranks that die of the timeout of a reported hang, and those that lose them, are
@@ -207,6 +208,16 @@ class VerdictActions:
             )
         except (OSError, ValueError) as error:
             self._console.say(f"--on-hang command cannot be started: {error}")
+
+
+def _in_words(seen: Seen) -> str:
+    """What was seen of the job: a run without ranks or without a group was not watched for hangs."""
+    if not seen.ranks:
+        return " (no rank of a distributed job was seen)"
+    ranks = f"{seen.ranks} rank{'s' if seen.ranks > 1 else ''}"
+    if not seen.group:
+        return f" ({ranks}; no process group was seen)"
+    return f" ({ranks}, {seen.steps} step{'s' if seen.steps != 1 else ''})" if seen.steps else f" ({ranks})"
 
 
 def _gist(verdict: Verdict) -> object:

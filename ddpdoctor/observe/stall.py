@@ -60,7 +60,8 @@ class Progress:
     #: a page has been read; without any, no proof is possible
     paged: bool = False
     longest_gap: float = 0.0
-    stepped: bool = False
+    #: the largest number of optimizer steps that was read of any rank
+    steps: int = 0
     group_timeout: float | None = None
     #: attempts at a proof since the last movement, and when the last was made
     attempts: int = 0
@@ -82,12 +83,12 @@ def advance(progress: Progress, pulse: Pulse) -> Progress:
     progress = replace(progress, group_timeout=timeout, paged=progress.paged or pulse.pages > 0)
     if pulse.moved <= progress.moved:
         return progress
-    gap = pulse.moved - progress.moved if progress.stepped else 0.0
+    gap = pulse.moved - progress.moved if progress.steps else 0.0
     return replace(
         progress,
         moved=pulse.moved,
         longest_gap=max(progress.longest_gap, gap),
-        stepped=progress.stepped or pulse.steps > 0,
+        steps=max(progress.steps, pulse.steps),
         attempts=0,
         stirred=pulse.time if progress.stirred is None else progress.stirred,
         stirred_by=pulse.moved if progress.stirred is None else progress.stirred_by,
@@ -99,7 +100,7 @@ def stall_after(progress: Progress, wanted: float | None) -> float:
     if wanted is not None:
         return wanted
     learned = BLIND if progress.blind else FIRST_STEP
-    if progress.stepped:
+    if progress.steps:
         learned = max(FLOOR, FACTOR * progress.longest_gap)
     return min(learned, progress.group_timeout / 2) if progress.group_timeout else learned
 

@@ -38,6 +38,17 @@ class _LastSight:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen of a job while it ran."""
+
+    ranks: int
+    #: the most optimizer steps of any rank
+    steps: int
+    #: whether some rank has made its default process group
+    group: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Callbacks:
     """Called with every verdict worth reporting, with one that a later look has confirmed, and with the
     CLOCK_MONOTONIC time when a reported job resumed."""
@@ -105,6 +116,11 @@ class Watcher:
                 self._pass_on(self.examine())
             case Decision.KEEP:
                 pass
+
+    def seen(self) -> Seen:
+        """What was seen so far."""
+        ranks = {worker.rank for worker in self._workers() if worker.role is Role.RANK}
+        return Seen(len(ranks), self._progress.steps, self._progress.group_timeout is not None)
 
     def stands_still(self, now: float) -> bool:
         """Whether nothing has moved for a while and nothing was reported of it: a look before the end is worth it."""
