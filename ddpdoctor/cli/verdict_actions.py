@@ -43,13 +43,15 @@ class VerdictActions:
         self._watcher: Watcher | None = Watcher(
             inspector,
             job.pid,
-            Callbacks(verdict=self._act_on, confirmed=self._confirmed, resumed=self._resumed),
+            Callbacks(self._act_on, self._confirmed, self._restarted, self._resumed),
             stall_after=config.stall_after,
             probe=probe,
         )
         self._stopped = False
         #: the last verdict that was shown
         self._shown: Verdict | None = None
+        #: what earlier attempts failed of, if the launcher has started the ranks again
+        self._attempts: list[str] = []
         #: the reported hang, as long as it lasts
         self._standing: Verdict | None = None
 
@@ -106,7 +108,9 @@ class VerdictActions:
             self._console.say_unless_quiet(f"the job was stopped after {seconds:.0f} s{named}")
         else:
             seen = _in_words(self._watcher.seen()) if self._watcher else ""
-            self._console.say_unless_quiet(f"the job ended with {ended} after {seconds:.0f} s{seen}")
+            attempts = len(self._attempts)
+            failed = f"; {attempts} attempt{'s' if attempts > 1 else ''} before had failed" if attempts else ""
+            self._console.say_unless_quiet(f"the job ended with {ended} after {seconds:.0f} s{seen}{failed}")
 
     def _is_news(self, verdict: Verdict) -> bool:
         """Whether a verdict is new: ranks that die of the timeout of a reported hang, and those that lose them, are
@@ -119,7 +123,12 @@ class VerdictActions:
         """The verdict on a job that has ended; None for a healthy one, unless --json wants it."""
         if self._stopped or self._watcher is None or (status == 0 and (self._shown or not self._config.json)):
             return None
-        return self._watcher.close(Exit(self._job.pid, self._job.returncode or 0, time.monotonic()))
+        final = self._watcher.close(Exit(self._job.pid, self._job.returncode or 0, time.monotonic()))
+        if final is None or not self._attempts:
+            return final
+        return dataclasses.replace(
+            final, report=dataclasses.replace(final.report, notes=(*final.report.notes, *self._attempts))
+        )
 
     def _act_on(self, verdict: Verdict) -> None:
         hang = verdict.report.outcome is Outcome.HANG
@@ -137,6 +146,16 @@ class VerdictActions:
         first = verdict.report.diagnoses[0]
         self._console.say(f"a second look shows the same ({first.code}); stopping the job (--on-hang=stop)")
         self._stop()
+
+    def _restarted(self, verdict: Verdict) -> None:
+        """The launcher has started the ranks again: this attempt has failed, and the job goes on."""
+        first = next(iter(verdict.report.diagnoses), None)
+        number = len(self._attempts) + 1
+        self._attempts.append(
+            f"attempt {number} failed: {f'{first.code}: {first.summary}' if first else 'unexplained'}"
+        )
+        self._print(verdict, job=f"attempt {number} failed; the launcher has started the ranks again")
+        self._shown = self._standing = None
 
     def _stop(self) -> None:
         self._stopped = True

@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help=(
             "time without progress that counts as a stall; a proven deadlock is reported at once, independent of it. "
-            "auto: at least 30 s and 5 times the run's own longest gap, 10 minutes before the first step"
+            "auto: at least 30 s and 5 times the run's own longest gap; 10 minutes before the first optimizer step or "
+            "20 s of other progress"
         ),
     )
     parser.add_argument(

@@ -11,8 +11,9 @@ from ddpdoctor.collect import source_files
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind, Sample
 from ddpdoctor.collect.gather import EVERYTHING, read_exits, take_sample
+from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.model.diagnosis import Deadlock
+from ddpdoctor.model.diagnosis import Deadlock, Outcome
 from ddpdoctor.model.evidence import Timing
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.ranks import Worker
@@ -48,15 +49,15 @@ class Inspector:
         return take_sample(workers, self.run, kinds, deadline=deadline, native=self.native)
 
     def prove(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict | None:
-        """The verdict if a deadlock is proven, else None. If no rank waits for another, the pages alone show that,
-        which is the usual case."""
+        """The verdict if a deadlock is proven, or if ranks wait for one that is stopped, which time does not mend; else
+        None. If no rank waits for another, the pages alone show that, which is the usual case."""
         detected = time.monotonic()
         for kinds in (frozenset({PartKind.PAGE}), EVERYTHING):
             first = self.sample(workers, kinds)
             if self._examined((first,), detected, last_progress).report.deadlock is Deadlock.NO:
                 return None
         found = self._again(workers, first, detected, last_progress)
-        return found if found.report.deadlock is Deadlock.PROVEN else None
+        return found if _needs_no_patience(found.report) else None
 
     def examine(
         self,
@@ -103,3 +104,9 @@ class Inspector:
         files = source_files.read(source_files.sites(evidence), started=self.started_wall)
         files |= source_files.imported_by(files, started=self.started_wall)
         return Verdict(examine(dataclasses.replace(evidence, code=files)), dataclasses.replace(capture, code=files))
+
+
+def _needs_no_patience(report: Report) -> bool:
+    """Whether more time would show nothing else. A process that is stopped continues only if somebody tells it to."""
+    stopped = any(rank.state == Activity.STOPPED.value for rank in report.ranks)
+    return report.deadlock is Deadlock.PROVEN or (report.outcome is Outcome.HANG and stopped)

@@ -19,10 +19,14 @@ LIVED_ON = 12.0
 #: seconds without movement after which a job that is told to end is looked at first
 STOOD = 6.0
 
-#: `auto`: at least this long, and at least FACTOR times the run's own longest gap; FIRST_STEP before the first step
+#: `auto`: at least this long, and at least FACTOR times the run's own longest gap; UNTAUGHT before it is known how the
+#: run moves
 FLOOR = 30.0
 FACTOR = 5.0
-FIRST_STEP = 600.0
+UNTAUGHT = 600.0
+#: readings that show movement after which that is known, for jobs without an optimizer: they evaluate, generate, or
+#: reduce gradients by hand. Building and distributing a model moves, too, but not for so long.
+TAUGHT = 40
 #: `auto` without pages: movement is known only from examinations, so one is made at this interval
 BLIND = 60.0
 
@@ -62,6 +66,8 @@ class Progress:
     longest_gap: float = 0.0
     #: the largest number of optimizer steps that was read of any rank
     steps: int = 0
+    #: readings that showed movement
+    moves: int = 0
     group_timeout: float | None = None
     #: attempts at a proof since the last movement, and when the last was made
     attempts: int = 0
@@ -76,19 +82,25 @@ class Progress:
     stirred: float | None = None
     stirred_by: float = 0.0
 
+    @property
+    def taught(self) -> bool:
+        """Whether the run's movement shows how it goes on: from its first optimizer step, or after a while."""
+        return self.steps > 0 or self.moves >= TAUGHT
+
 
 def advance(progress: Progress, pulse: Pulse) -> Progress:
-    """Process a reading. Movement resets the attempts, and after the first step its gap is learned."""
+    """Process a reading. Movement resets the attempts, and its gap is learned once there is a rhythm."""
     timeout = pulse.group_timeout or progress.group_timeout
     progress = replace(progress, group_timeout=timeout, paged=progress.paged or pulse.pages > 0)
     if pulse.moved <= progress.moved:
         return progress
-    gap = pulse.moved - progress.moved if progress.steps else 0.0
+    gap = pulse.moved - progress.moved if progress.taught else 0.0
     return replace(
         progress,
         moved=pulse.moved,
         longest_gap=max(progress.longest_gap, gap),
         steps=max(progress.steps, pulse.steps),
+        moves=progress.moves + 1,
         attempts=0,
         stirred=pulse.time if progress.stirred is None else progress.stirred,
         stirred_by=pulse.moved if progress.stirred is None else progress.stirred_by,
@@ -99,8 +111,8 @@ def stall_after(progress: Progress, wanted: float | None) -> float:
     """Seconds without movement that count as a stall; `wanted` is the user's value, None for `auto`."""
     if wanted is not None:
         return wanted
-    learned = BLIND if progress.blind else FIRST_STEP
-    if progress.steps:
+    learned = BLIND if progress.blind else UNTAUGHT
+    if progress.taught:
         learned = max(FLOOR, FACTOR * progress.longest_gap)
     return min(learned, progress.group_timeout / 2) if progress.group_timeout else learned
 

@@ -50,11 +50,14 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """Called with every verdict worth reporting, with one that a later look has confirmed, and with the
-    CLOCK_MONOTONIC time when a reported job resumed."""
+    """Called with every verdict worth reporting, with one that a later look has confirmed, with the verdict on an
+    attempt after which the launcher has started the ranks again, and with the CLOCK_MONOTONIC time when a reported job
+    resumed.
+    """
 
     verdict: Callable[[Verdict], None]
     confirmed: Callable[[Verdict], None]
+    restarted: Callable[[Verdict], None]
     resumed: Callable[[float], None]
 
 
@@ -85,6 +88,8 @@ class Watcher:
         self._reported_sample: Sample | None = None
         self._exits_seen = 0
         self._last_sight: _LastSight | None = None
+        #: last sights of attempts after which the launcher has started the ranks again
+        self._failed_attempts: list[_LastSight] = []
 
     @property
     def run(self) -> Path:
@@ -93,11 +98,13 @@ class Watcher:
     def tick(self, now: float) -> None:
         """Do what is due at `now` (CLOCK_MONOTONIC)."""
         self._examine_survivors()
+        self._tell_failed_attempts()
         if now - self._read < READING:
             return
         self._read = now
         if now - self._searched >= self._search_pause() or self._discovery.changed():
             self._search()
+            self._notice_restart()
         if not self._has_ranks():
             return
         self._take_pulse()
@@ -139,6 +146,8 @@ class Watcher:
         """
         self._search()
         self._take_pulse()
+        self._notice_restart()
+        self._tell_failed_attempts()
         if not self._has_ranks():
             return None
         exits = (own,) if any(w.pid == own.pid and w.role is Role.RANK for w in self._workers()) else ()
@@ -173,19 +182,33 @@ class Watcher:
         exits = read_exits(self.run)
         fresh, self._exits_seen = exits[self._exits_seen :], len(exits)
         for ended in fresh:
-            if ended.status != 0 and self._is_first_failure(ended):
+            if ended.status != 0 and self._is_first_failure():
                 self._search()
                 self._take_pulse()
                 sample = self._inspector.sample(self._workers(), deadline=LAST_LOOK)
                 self._last_sight = _LastSight(sample, self._progress.moved, discovery.now())
             (self.run / f"looked.{ended.pid}").touch()
 
-    def _is_first_failure(self, ended: Exit) -> bool:
+    def _is_first_failure(self) -> bool:
         """Whether this is the first failure of the job, or of the job as restarted by its launcher."""
         if self._last_sight is None:
             return True
         self._search()
-        return any(w.pid == ended.pid and w.started > self._last_sight.started_before for w in self._workers())
+        self._notice_restart()
+        return self._last_sight is None
+
+    def _notice_restart(self) -> None:
+        """An attempt has failed once the launcher has started new ranks: the job recovers, or fails again."""
+        sight = self._last_sight
+        if sight and any(w.role is Role.RANK and w.started > sight.started_before for w in self._workers()):
+            self._failed_attempts.append(sight)
+            self._last_sight = None
+
+    def _tell_failed_attempts(self) -> None:
+        """Pass on the verdicts on attempts that have failed; not while a launcher waits for a look at the next one."""
+        failed, self._failed_attempts = self._failed_attempts, []
+        for sight in failed:
+            self._callbacks.restarted(self._inspector.examine_samples((sight.sample,), sight.moved))
 
     def _pass_on(self, verdict: Verdict) -> None:
         """Pass a verdict on once: an equal one at the next examination confirms it."""

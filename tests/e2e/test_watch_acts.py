@@ -157,6 +157,20 @@ def test_after_a_restart_the_last_failure_is_told(tmp_path: Path) -> None:
     assert "KeyError" in run.first["summary"], run.explain()
 
 
+def test_a_job_that_recovers_is_healthy_and_its_failed_attempt_is_told(tmp_path: Path) -> None:
+    command = torchrun(PROGRAMS / "recovering.py", 2)
+    command[1:1] = ["--max-restarts", "1"]
+    run = watch(command, tmp_path, timeout=PATIENCE + 30)
+    assert run.status == 0, run.explain()
+    failed, last = run.reports[0], run.reports[-1]
+    assert (failed["outcome"], failed["diagnoses"][0]["culprits"]) == ("crash", [1]), run.explain()
+    assert "KeyError" in failed["diagnoses"][0]["summary"], run.explain()
+    assert last["outcome"] == "healthy", run.explain()
+    assert [note for note in last["notes"] if note.startswith("attempt 1 failed: DD251")], run.explain()
+    assert "attempt 1 failed; the launcher has started the ranks again" in run.stderr
+    assert "(2 ranks); 1 attempt before had failed" in run.stderr
+
+
 def test_a_healthy_report_is_written_at_the_end(tmp_path: Path) -> None:
     run = watch(forked(PROGRAMS / "small_job.py", 2), tmp_path, timeout=PATIENCE)
     assert run.status == 0

@@ -81,6 +81,23 @@ def test_the_gap_before_the_first_step_teaches_nothing() -> None:
     assert stall.stall_after(stall.advance(progress, Pulse(400.0, 400.0, 1, pages=1)), None) == 30.0
 
 
+def test_other_progress_than_steps_teaches_after_a_while() -> None:
+    times = [0.5 * number for number in range(1, stall.TAUGHT + 1)]
+    assert stall.stall_after(moving(times[:-1], steps=0), None) == 600.0
+    taught = moving(times, steps=0)
+    assert stall.stall_after(taught, None) == 30.0
+    slower = stall.advance(taught, Pulse(32.0, 32.0, 0, pages=1))
+    assert stall.stall_after(slower, None) == 60.0
+
+
+def test_a_job_that_is_told_to_end_is_looked_at_first_if_it_stands() -> None:
+    progress = moving([10.0])
+    assert not stall.stands_still(progress, 15.9)
+    assert stall.stands_still(progress, 16.0)
+    assert not stall.stands_still(stall.reported(progress, 16.0), 17.0), "its report is there already"
+    assert not stall.stands_still(fresh(), 60.0), "without a page nothing is known of its movement"
+
+
 def test_a_stall_is_looked_at_again_after_the_same_time_and_then_with_growing_pauses() -> None:
     _, decisions = run_until(moving([10.0]), 10.0, 600.0, wanted=10.0)
     stalls = [time for time, decision in decisions if decision is Decision.STALLED]
