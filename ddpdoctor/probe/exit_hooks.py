@@ -24,6 +24,9 @@ MOST_FRAMES = 64
 MOST_PENDING = 4
 LONGEST_MESSAGE = 2000
 LONGEST_TRACEBACK = 12_000
+#: attempts to write an exception: when a data worker dies, torch's handler of SIGCHLD raises wherever the main thread
+#: is, here too (_error_if_any_worker_fails, torch/utils/data/_utils/signal_handling.py)
+TRIES = 3
 #: preceding exceptions of another that are kept, and the length of each of their tracebacks
 MOST_BEFORE = 3
 LONGEST_BEFORE = 2000
@@ -139,6 +142,14 @@ def write_ending(kind: str, error: BaseException | None = None, trace: Traceback
     if page is None or _ended:
         return
     _ended = True
+    try:
+        _write_ending(page, kind, error, trace)
+    except BaseException:
+        _ended = False
+        raise
+
+
+def _write_ending(page: PageWriter, kind: str, error: BaseException | None, trace: TracebackType | None) -> None:
     raised = None if error is None else describe(error, trace)
     try:
         page.ending({"kind": kind, "time": monotonic(), "raised": raised})
@@ -175,10 +186,12 @@ def install(create_page_late: Callable[[], None]) -> None:
 
 
 def _note(create_page_late: Callable[[], None], error: BaseException, trace: TracebackType | None) -> None:
-    try:
-        create_page_late()
-        write_ending("exception", error, trace)
-    except Exception:  # noqa: BLE001 - boundary: the job's own report of its exception must still be printed
+    for _ in range(TRIES):
+        try:
+            create_page_late()
+            write_ending("exception", error, trace)
+        except Exception:  # noqa: BLE001 - boundary: the job's own report of its exception must still be printed
+            continue
         return
 
 

@@ -83,7 +83,7 @@ def test_a_normal_end(run: Path) -> None:
     assert (page.ending.kind, page.ending.raised) == (EndKind.NORMAL, None)
 
 
-@pytest.mark.parametrize("way", ["exit_in_except", "os_exit_in_except", "own_hook"])
+@pytest.mark.parametrize("way", ["exit_in_except", "os_exit_in_except", "own_hook", "interrupted"])
 def test_the_exception_behind_an_exit_is_kept(run: Path, way: str) -> None:
     page, done = end(run, way)
     assert page.ending is not None

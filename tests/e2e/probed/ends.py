@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -44,6 +45,14 @@ match way:
             dist.new_group([7])  # fails as well
     case "own_hook":
         sys.excepthook = lambda *error: print("own hook:", error[1])
+        fail()
+    case "interrupted":
+        # as a signal handler does that raises while the exception is being recorded
+        def interrupt(frame: Any, event: str, _: Any) -> None:
+            if event == "call" and frame.f_code.co_name == "describe":
+                raise RuntimeError("a data worker is gone")
+
+        sys.setprofile(interrupt)
         fail()
     case "aborted":
         ctypes.CDLL(None).abort()
