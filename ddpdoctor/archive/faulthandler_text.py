@@ -19,7 +19,8 @@ SIGNALS = {
     "Segmentation fault": -11,
 }
 _BODY = re.compile(
-    r'^(  File "|  <no Python frame>|  \.\.\.|Current thread|Thread 0x|Stack \(most recent call first\)|\s*$)'
+    r'^(  File "|  <no Python frame>|  Garbage-collecting\s*$|  \.\.\.|Current thread|Thread 0x|'
+    r"Stack \(most recent call first\)|\s*$)"
 )
 
 

@@ -145,3 +145,18 @@ Traceback for thread 812 (python) [Has the GIL] (most recent call last):
     assert main is not None
     assert (main.os_id, main.owns_gil) == (812, Observed.YES)
     assert [frame.line for frame in main.frames] == [12, 20]
+
+
+def test_a_thread_that_collects_garbage_keeps_its_frames() -> None:
+    """CPython 3.11 and later print a line of their own for it (Python/traceback.c)."""
+    text = (
+        "Timeout (0:00:20)!\n"
+        "Thread 0x00007f1 (most recent call first):\n"
+        "  Garbage-collecting\n"
+        '  File "/job/train.py", line 3 in __del__\n'
+        '  File "/job/train.py", line 5 in step\n'
+    )
+    (dump,) = faulthandler_text.find(tuple(text.splitlines()))
+    main = dump.stacks.main()
+    assert main is not None
+    assert [frame.line for frame in main.frames] == [3, 5]
