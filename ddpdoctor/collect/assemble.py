@@ -90,7 +90,9 @@ def _shown(page: Page) -> Page:
     if ending is not None and ending.raised is not None:
         ending = dataclasses.replace(ending, raised=_redacted(ending.raised))
     leaving = _redacted(page.leaving) if page.leaving else None
-    return dataclasses.replace(page, pending=tuple(_redacted(r) for r in page.pending), ending=ending, leaving=leaving)
+    pending = tuple(_redacted(raised) for raised in page.pending)
+    threads = tuple(dataclasses.replace(one, raised=_redacted(one.raised)) for one in page.ended_threads)
+    return dataclasses.replace(page, pending=pending, ending=ending, leaving=leaving, ended_threads=threads)
 
 
 def _redacted(raised: Raised) -> Raised:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ddpdoctor.model.collectives import Call, Kind
-from ddpdoctor.model.progress import Counters, Ending, EndKind, Event, EventKind, LoaderCount, Page, Raised
+from ddpdoctor.model.progress import Counters, EndedThread, Ending, EndKind, Event, EventKind, LoaderCount, Page, Raised
 from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.probe import page as layout
@@ -100,6 +100,7 @@ def decode_page(data: bytes) -> Page:
         pending=tuple(raised for raised in map(_raised, raw.pending) if raised is not None),
         ending=_ending(raw.ending),
         leaving=_leaving(raw.pending),
+        ended_threads=tuple(ended for ended in map(_ended_thread, raw.pending) if ended is not None),
         recorder_socket=_text(identity, "recorder_socket"),
         group_timeout=_seconds(identity.get("group_timeout")),
         own_packages=_texts(identity.get("own_packages")),
@@ -143,6 +144,13 @@ def _group(raw: tuple[str, str, tuple[int, ...]]) -> Group:
 
 def _leaving(notes: list[Any]) -> Raised | None:
     return next((_raised(note["leaving"]) for note in notes if isinstance(note, dict) and "leaving" in note), None)
+
+
+def _ended_thread(note: Any) -> EndedThread | None:
+    match note:
+        case {"thread": str(name), "raised": raised} if (found := _raised(raised)) is not None:
+            return EndedThread(name, found)
+    return None
 
 
 def _raised(value: Any, *, chained: bool = True) -> Raised | None:

@@ -99,6 +99,14 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
+class EndedThread:
+    """A thread of a process that lives on, and the exception that ended it."""
+
+    name: str
+    raised: Raised
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A decoded snapshot of one process's page."""
 
@@ -128,6 +136,8 @@ class Page:
     ending: Ending | None = None
     #: the newest `sys.exit` with a failure status, as a SystemExit; it may have been caught
     leaving: Raised | None = None
+    #: threads that an exception has ended, the newest last
+    ended_threads: tuple[EndedThread, ...] = ()
     #: unix socket of torch's _WorkerServer, "" if it could not be created
     recorder_socket: str = ""
     #: seconds; the default process group's timeout

@@ -10,6 +10,7 @@ import atexit
 import functools
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from time import monotonic
@@ -22,6 +23,9 @@ from .writer import PageWriter
 
 MOST_FRAMES = 64
 MOST_PENDING = 4
+#: threads that an exception has ended, and the length of each of their tracebacks
+MOST_THREADS = 2
+LONGEST_OF_THREAD = 4000
 LONGEST_MESSAGE = 2000
 LONGEST_TRACEBACK = 12_000
 #: attempts to write an exception: when a data worker dies, torch's handler of SIGCHLD raises wherever the main thread
@@ -37,6 +41,8 @@ _first_seen: dict[tuple[int, str], float] = {}
 _pending: dict[tuple[int, str], dict[str, Any]] = {}
 #: absolute paths of lock files that threads poll for, as they are on the page
 _lock_files: tuple[str, ...] = ()
+#: exceptions that have ended threads, the newest last
+_threads: list[dict[str, Any]] = []
 #: the newest `sys.exit` with a failure status
 _leaving: dict[str, Any] | None = None
 _ended = False
@@ -129,10 +135,14 @@ def _write_pending(page: PageWriter) -> None:
     if _leaving is not None:
         others.append({"leaving": _leaving})
     try:
-        page.pending([*raised, *others])
+        page.pending([*raised, *others, *_threads])
     except ValueError:
-        short = ({**one, "traceback": "", "before": [], "frames": one["frames"][:8]} for one in raised)
-        page.pending([*short, *others])
+        threads = ({**one, "raised": _shortened(one["raised"])} for one in _threads)
+        page.pending([*map(_shortened, raised), *others, *threads])
+
+
+def _shortened(one: dict[str, Any]) -> dict[str, Any]:
+    return {**one, "traceback": "", "before": [], "frames": one["frames"][:8]}
 
 
 def write_ending(kind: str, error: BaseException | None = None, trace: TracebackType | None = None) -> None:
@@ -168,6 +178,7 @@ def forget() -> None:
     _lock_files = ()
     _first_seen.clear()
     _pending.clear()
+    _threads.clear()
 
 
 def install(create_page_late: Callable[[], None]) -> None:
@@ -180,6 +191,7 @@ def install(create_page_late: Callable[[], None]) -> None:
         return previous(kind, error, without_hooks(trace))
 
     sys.excepthook = excepthook
+    _watch_threads()
     atexit.register(_at_exit)
     _watch_exits(create_page_late)
     _watch_multiprocessing(create_page_late)
@@ -193,6 +205,34 @@ def _note(create_page_late: Callable[[], None], error: BaseException, trace: Tra
         except Exception:  # noqa: BLE001 - boundary: the job's own report of its exception must still be printed
             continue
         return
+
+
+def _watch_threads() -> None:
+    """Record exceptions that end threads: who waits for such a thread waits for ever, and the process lives on."""
+    previous = threading.excepthook
+
+    @functools.wraps(previous)
+    def excepthook(ended: Any, /) -> Any:
+        try:
+            _note_thread(ended)
+            # with a comma: ExceptHookArgs is made from one sequence
+            ended = threading.ExceptHookArgs((ended[0], ended[1], without_hooks(ended[2]), ended[3]))
+        except Exception:  # noqa: BLE001 - boundary: the job's own report of its exception must still be printed
+            pass
+        return previous(ended)
+
+    threading.excepthook = excepthook
+
+
+def _note_thread(ended: Any) -> None:
+    kind, error, trace, thread = ended
+    if state.page is None or error is None or issubclass(kind, SystemExit):
+        return
+    raised = describe(error, trace)
+    raised["traceback"] = _cut(raised["traceback"], LONGEST_OF_THREAD)
+    _threads.append({"thread": thread.name if thread is not None else "", "raised": raised})
+    del _threads[:-MOST_THREADS]
+    _write_pending(state.page)
 
 
 def _at_exit() -> None:

@@ -204,3 +204,20 @@ def test_our_own_failure_is_one_line_and_the_jobs_status_stays(where: str, tmp_p
     assert process.returncode == 3, said
     assert said.count("on purpose") == 1, said
     assert "Traceback" not in said
+
+
+def test_a_thread_that_an_exception_has_ended_is_told(tmp_path: Path) -> None:
+    program = PROGRAMS / "lost_producer.py"
+    run = watch(
+        forked(program, 2),
+        tmp_path,
+        *("--stall-after", "6"),
+        timeout=PATIENCE,
+        until=lambda report: report["outcome"] == "hang",
+    )
+    assert (run.first["code"], run.first["culprits"]) == ("DD253", [1]), run.explain()
+    line = program.read_text().splitlines().index('            raise ValueError("a negative length")  # the reason') + 1
+    assert run.first["locations"][0]["line"] == line, run.explain()
+    assert "thread 'prefetch' of rank 1 ended with ValueError: a negative length" in run.first["summary"]
+    assert "Exception in thread prefetch" in run.stderr, "Python's own report is printed as without us"
+    assert "ddpdoctor/probe" not in run.stderr

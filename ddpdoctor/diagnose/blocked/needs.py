@@ -14,8 +14,6 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Rank, RankSet
 
-#: modules in which threads of one process wait for each other
-_BETWEEN_THREADS = ("/threading.py", "/queue.py", "/concurrent/futures/")
 _MOST_THREADS = 3
 
 
@@ -42,7 +40,7 @@ def _need(facts: Facts, rank: Rank) -> str:
     peers = holders.peers(facts, blocked.target, blocked.holders) if blocked.target else RankSet()
     if peers - RankSet.of([rank]):
         return f"It waits for {wording.ranks(peers)} over one of the program's own connections."
-    if blocked.within(*_BETWEEN_THREADS):
+    if blocked.for_a_thread:
         return _of_threads(facts, rank, blocked)
     what = waits_on(facts, blocked)
     return f"It is inside {what}.{_of_child(facts, rank, blocked)}" if what else ""

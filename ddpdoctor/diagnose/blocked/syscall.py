@@ -13,6 +13,9 @@ from ddpdoctor.model.processes import Child, Descriptor, Holder, LockFile, Proce
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 
+#: modules in which threads of one process wait for each other
+_BETWEEN_THREADS = ("/threading.py", "/queue.py", "/concurrent/futures/")
+
 
 @dataclass(frozen=True, slots=True)
 class BlockedSyscall:
@@ -43,6 +46,11 @@ class BlockedSyscall:
     def within(self, *paths: str) -> bool:
         """Whether a library frame is in one of these files or folders."""
         return any(path in frame.file for frame in self.inside for path in paths)
+
+    @property
+    def for_a_thread(self) -> bool:
+        """Whether it waits for another thread of its own process."""
+        return self.within(*_BETWEEN_THREADS)
 
 
 def blocked_syscall(facts: Facts, rank: Rank) -> BlockedSyscall | None:

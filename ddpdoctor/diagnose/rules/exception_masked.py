@@ -2,7 +2,8 @@
 
 ## What
 A rank raised an exception, but its process does not end: a `finally:` or `except:` calls a collective, or a non-daemon
-thread, an atexit hook or a destructor keeps the process alive. No traceback is printed.
+thread, an atexit hook or a destructor keeps the process alive. No traceback is printed. Or an exception ended a thread
+of the rank, a producer for instance, and the main thread waits for what that thread would have done.
 
 ## Why it hangs
 The rank will never reach the collective that the others are in, and the launcher sees no failure.
@@ -31,6 +32,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall
 from ddpdoctor.diagnose.codes import EXCEPTION_MASKED
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import failure as failures
@@ -39,8 +41,8 @@ from ddpdoctor.diagnose.divergence import except_clauses, patterns
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.progress import Raised
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.progress import EndedThread, Raised
+from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
 
@@ -50,6 +52,45 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         blamed = RankSet.of(rank for divergence in patterns.divergences(facts) for rank in divergence.culprits)
         first = min(masked, key=lambda one: (one.victim, one.rank not in blamed, one.time))
         yield _diagnosis(facts, first)
+    if facts.outcome is Outcome.HANG:
+        for rank in facts.blockers:
+            page, blocked = facts.rank(rank).page, blocked_syscall(facts, rank)
+            if page is not None and page.ended_threads and blocked is not None and blocked.for_a_thread:
+                yield _of_thread(facts, rank, page.ended_threads[-1], blocked)
+
+
+def _of_thread(facts: Facts, rank: Rank, thread: EndedThread, blocked: BlockedSyscall) -> Diagnosis:
+    """The main thread waits for a thread that is gone; that it waits for this one is not recorded."""
+    culprit = RankSet.of([rank])
+    waiting = facts.waiting - culprit
+    site = failures.raised_site(thread.raised)
+    message = failures.said(thread.raised)
+    name = f"thread {thread.name!r}" if thread.name else "a thread"
+    return diagnosis(
+        EXCEPTION_MASKED,
+        waiting,
+        confidence=Confidence.LIKELY,
+        culprits=culprit,
+        summary=(
+            f"{name} of rank {rank} ended with {thread.raised.type}{': ' + message if message else ''}"
+            f"{f' at {wording.place(site)}' if site else ''}, and rank {rank} still waits for a thread"
+        ),
+        why=(
+            f"The main thread of rank {rank} waits at {wording.place(blocked.site)}, in {blocked.inside[-1].function}, "
+            f"for another thread of its process, and one of them is gone.{wording.held_up(facts, waiting)}"
+        ),
+        fix=(
+            "Fix the error in the traceback; let the thread pass its exception on (through the queue, or a future) and "
+            "the one that waits raise it."
+        ),
+        locations=(
+            *((facts.location(culprit, site),) if site else ()),
+            facts.location(culprit, blocked.site),
+            *facts.locations_of(waiting),
+        ),
+        evidence=(f"rank {rank}: {facts.state(rank).label}",),
+        traceback=thread.raised.traceback,
+    )
 
 
 def _tries_again(facts: Facts, one: Failure) -> bool:

@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
 
 
-class Archive(Dataset[torch.Tensor]):
+class Archive(Dataset[torch.Tensor]):  # type: ignore[misc,unused-ignore]
     """Samples on a slow archive; one of them was moved to tape."""
 
     def __init__(self, taped: int, seconds: float) -> None:
