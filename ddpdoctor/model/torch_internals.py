@@ -144,6 +144,12 @@ LOST_WORKER = Message(
     "DataLoader worker (pid",
     re.compile(r"DataLoader worker \(pid.*?(killed by signal|exited unexpectedly)", re.DOTALL),
 )
+#: monitored_barrier, on rank 0, of the ranks that did not come in time
+NOT_PASSED = Message(
+    "lib/libtorch_cpu.so",
+    "failed to pass monitoredBarrier",
+    re.compile(r"Ranks? (\d{1,7}(?:, ?\d{1,7})*) failed to pass monitoredBarrier"),
+)
 #: gloo, of operations of unequal size that meet: bytes that came, bytes that were expected
 SIZES_DIFFER = Message(
     "lib/libtorch_cpu.so",
@@ -156,7 +162,7 @@ RETOLD = Message(
     "Caught {self.exc_type.__name__} {self.where}.\\nOriginal {self.exc_msg}",
     re.compile(r"\s*Caught (?P<type>[\w.]+) (?P<where>in [^\n]+?)\.?\nOriginal Traceback"),
 )
-MESSAGES = (MODEL_DIFFERS, LOST_WORKER, SIZES_DIFFER, RETOLD)
+MESSAGES = (MODEL_DIFFERS, LOST_WORKER, NOT_PASSED, SIZES_DIFFER, RETOLD)
 
 _FUNCTIONS: dict[Meaning, frozenset[str]] = {
     meaning: frozenset(row.name for row in ROWS if row.meaning is meaning and row.name) for meaning in Meaning

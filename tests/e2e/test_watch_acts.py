@@ -221,3 +221,17 @@ def test_a_thread_that_an_exception_has_ended_is_told(tmp_path: Path) -> None:
     assert "thread 'prefetch' of rank 1 ended with ValueError: a negative length" in run.first["summary"]
     assert "Exception in thread prefetch" in run.stderr, "Python's own report is printed as without us"
     assert "ddpdoctor/probe" not in run.stderr
+
+
+BARRIER = "dist.monitored_barrier(timeout=timedelta(seconds=5))"
+
+
+def test_the_rank_that_a_monitored_barrier_names_is_blamed(tmp_path: Path) -> None:
+    program = PROGRAMS / "monitored.py"
+    run = watch(torchrun(program, 3), tmp_path, timeout=PATIENCE)
+    assert run.report["outcome"] == "crash", run.explain()
+    assert (run.first["code"], run.first["culprits"]) == ("DD251", [1]), run.explain()
+    lines = program.read_text().splitlines()
+    barrier, nap = (lines.index(text) + 1 for text in (BARRIER, "        time.sleep(600.0)"))
+    assert f"rank 1 did not reach the monitored_barrier at monitored.py:{barrier} in time" in run.first["summary"]
+    assert run.first["locations"][0]["line"] == nap, run.explain()

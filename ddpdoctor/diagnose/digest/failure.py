@@ -18,7 +18,7 @@ _PEER_LOSS = re.compile(
     r"connection closed by peer|connection reset|connection refused|broken pipe|gloo/transport|"
     r"remote process exited|remote error|ncclremoteerror|ncclsystemerror|socket timeout|"
     r"wait timeout|timed out (waiting|connecting)|application timeout|watchdog caught collective|connectfullmesh|"
-    r"recv(value)? failed|failed to (recv|send)|store.*(closed|shut ?down)",
+    r"reached monitoredbarrier, but received errors|recv(value)? failed|failed to (recv|send)|store.*(closed|shut ?down)",
     re.IGNORECASE,
 )
 _PEER_LOSS_TYPES = frozenset({"DistBackendError", "DistNetworkError", "DistStoreError", "RuntimeError", "ValueError"})
@@ -243,6 +243,12 @@ def sizes_differ(failure: Failure) -> tuple[int, int] | None:
 
 #: exceptions of the connection to a data worker that ends while it hands over a batch
 _CUT_OFF = frozenset({"ConnectionResetError", "ConnectionRefusedError", "BrokenPipeError", "EOFError"})
+
+
+def not_passed(failure: Failure) -> tuple[Rank, ...]:
+    """The ranks that did not reach a monitored barrier in time, as torch's message on rank 0 names them."""
+    found = torch_internals.NOT_PASSED.pattern.search(failure.raised.message) if failure.raised else None
+    return tuple(Rank(int(number)) for number in re.findall(r"\d+", found[1])) if found else ()
 
 
 def lost_data_worker(failure: Failure) -> bool:

@@ -44,9 +44,31 @@ LOG_CLOCK_SECONDS = 1.0
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     own = [failure for failure in facts.failures if not failure.victim]
-    if own:
+    teller = next((failure for failure in own if failures.not_passed(failure)), None)
+    if teller is not None:
+        yield _of_missing(facts, teller, RankSet.of(failures.not_passed(teller)))
+    elif own:
         alike = _alike(facts, own)
         yield _diagnosis(facts, own[0], alike, len(own) - len(alike) + 1)
+
+
+def _of_missing(facts: Facts, first: Failure, missing: RankSet) -> Diagnosis:
+    """A monitored barrier has ended the job: torch itself says for whom it waited."""
+    site = failures.failure_site(facts.rank(first.rank), first)
+    where = f" at {wording.place(site)}" if site else ""
+    who = wording.ranks(missing)
+    return diagnosis(
+        RANK_DIED,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        culprits=missing,
+        summary=f"{who} did not reach the monitored_barrier{where} in time, and rank {first.rank} gave up",
+        why=f"torch's own message on rank {first.rank} names {who}; the ends of the other ranks are a consequence.",
+        fix=f"Find out what held {who} up, from the place given here; the barrier only shows it.",
+        locations=(*facts.locations_of(missing), *((facts.location([first.rank], site),) if site else ())),
+        evidence=(f"rank {first.rank}: {failures.said(first.raised)}",) if first.raised else (),
+        traceback=first.raised.traceback if first.raised else "",
+    )
 
 
 def _alike(facts: Facts, own: Sequence[Failure]) -> RankSet:
