@@ -228,7 +228,7 @@ BARRIER = "dist.monitored_barrier(timeout=timedelta(seconds=5))"
 
 def test_the_rank_that_a_monitored_barrier_names_is_blamed(tmp_path: Path) -> None:
     program = PROGRAMS / "monitored.py"
-    run = watch(torchrun(program, 3), tmp_path, timeout=PATIENCE)
+    run = watch(torchrun(program, 2), tmp_path, timeout=PATIENCE)
     assert run.report["outcome"] == "crash", run.explain()
     assert (run.first["code"], run.first["culprits"]) == ("DD251", [1]), run.explain()
     lines = program.read_text().splitlines()

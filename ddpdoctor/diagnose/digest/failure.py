@@ -18,7 +18,8 @@ _PEER_LOSS = re.compile(
     r"connection closed by peer|connection reset|connection refused|broken pipe|gloo/transport|"
     r"remote process exited|remote error|ncclremoteerror|ncclsystemerror|socket timeout|"
     r"wait timeout|timed out (waiting|connecting)|application timeout|watchdog caught collective|connectfullmesh|"
-    r"reached monitoredbarrier, but received errors|recv(value)? failed|failed to (recv|send)|store.*(closed|shut ?down)",
+    r"reached monitoredbarrier, but received errors|"
+    r"recv(value)? failed|failed to (recv|send)|store.*(closed|shut ?down)",
     re.IGNORECASE,
 )
 _PEER_LOSS_TYPES = frozenset({"DistBackendError", "DistNetworkError", "DistStoreError", "RuntimeError", "ValueError"})

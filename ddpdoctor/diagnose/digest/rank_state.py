@@ -13,6 +13,7 @@ from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.torch_internals import Meaning, shows
 from ddpdoctor.program.program import Program
 
 #: signals that end processes, by Linux's numbers (signal(7)), because a report may be read on another system
@@ -79,7 +80,8 @@ def judge_rank(
     if rank is None:
         return RankState(Activity.UNSEEN, None, "not seen")
     if rank.exit is not None:
-        return RankState(Activity.EXITED, _last_site(rank), _exit_label(rank.exit.status))
+        # it may have lived when it was looked at: its launcher has ended it since
+        return RankState(Activity.EXITED, _site(rank, None), _exit_label(rank.exit.status))
     site = _site(rank, wait)
     state = rank.process.state if rank.process else ""
     if state == "T":
@@ -105,9 +107,12 @@ def judge_rank(
 def _naps(rank: RankEvidence, own: frozenset[str]) -> Iterator[Site]:
     """The user's lines in which its main thread, or that of a child, sleeps for a fixed time.
 
-    A library that sleeps polls for something, most often for a lock, and is not counted.
+    A library that sleeps polls for something, most often for a lock, and is not counted; neither are data workers that
+    are told to end.
     """
-    children = ((one.worker, one.process, one.stacks) for one in rank.children)
+    main = frames.main_thread(rank)
+    ends = main is not None and any(shows(one.file, one.function, Meaning.ENDS_WORKERS) for one in main.frames)
+    children = ((one.worker, one.process, one.stacks) for one in rank.children if not ends)
     for worker, process, stacks in ((rank.worker, rank.process, rank.stacks), *children):
         state = process.thread(worker.pid) if process else None
         thread = stacks.main() if stacks else None

@@ -67,7 +67,6 @@ def _of_missing(facts: Facts, first: Failure, missing: RankSet) -> Diagnosis:
         fix=f"Find out what held {who} up, from the place given here; the barrier only shows it.",
         locations=(*facts.locations_of(missing), *((facts.location([first.rank], site),) if site else ())),
         evidence=(f"rank {first.rank}: {failures.said(first.raised)}",) if first.raised else (),
-        traceback=first.raised.traceback if first.raised else "",
     )
 
 
