@@ -11,7 +11,7 @@ from ddpdoctor.diagnose.digest import frames, wait_graph
 from ddpdoctor.diagnose.digest.failure import Failure, find_failures, find_masked
 from ddpdoctor.diagnose.digest.histories import History, read_history
 from ddpdoctor.diagnose.digest.outcome import judge
-from ddpdoctor.diagnose.digest.rank_state import Activity, RankState, judge_rank
+from ddpdoctor.diagnose.digest.rank_state import Activity, Look, RankState, judge_rank
 from ddpdoctor.diagnose.digest.sides import HistorySplit, divide
 from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
 from ddpdoctor.diagnose.digest.waits import Wait
@@ -120,15 +120,10 @@ def digest(evidence: Evidence) -> Facts:
     graph = wait_graph.build(evidence)
     ranks = [Rank(number) for number in range(evidence.world_size)]
     ranks += [seen.rank for seen in evidence.ranks if seen.rank not in ranks]
-    now = evidence.timing.collected
     own = frames.own_packages(evidence)
     program = Program(evidence.code)
-    states = {
-        rank: judge_rank(
-            evidence.rank(rank), graph.main_wait(rank), now, program, own, reported_hanging=evidence.reported_hanging
-        )
-        for rank in ranks
-    }
+    look = Look(evidence.timing.collected, program, own, evidence.reported_hanging)
+    states = {rank: judge_rank(evidence.rank(rank), graph.main_wait(rank), look) for rank in ranks}
     waiting = RankSet.of(rank for rank, state in states.items() if state.activity is Activity.WAITING)
     blockers = _blockers(graph, states, waiting)
     failures = find_failures(evidence)

@@ -62,21 +62,22 @@ class RankState:
     naps: bool = False
 
 
-def judge_rank(
-    rank: RankEvidence | None,
-    wait: Wait | None,
-    now: float,
-    program: Program,
-    own: frozenset[str],
-    *,
-    reported_hanging: bool = False,
-) -> RankState:
-    """Judge one rank. `now`: when its last sample was taken, CLOCK_MONOTONIC seconds.
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is the same for all ranks of one look."""
 
-    `program`: the job's source, which tells what a sleeping loop waits for; `own`: the installed packages that it runs.
+    #: when the last samples were taken, CLOCK_MONOTONIC seconds
+    now: float
+    #: the job's source, which tells what a sleeping loop waits for
+    program: Program
+    #: the installed packages that the job runs rather than uses
+    own: frozenset[str]
+    #: someone reports that the job hangs, so an idle rank seen in only one sample counts as blocked
+    reported_hanging: bool = False
 
-    `reported_hanging`: someone reports that the job hangs, so an idle rank seen in only one sample counts as blocked.
-    """
+
+def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> RankState:
+    """Judge one rank."""
     if rank is None:
         return RankState(Activity.UNSEEN, None, "not seen")
     if rank.exit is not None:
@@ -87,17 +88,17 @@ def judge_rank(
     if state == "T":
         return RankState(Activity.STOPPED, site, "stopped by a signal")
     if wait is not None:
-        inner = wait.site if wait.site and not (site and frames.is_library(wait.site.file, own)) else site
+        inner = wait.site if wait.site and not (site and frames.is_library(wait.site.file, look.own)) else site
         return RankState(Activity.WAITING, inner, wait_label(wait))
-    silent = rank.page is not None and now - rank.page.heartbeat > HEARTBEAT_LOST_SECONDS
+    silent = rank.page is not None and look.now - rank.page.heartbeat > HEARTBEAT_LOST_SECONDS
     if _moves(rank):
         what = "a call that holds the interpreter's lock" if silent else _activity_words(rank)
         return RankState(Activity.WORKING, site, f"working in {what}", holds_gil=silent)
     if not (rank.stacks or rank.page or rank.process):
         return RankState(Activity.UNKNOWN, site, "in code that nothing shows")
-    if rank.motion is None and not (reported_hanging and _idle(rank)):
+    if rank.motion is None and not (look.reported_hanging and _idle(rank)):
         return RankState(Activity.UNKNOWN, site, "in no known wait")
-    napping = next((place for place in _naps(rank, own) if not polled_file(program, place)), None)
+    napping = next((place for place in _naps(rank, look.own) if not polled_file(look.program, place)), None)
     if napping is not None:
         return RankState(Activity.WORKING, napping, f"asleep in {napping.function}", naps=True)
     place = f"idle in {site.function}" if site else "idle"
