@@ -73,7 +73,10 @@ class VerdictActions:
             self._console.say(f"cannot continue watching ({type(error).__name__}: {error}); the job keeps running")
 
     def _look_before_the_end(self, watcher: Watcher) -> None:
-        """The job stands still and is told to end: what it stands in is seen now or never."""
+        """The job stands still and is told to end: what it stands in is seen now or never, unless it was just told."""
+        if not watcher.stands_still(time.monotonic()):
+            self._job.release()
+            return
         name = signal.Signals(self._job.held).name
         verdict = watcher.examine(within=LAST_LOOK)
         self._job.release()
@@ -180,6 +183,7 @@ class VerdictActions:
         """Show a verdict and keep its evidence; returns the bundle, None if it could not be written."""
         verdict = dataclasses.replace(verdict, report=with_lint_findings(verdict.report))
         self._shown = verdict
+        self._job.stands_still = False
         self._standing = verdict if verdict.report.outcome is Outcome.HANG else None
         self._write_json(verdict)
         folder = self._write_bundle(verdict)

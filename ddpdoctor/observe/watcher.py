@@ -88,6 +88,8 @@ class Watcher:
         self._reported_sample: Sample | None = None
         self._exits_seen = 0
         self._last_sight: _LastSight | None = None
+        #: ranks of the present attempt were started after this, None for the first; on the clock of Worker.started
+        self._restarted_after: float | None = None
         #: last sights of attempts after which the launcher has started the ranks again
         self._failed_attempts: list[_LastSight] = []
 
@@ -182,27 +184,29 @@ class Watcher:
         exits = read_exits(self.run)
         fresh, self._exits_seen = exits[self._exits_seen :], len(exits)
         for ended in fresh:
-            if ended.status != 0 and self._is_first_failure():
+            if ended.status != 0 and self._is_first_failure(ended):
                 self._search()
                 self._take_pulse()
                 sample = self._inspector.sample(self._workers(), deadline=LAST_LOOK)
                 self._last_sight = _LastSight(sample, self._progress.moved, discovery.now())
             (self.run / f"looked.{ended.pid}").touch()
 
-    def _is_first_failure(self) -> bool:
-        """Whether this is the first failure of the job, or of the job as restarted by its launcher."""
-        if self._last_sight is None:
-            return True
-        self._search()
-        self._notice_restart()
-        return self._last_sight is None
+    def _is_first_failure(self, ended: Exit) -> bool:
+        """Whether this is the first failure of the job, or of the job as restarted by its launcher. What the launcher
+        ended of the attempt before may be told late."""
+        if self._last_sight is not None or self._restarted_after is not None:
+            self._search()
+            self._notice_restart()
+        if self._last_sight is not None or self._restarted_after is None:
+            return self._last_sight is None
+        return any(w.pid == ended.pid and w.started > self._restarted_after for w in self._workers())
 
     def _notice_restart(self) -> None:
         """An attempt has failed once the launcher has started new ranks: the job recovers, or fails again."""
         sight = self._last_sight
         if sight and any(w.role is Role.RANK and w.started > sight.started_before for w in self._workers()):
             self._failed_attempts.append(sight)
-            self._last_sight = None
+            self._last_sight, self._restarted_after = None, sight.started_before
 
     def _tell_failed_attempts(self) -> None:
         """Pass on the verdicts on attempts that have failed; not while a launcher waits for a look at the next one."""

@@ -15,7 +15,7 @@ from ddpdoctor.model import codec
 from ddpdoctor.model.diagnosis import Diagnosis, Location
 from ddpdoctor.model.evidence import Gap, SourceFile
 from ddpdoctor.model.processes import Exit, ProcessState
-from ddpdoctor.model.progress import Page
+from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import RankSet, Worker
 from ddpdoctor.model.report import Report, StackNode
 from ddpdoctor.model.stacks import Site, Stacks
@@ -29,6 +29,9 @@ for _leaf, _strategy in {
     StackNode: st.builds(StackNode, st.builds(Site, TEXT, st.integers(1), TEXT), st.just(RankSet.of([1])), st.just(())),
 }.items():
     st.register_type_strategy(_leaf, _strategy)
+# an exception may have others before it, and these again: a page with several would be more than Hypothesis draws
+_ALONE = st.builds(Raised, before=st.just(()))
+st.register_type_strategy(Raised, st.builds(Raised, before=st.lists(_ALONE, max_size=1).map(tuple)))
 
 KINDS: list[type[Any]] = [Diagnosis, Exit, Gap, Page, ProcessState, Report, SourceFile, Stacks, Worker]
 
