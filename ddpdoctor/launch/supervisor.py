@@ -107,6 +107,8 @@ class Job:
                 signal.signal(number, signal.SIG_IGN)
 
     def _restore(self) -> None:
+        if self.held:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)  # the job has ended meanwhile, and so would we
         signal.set_wakeup_fd(self._previous_wakeup)
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
@@ -140,7 +142,7 @@ class Job:
 
     def _pass_on(self, number: int) -> None:
         self.forwarded.append(number)
-        if self.pid:
+        if self.pid and self._status is None:
             self._forward(number)
 
     def _forward(self, number: int) -> None:

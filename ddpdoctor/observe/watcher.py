@@ -17,6 +17,7 @@ from ddpdoctor.observe import stall
 from ddpdoctor.observe.inspector import Inspector, Verdict
 from ddpdoctor.observe.page_poller import PagePoller
 from ddpdoctor.observe.stall import Decision, Progress
+from ddpdoctor.observe.stopping import grounds
 
 #: seconds between readings of the pages
 READING = 0.5
@@ -218,10 +219,11 @@ class Watcher:
         """Pass a verdict on once: an equal one at the next examination confirms it."""
         now, report = time.monotonic(), verdict.report
         if report.outcome is Outcome.HEALTHY:
-            self._progress = stall.cleared(self._progress, now)
+            # what is found again after this confirms nothing: the job moved in between
+            self._progress, self._last_passed_on = stall.cleared(self._progress, now), ()
             return
         self._progress = stall.reported(self._progress, now)
         self._reported_sample = verdict.capture.samples[-1]
-        essence = (report.outcome, report.deadlock, tuple((d.code, d.culprits) for d in report.diagnoses[:1]))
+        essence = (report.outcome, grounds(report), tuple((d.code, d.culprits) for d in report.diagnoses[:1]))
         again, self._last_passed_on = essence == self._last_passed_on, essence
         (self._callbacks.confirmed if again else self._callbacks.verdict)(verdict)

@@ -64,6 +64,15 @@ def test_lines_are_found_by_their_text(program: Expected) -> None:
     assert program.places == (("train.py", 8), ("train.py", 4))
 
 
+@pytest.mark.parametrize(
+    "folder", sorted(path for path in first_runs.SETS.iterdir() if path.is_dir()), ids=lambda path: path.name
+)
+def test_the_answers_of_every_set_can_be_read(folder: Path) -> None:
+    programs = first_runs.programs(folder)
+    assert len(programs) == len(list(folder.iterdir())) - (folder / first_runs.RESULTS).exists()
+    assert all(bool(program.codes) is not program.harmless for program in programs)
+
+
 def test_a_text_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
     (tmp_path / "expected.toml").write_text(EXPECTED.replace('"    settle()"', '"settle()"'))

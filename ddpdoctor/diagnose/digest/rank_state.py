@@ -58,7 +58,7 @@ class RankState:
     label: str
     #: the heartbeat stopped while the process is not stopped: some call holds the interpreter's lock
     holds_gil: bool = False
-    #: it works in so far as it will wake by itself: its main thread sleeps for a fixed time
+    #: it works in so far as it will wake by itself: its main thread, or a child's, sleeps for a fixed time at `site`
     naps: bool = False
 
 

@@ -88,8 +88,9 @@ def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:
     yield f"rank {rank}: {motion.cpu_share:.0%} of a core between two samples {wording.seconds(motion.seconds)} apart"
     if motion.lines_moved is Observed.YES:
         yield f"rank {rank}: its stack changed between the samples"
-    if facts.state(rank).naps:
-        yield f"rank {rank}: its main thread is in a timed sleep, from which it wakes by itself"
+    state = facts.state(rank)
+    if state.naps and state.site:
+        yield f"rank {rank}: the line {wording.place(state.site)} sleeps for a fixed time, and wakes by itself"
     if facts.state(rank).holds_gil:
         yield f"rank {rank}: its heartbeat has stopped: one long call holds the interpreter's lock"
     for child in seen.children:

@@ -89,6 +89,17 @@ def test_a_look_that_takes_too_long_holds_nothing_back(tmp_path: Path, monkeypat
     assert said(told) == ["SIGINT"]
 
 
+def test_a_job_that_ends_meanwhile_leaves_no_alarm_behind() -> None:
+    with Job((sys.executable, "-c", "input()"), os.environ) as running:
+        running.stands_still = True
+        signal.raise_signal(signal.SIGTERM)
+        assert running.held == signal.SIGTERM
+        os.kill(running.pid, signal.SIGKILL)
+        ended(running)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert running.forwarded == []
+
+
 def test_a_job_that_moves_gets_it_at_once(tmp_path: Path) -> None:
     running, told = job(tmp_path, 1)
     with running:

@@ -1,0 +1,62 @@
+"""Which verdicts are passed on as new, and which confirm an earlier one: `--on-hang stop` acts on the second kind."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.collect.capture import Capture, Sample
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
+from ddpdoctor.model.evidence import Timing
+from ddpdoctor.model.report import Report
+from ddpdoctor.observe.inspector import Inspector, Verdict
+from ddpdoctor.observe.watcher import Callbacks, Watcher
+from tests.golden.reports import REPORTS
+
+CAPTURE = Capture((Sample(1.0, (), ()),), Timing(0.0, 0.0, 0.0, 0.0))
+HANG = REPORTS["hang-certain"]
+
+
+def suspected(confidence: Confidence = Confidence.LIKELY) -> Report:
+    first = replace(HANG.diagnoses[0], confidence=confidence)
+    return replace(HANG, deadlock=Deadlock.SUSPECTED, diagnoses=(first,))
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def watcher(tmp_path: Path, told: list[str]) -> Watcher:
+    def note(word: str) -> object:
+        return lambda _: told.append(word)
+
+    callbacks = Callbacks(*(note(word) for word in ("new", "confirmed", "restarted", "resumed")))  # type: ignore[arg-type]
+    return Watcher(Inspector(tmp_path, (), {}, {}, 0.0, 0.0), 1, callbacks, stall_after=8.0)
+
+
+def found(watcher: Watcher, *reports: Report) -> None:
+    for report in reports:
+        watcher._pass_on(Verdict(report, CAPTURE))
+
+
+def test_the_same_again_confirms(watcher: Watcher, told: list[str]) -> None:
+    found(watcher, suspected(), suspected(), suspected(Confidence.CERTAIN))
+    assert told == ["new", "confirmed", "confirmed"]
+
+
+def test_what_was_only_possible_before_is_no_first_look(watcher: Watcher, told: list[str]) -> None:
+    found(watcher, suspected(Confidence.POSSIBLE), suspected(), suspected())
+    assert told == ["new", "new", "confirmed"]
+
+
+def test_a_job_that_was_healthy_in_between_has_moved(watcher: Watcher, told: list[str]) -> None:
+    healthy = replace(HANG, outcome=Outcome.HEALTHY, deadlock=Deadlock.NO, diagnoses=())
+    found(watcher, suspected(), healthy, suspected())
+    assert told == ["new", "new"]
+
+
+def test_a_rank_that_turns_out_to_be_slow_is_told(watcher: Watcher, told: list[str]) -> None:
+    found(watcher, suspected(), replace(suspected(), outcome=Outcome.SLOW, deadlock=Deadlock.NO), suspected())
+    assert told == ["new", "new", "new"]
