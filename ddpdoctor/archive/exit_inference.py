@@ -5,10 +5,7 @@ from __future__ import annotations
 from ddpdoctor.archive.fragment import FatalSignal, Fragment
 from ddpdoctor.model.evidence import Timing
 from ddpdoctor.model.processes import Exit, ProcessState
-from ddpdoctor.model.progress import EndKind, Page
-
-#: exit status of the interpreter after an exception, and without one
-_STATUS = {EndKind.EXCEPTION: 1, EndKind.NORMAL: 0}
+from ddpdoctor.model.progress import Page
 
 
 def infer_exit(fragments: tuple[Fragment, ...], timing: Timing, looks: int) -> Exit | None:
@@ -25,6 +22,6 @@ def infer_exit(fragments: tuple[Fragment, ...], timing: Timing, looks: int) -> E
     if fatal is not None and fatal.status is not None:
         return Exit(pid or 0, fatal.status, timing.collected)
     seen = sum(isinstance(fragment.payload, ProcessState) for fragment in fragments)
-    if page is None or page.ending is None or looks == 0 or seen >= looks or page.ending.kind not in _STATUS:
+    if page is None or page.ending is None or looks == 0 or seen >= looks or page.ending.kind.status is None:
         return None
-    return Exit(page.pid, _STATUS[page.ending.kind], page.ending.time)
+    return Exit(page.pid, page.ending.kind.status, page.ending.time)

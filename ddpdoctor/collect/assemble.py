@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from ddpdoctor.collect import faulthandler, flight_recorder, procfs, pyspy
-from ddpdoctor.collect.capture import Capture, PartKind, Sample
+from ddpdoctor.collect.capture import Capture, Gone, PartKind, Sample
 from ddpdoctor.collect.page import decode_page
 from ddpdoctor.collect.redact import redacted, redacted_command
 from ddpdoctor.model.collectives import Recorder
@@ -32,6 +32,8 @@ class _Look:
     processes: Mapping[int, ProcessState]
     fatal: Mapping[int, bytes]
     gaps: tuple[Gap, ...]
+    #: exits that no parent has told
+    ended: Mapping[int, Exit]
 
 
 def assemble(capture: Capture) -> Evidence:
@@ -40,7 +42,7 @@ def assemble(capture: Capture) -> Evidence:
         raise ValueError("a capture needs at least one sample")
     looks = [_look(sample) for sample in capture.samples]
     last, workers = looks[-1], capture.samples[-1].workers
-    exits = {e.pid: e for e in capture.exits}
+    exits = {**last.ended, **{e.pid: e for e in capture.exits}}
     ranks = [_rank(w, workers, looks, exits.get(w.pid)) for w in _rank_workers(workers, last)]
     return Evidence(
         world_size=_world_size(workers, last),
@@ -73,15 +75,24 @@ def _look(sample: Sample) -> _Look:
                     found[part.pid] = value
         return found
 
+    pages = decoded(PartKind.PAGE, Source.PAGES, lambda data, _: _shown(decode_page(data)))
     return _Look(
         time=sample.time,
-        pages=decoded(PartKind.PAGE, Source.PAGES, lambda data, _: _shown(decode_page(data))),
+        pages=pages,
         recorders=decoded(PartKind.RECORDER, Source.RECORDER, lambda data, _: flight_recorder.parse(data)),
         stacks=decoded(PartKind.STACKS, Source.STACKS, lambda data, source: pyspy.parse(data, StackSource(source))),
         processes=decoded(PartKind.PROCESS, Source.PROCESSES, lambda data, _: procfs.parse(data)),
         fatal=decoded(PartKind.FATAL, Source.FAULTHANDLER, lambda data, _: data),
         gaps=tuple(gaps),
+        ended={gone.pid: _exit(gone, pages.get(gone.pid), sample.time) for gone in sample.gone},
     )
+
+
+def _exit(gone: Gone, page: Page | None, now: float) -> Exit:
+    """How and by when it had ended, by what it left: a zombie, a page."""
+    if page is None or page.ending is None:
+        return Exit(gone.pid, gone.status, now)
+    return Exit(gone.pid, page.ending.kind.status if gone.status is None else gone.status, page.ending.time)
 
 
 def _shown(page: Page) -> Page:

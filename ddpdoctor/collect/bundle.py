@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ddpdoctor.collect.capture import Capture, Part, PartKind, Sample
+from ddpdoctor.collect.capture import Capture, Gone, Part, PartKind, Sample
 from ddpdoctor.collect.redact import redacted_command
 from ddpdoctor.errors import DoctorError, InputError
 from ddpdoctor.model.codec import DecodeError, decode, encode
@@ -96,6 +96,7 @@ def _manifest(capture: Capture) -> dict[str, Any]:
                 "time": sample.time,
                 "workers": [{**encode(w), "command": encode(redacted_command(w.command))} for w in sample.workers],
                 "gaps": encode(sample.gaps),
+                "gone": encode(sample.gone),
                 "parts": [{"file": f"{p.pid}.{p.kind.value}", "rung": p.source} for p in sample.parts],
             }
             for sample in capture.samples
@@ -157,7 +158,9 @@ def _read_sample(folder: Path, entry: dict[str, Any]) -> Sample:
         except OSError as error:
             reason = f"{found[0]} is missing from the bundle ({error.strerror})"
             gaps.append(Gap(_SOURCE_OF[kind], ranks.get(pid), reason))
-    return Sample(float(entry["time"]), workers, tuple(parts), tuple(gaps))
+    # bundles of versions before 0.2 do not list who had ended
+    gone = decode(tuple[Gone, ...], entry.get("gone", []))
+    return Sample(float(entry["time"]), workers, tuple(parts), tuple(gaps), gone)
 
 
 def _read_code(folder: Path, entries: list[dict[str, Any]]) -> dict[str, SourceFile]:

@@ -33,6 +33,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Gone:
+    """A rank that no longer runs, with its exit status as long as the kernel keeps it: until its parent asks for it."""
+
+    pid: int
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One sample of every process of the job. `time` is CLOCK_MONOTONIC seconds."""
 
@@ -40,6 +48,7 @@ class Sample:
     workers: tuple[Worker, ...]
     parts: tuple[Part, ...]
     gaps: tuple[Gap, ...] = ()
+    gone: tuple[Gone, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from ddpdoctor.collect import faulthandler, flight_recorder, missing_page, procfs, pyspy
-from ddpdoctor.collect.capture import Part, PartKind, Sample
+from ddpdoctor.collect.capture import Gone, Part, PartKind, Sample
 from ddpdoctor.collect.exits import read_exits
 from ddpdoctor.collect.holders import Holders
 from ddpdoctor.collect.page import PENDING_BYTES, decode_lock_files, read_file
@@ -67,7 +67,13 @@ def take_sample(
         elif taken is not None:
             source = StackSource.PYSPY_NONBLOCKING.value if kind is PartKind.STACKS else ""
             parts.append(Part(kind, worker.pid, taken, source))
-    return Sample(time.monotonic(), workers, tuple(parts), tuple(gaps))
+    return Sample(time.monotonic(), workers, tuple(parts), tuple(gaps), tuple(_gone(workers)))
+
+
+def _gone(workers: tuple[Worker, ...]) -> Iterator[Gone]:
+    for worker in workers:
+        if worker.role is Role.RANK and not procfs.runs(worker.pid):
+            yield Gone(worker.pid, procfs.exit_status(worker.pid))
 
 
 def _fetcher(
@@ -77,7 +83,7 @@ def _fetcher(
     if worker.role is Role.LAUNCHER:
         return None
     state = procfs.state(worker.pid)
-    alive = state not in ("", "Z", "X")
+    alive = procfs.runs(worker.pid)
     match kind:
         case PartKind.PAGE:
             return (lambda: _page(worker, run)) if worker.role is Role.RANK else None

@@ -26,6 +26,10 @@ MOST_THREADS = 256
 MOST_DESCRIPTORS = 128
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+#: states of a process that has ended; proc(5)
+_ENDED = ("Z", "X", "x")
+#: index of `exit_code`, field 52, from `state` on
+_EXIT_CODE = 49
 
 
 def fetch(
@@ -70,6 +74,24 @@ def state(pid: int, proc: Path = Path("/proc")) -> str:
         return _fields(proc / str(pid) / "stat")[0]
     except (OSError, IndexError):
         return ""
+
+
+def runs(pid: int, proc: Path = Path("/proc")) -> bool:
+    """Whether the process exists and has not ended."""
+    return state(pid, proc) not in ("", *_ENDED)
+
+
+def exit_status(pid: int, proc: Path = Path("/proc")) -> int | None:
+    """The status of a process that has ended and that its parent has not asked for yet: negative for a signal.
+
+    None if the process is gone, or still runs. Field 52 of proc(5), which reads 0 for users who may not see it.
+    """
+    try:
+        fields = _fields(proc / str(pid) / "stat")
+        status = int(fields[_EXIT_CODE]) if fields[0] in _ENDED else None
+    except (OSError, IndexError, ValueError):
+        return None
+    return None if status is None else os.waitstatus_to_exitcode(status)
 
 
 def _fields(stat: Path) -> list[str]:

@@ -151,10 +151,13 @@ class Motion:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """An exit as the parent process saw it: a negative status is a signal. `time` is CLOCK_MONOTONIC seconds."""
+    """An exit as the parent process saw it: a negative status is a signal. `time` is CLOCK_MONOTONIC seconds.
+
+    Where no parent told it, the status is what the zombie or the page says, and None if neither is left.
+    """
 
     pid: int
-    status: int
+    status: int | None
     time: float
 
 

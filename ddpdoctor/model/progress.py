@@ -88,6 +88,11 @@ class EndKind(Enum):
     EXCEPTION = "exception"
     SIGNAL = "signal"
 
+    @property
+    def status(self) -> int | None:
+        """The interpreter's exit status after such an end, None if it depends on more."""
+        return {EndKind.NORMAL: 0, EndKind.EXCEPTION: 1}.get(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:

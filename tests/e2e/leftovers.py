@@ -72,16 +72,15 @@ def traceback_of(seen: RankEvidence) -> str:
 
 def summary(capture: Capture, ranks: list[RankEvidence]) -> str:
     """torchrun's summary of those that failed, the first one last."""
-    failed = sorted((r for r in ranks if r.exit and r.exit.status != 0), key=lambda r: r.exit.time if r.exit else 0.0)
+    failed = sorted((r for r in ranks if r.exit and r.exit.status), key=lambda r: r.exit.time if r.exit else 0.0)
     if not failed:
         return ""
     blocks = []
     for number, seen in enumerate([*failed[1:], failed[0]]):
         assert seen.exit is not None
         when = datetime.fromtimestamp(1.7e9 + seen.exit.time - capture.timing.started, timezone.utc)
-        signal = (
-            f"Signal {-seen.exit.status} (SIG) received by PID {seen.exit.pid}" if seen.exit.status < 0 else "<N/A>"
-        )
+        status = seen.exit.status or 0
+        signal = f"Signal {-status} (SIG) received by PID {seen.exit.pid}" if status < 0 else "<N/A>"
         blocks.append(
             f"[{number}]:\n  time      : {when:%Y-%m-%d_%H:%M:%S}\n  host      : node1\n"
             f"  rank      : {seen.rank} (local_rank: {seen.rank})\n"

@@ -27,6 +27,12 @@ PROVEN_WITHIN = 6.0
 STALL_MARGIN = 4.0
 #: runs of which one must be in time: what else a machine does makes a run later, never earlier
 TRIES = 5
+#: faults for which the launcher matters: it tells the ranks who they are before they meet, and sees how they end; and
+#: the one that people meet most often. `make test-slow` has all under torchrun
+LAUNCHED = (
+    *("rank-missing-at-init", "rendezvous-unreachable", "rank-died", "exception-masked"),
+    *("shape-mismatch", "dtype-mismatch", "uneven-inputs"),
+)
 #: a deadlock that is proven, one that is not, and a rank that is slow
 TIMED = ("rank-conditional-collective", "lock-wait", "slow-host-work")
 
@@ -37,7 +43,18 @@ by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 @by_name
 def test_broken_gets_its_verdict(case: Case, tmp_path: Path) -> None:
-    run = _watched(case, tmp_path)
+    launch = torchrun if case.name in LAUNCHED else forked
+    _gets_its_verdict(case, launch(case.broken, case.ranks), tmp_path)
+
+
+@pytest.mark.slow
+@by_name
+def test_broken_gets_its_verdict_under_torchrun(case: Case, tmp_path: Path) -> None:
+    _gets_its_verdict(case, torchrun(case.broken, case.ranks), tmp_path)
+
+
+def _gets_its_verdict(case: Case, command: list[str], tmp_path: Path) -> None:
+    run = _watched(case, command, tmp_path)
     report = run.report
     assert report["outcome"] == case.outcome.value, run.explain()
     assert case.allows_deadlock(Deadlock(report["deadlock"])), run.explain()
@@ -57,14 +74,15 @@ def test_the_verdict_comes_in_time(name: str, tmp_path: Path) -> None:
     (case,) = (case for case in CASES if case.name == name)
     silences: list[float] = []
     while len(silences) < TRIES and min(silences, default=math.inf) > _limit(case):
-        silences.append(_silence(_watched(case, tmp_path / str(len(silences))).report))
+        run = _watched(case, torchrun(case.broken, case.ranks), tmp_path / str(len(silences)))
+        silences.append(_silence(run.report))
     assert min(silences) <= _limit(case), silences
 
 
-def _watched(case: Case, folder: Path) -> Run:
+def _watched(case: Case, command: list[str], folder: Path) -> Run:
     patience = [] if case.stall_after is None else ["--stall-after", str(case.stall_after)]
     return watch(
-        torchrun(case.broken, case.ranks),
+        command,
         folder,
         *("--on-hang", "stop"),
         *patience,

@@ -43,7 +43,7 @@ class Failure:
     #: CLOCK_MONOTONIC seconds
     time: float
     raised: Raised | None
-    #: exit status, None while the process still lives
+    #: exit status, None while the process still lives or where nothing tells it
     status: int | None
     #: the rank only lost a peer, or the launcher ended it
     victim: bool
@@ -108,6 +108,8 @@ def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
     now = evidence.timing.collected
     dying = [rank for rank in evidence.ranks if not is_masked(rank, now)]
     found = [failure for rank in dying if (failure := _failure(rank))]
+    if any(map(_lives, evidence.ranks)) or (found and all(failure.victim for failure in found)):
+        found += [failure for rank in dying if (failure := _gone(rank))]
     judged = [replace(failure, victim=failure.victim or _ended_by_launcher(failure, found)) for failure in found]
     for look_deeper in (_all_uncovered, _with_hidden, _first_to_blame):
         if judged and all(failure.victim for failure in judged):
@@ -149,12 +151,18 @@ def _somebody_left(evidence: Evidence) -> bool:
     return len(evidence.unseen()) > 0 or any(rank.exit and rank.exit.status == 0 for rank in evidence.ranks)
 
 
+def _gone(rank: RankEvidence) -> Failure | None:
+    """The end of a rank of which nobody knows how it ended: a failure where it left others behind."""
+    unknown = rank.exit is not None and rank.exit.status is None and _raised(rank) is None
+    return Failure(rank.rank, rank.exit.time, None, None, False) if unknown and rank.exit else None
+
+
 def _failure(rank: RankEvidence) -> Failure | None:
     status = rank.exit.status if rank.exit else None
     raised = _raised(rank)
     if raised is not None and raised.type not in ("SystemExit", "KeyboardInterrupt"):
         return Failure(rank.rank, raised.time, raised, status, is_peer_loss(raised))
-    if rank.exit is not None and rank.exit.status != 0:
+    if rank.exit is not None and rank.exit.status:
         return Failure(rank.rank, rank.exit.time, None, rank.exit.status, False)
     return None
 
@@ -162,8 +170,8 @@ def _failure(rank: RankEvidence) -> Failure | None:
 def exit_site(rank: RankEvidence) -> Site | None:
     """Where the program called the `sys.exit` that ended it with a failure status; None if that is not known."""
     leaving = rank.page.leaving if rank.page else None
-    failed = rank.exit is not None and (rank.exit.status > 0 or rank.exit.status == ABORTED)
-    if leaving is None or rank.page is None or not failed:
+    status = rank.exit.status if rank.exit else None
+    if leaving is None or rank.page is None or status is None or not (status > 0 or status == ABORTED):
         return None
     late = any(event.time > leaving.time for event in rank.page.events)
     return None if late else frames.innermost_user_frame(leaving.frames)

@@ -136,7 +136,9 @@ def wait_label(wait: Wait) -> str:
     return f"{wait.op} seq {wait.seq}" if wait.seq is not None else wait.op
 
 
-def _exit_label(status: int) -> str:
+def _exit_label(status: int | None) -> str:
+    if status is None:
+        return "ended"
     if status >= 0:
         return f"exit status {status}"
     return f"ended by {_SIGNALS.get(-status, f'signal {-status}')}"

@@ -149,12 +149,14 @@ def _summary(first: Failure, culprit: RankSet, site: Site | None) -> str:
         message = failures.said(first.raised)
         text = f": {message}" if message else ""
         return f"{wording.ranks(culprit)} raised {first.raised.type}{text}{where}"
+    if first.status is None:
+        return f"rank {first.rank} is gone" + (f"; it was last seen at {wording.place(site)}" if site else "")
     return f"rank {first.rank} {_ended(first)}{where}"
 
 
 def _ended(first: Failure) -> str:
     if first.status is None:
-        return "ended"
+        return "had ended"
     if first.status >= 0:
         return f"exited with status {first.status}"
     try:
@@ -213,6 +215,8 @@ def _fix(first: Failure, culprit: RankSet) -> str:
         )
     if first.status is not None and first.status < 0:
         return f"Read rank {first.rank}'s own output and the fault handler's stack: native code ended the process."
+    if first.status is None:
+        return f"Find out how rank {first.rank} ended: `dmesg`, its launcher's output, its own log; the others need it."
     return f"Find out why rank {first.rank} exited with this status; the others need it."
 
 
