@@ -17,6 +17,7 @@ from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank, Role, Worker
 from ddpdoctor.model.stacks import Site, Stacks, StackSource
+from ddpdoctor.probe.page import HEARTBEAT_SECONDS
 
 T = TypeVar("T")
 
@@ -42,7 +43,8 @@ def assemble(capture: Capture) -> Evidence:
         raise ValueError("a capture needs at least one sample")
     looks = [_look(sample) for sample in capture.samples]
     last, workers = looks[-1], capture.samples[-1].workers
-    exits = {**last.ended, **{e.pid: e for e in capture.exits}}
+    told = {e.pid: e for e in capture.exits}
+    exits = {**last.ended, **{pid: _no_later(exit_, last) for pid, exit_ in told.items()}}
     ranks = [_rank(w, workers, looks, exits.get(w.pid)) for w in _rank_workers(workers, last)]
     return Evidence(
         world_size=_world_size(workers, last),
@@ -88,10 +90,18 @@ def _look(sample: Sample) -> _Look:
     )
 
 
+def _no_later(told: Exit, last: _Look) -> Exit:
+    """An exit as its parent told it, who may have noticed it late: what is gone in a sample had ended by then."""
+    return dataclasses.replace(told, time=min(told.time, last.time)) if told.pid in last.ended else told
+
+
 def _exit(gone: Gone, page: Page | None, now: float) -> Exit:
-    """How and by when it had ended, by what it left: a zombie, a page."""
-    if page is None or page.ending is None:
+    """How it ended and about when, by what it left: a zombie, a page."""
+    if page is None:
         return Exit(gone.pid, gone.status, now)
+    if page.ending is None:
+        # the next heartbeat did not come any more
+        return Exit(gone.pid, gone.status, min(now, page.heartbeat + HEARTBEAT_SECONDS))
     return Exit(gone.pid, page.ending.kind.status if gone.status is None else gone.status, page.ending.time)
 
 

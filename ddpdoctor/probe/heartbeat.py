@@ -9,9 +9,9 @@ import sys
 import time
 
 from . import exit_hooks, lock_files, state
+from .page import HEARTBEAT_SECONDS
 from .writer import PageWriter
 
-PERIOD = 1.0
 #: seconds without movement after which exceptions being handled are looked for
 STILL = 2.0
 #: prctl(2)
@@ -28,7 +28,7 @@ def _beat(page: PageWriter) -> None:
         ctypes.CDLL(None).prctl(PR_SET_NAME, b"ddpdoctor", 0, 0, 0)
         while state.page is page:
             page.beat()
-            time.sleep(PERIOD)
+            time.sleep(HEARTBEAT_SECONDS)
             still = page.still() >= STILL
             exit_hooks.update_pending(page, _handled(), still, lock_files.polled_lock_files() if still else ())
             page.reap()

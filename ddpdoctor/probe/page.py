@@ -28,6 +28,8 @@ MAGIC = b"ddpdpage"
 VERSION = 1
 HEAD = struct.Struct("=8sIIQ")
 
+#: seconds between two heartbeats
+HEARTBEAT_SECONDS = 1.0
 #: hot words, as indices into the page seen as an array of 8-byte words
 REVISION, HEARTBEAT, MOVED, TEXT_USED = 8, 9, 10, 11
 FORWARDS, FORWARDS_NO_SYNC, BACKWARD_ENTERED, BACKWARD_LEFT, OPTIMIZER_STEPS = 12, 13, 14, 15, 16

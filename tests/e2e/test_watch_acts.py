@@ -157,6 +157,17 @@ def test_after_a_restart_the_last_failure_is_told(tmp_path: Path) -> None:
     assert "KeyError" in run.first["summary"], run.explain()
 
 
+@pytest.mark.parametrize(
+    ("how", "code", "said"), [("kill", "DD251", "SIGKILL"), ("return", "DD252", "finished with status 0")]
+)
+def test_a_rank_that_its_launcher_does_not_wait_for_yet(how: str, code: str, said: str, tmp_path: Path) -> None:
+    """A launcher that waits for rank 0 first leaves the others zombies when they end."""
+    command = [sys.executable, str(PROGRAMS / "by_hand.py"), how]
+    run = watch(command, tmp_path, "--stall-after", "6", timeout=PATIENCE)
+    assert (run.first["code"], run.first["culprits"]) == (code, [1]), run.explain()
+    assert said in run.first["summary"], run.explain()
+
+
 def test_a_job_that_recovers_is_healthy_and_its_failed_attempt_is_told(tmp_path: Path) -> None:
     command = torchrun(PROGRAMS / "recovering.py", 2)
     command[1:1] = ["--max-restarts", "1"]

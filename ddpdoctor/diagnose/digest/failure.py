@@ -110,7 +110,7 @@ def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
     found = [failure for rank in dying if (failure := _failure(rank))]
     if any(map(_lives, evidence.ranks)) or (found and all(failure.victim for failure in found)):
         found += [failure for rank in dying if (failure := _gone(rank))]
-    judged = [replace(failure, victim=failure.victim or _ended_by_launcher(failure, found)) for failure in found]
+    judged = [replace(failure, victim=failure.victim or _ended_by_launcher(evidence, failure)) for failure in found]
     for look_deeper in (_all_uncovered, _with_hidden, _first_to_blame):
         if judged and all(failure.victim for failure in judged):
             judged = look_deeper(evidence, judged)
@@ -192,11 +192,14 @@ def _raised(rank: RankEvidence) -> Raised | None:
     return ending.raised if ending and ending.kind is EndKind.EXCEPTION else None
 
 
-def _ended_by_launcher(failure: Failure, failures: list[Failure]) -> bool:
-    """Whether the launcher ended it: SIGTERM to the rest as soon as one rank has failed, SIGKILL to those that stay."""
+def _ended_by_launcher(evidence: Evidence, failure: Failure) -> bool:
+    """Whether the launcher ended it: SIGTERM to the rest as soon as one rank has failed, SIGKILL to those that stay.
+
+    Launchers see exits, not exceptions, after which an interpreter may take seconds to end.
+    """
     if failure.raised is not None or failure.status not in _LAUNCHER_DELAY:
         return False
-    exits = [other.time for other in failures if other.rank != failure.rank and other.status is not None]
+    exits = [one.exit.time for one in evidence.ranks if one.rank != failure.rank and one.exit and one.exit.status]
     return any(failure.time > time + _LAUNCHER_DELAY[failure.status] for time in exits)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ddpdoctor.collect.assemble import assemble
-from ddpdoctor.collect.capture import Capture, Part, PartKind, Sample
+from ddpdoctor.collect.capture import Capture, Gone, Part, PartKind, Sample
 from ddpdoctor.model.codec import encode
 from ddpdoctor.model.evidence import Evidence, Gap, Source, Timing
-from ddpdoctor.model.processes import ProcessState, ThreadState
+from ddpdoctor.model.processes import Exit, ProcessState, ThreadState
 from ddpdoctor.model.ranks import Rank, Role, Worker
 from ddpdoctor.probe.writer import PageWriter
 
@@ -77,3 +78,30 @@ def test_else_the_launcher_is_believed(
     else:
         assert found[1] in (100, 101)
         assert 2 in found
+
+
+@pytest.mark.parametrize(
+    ("ending", "zombie", "status", "time"),
+    [
+        ({"kind": "normal", "time": 7.0, "raised": None}, None, 0, 7.0),
+        ({"kind": "normal", "time": 7.0, "raised": None}, 3, 3, 7.0),
+        (None, -9, -9, 9.0),
+        (None, None, None, 9.0),
+    ],
+)
+def test_a_rank_that_nobody_waited_for_ended_as_it_says_itself(
+    ending: dict[str, Any] | None, zombie: int | None, status: int | None, time: float, tmp_path: Path
+) -> None:
+    page = PageWriter(str(tmp_path / "100.page"), {"pid": 100, "started_ticks": 1, "rank": 0, "world_size": 1})
+    if ending:
+        page.ending(ending)
+    rank = Worker(100, 1.0, Role.RANK, Rank(0), 0, 1)
+    part = Part(PartKind.PAGE, 100, Path(page.path).read_bytes())
+    sample = Sample(9.0, (rank,), (part,), gone=(Gone(100, zombie),))
+    (seen,) = assemble(Capture((sample,), Timing(0.0, 0.0, 0.0, 9.0))).ranks
+    assert seen.exit is not None
+    assert seen.exit.status == status
+    assert seen.exit.time == pytest.approx(time)
+    # its launcher's word counts more
+    (told,) = assemble(Capture((sample,), Timing(0.0, 0.0, 0.0, 9.0), exits=(Exit(100, -11, 8.0),))).ranks
+    assert told.exit == Exit(100, -11, 8.0)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.collect.capture import PartKind
+from ddpdoctor.collect.capture import Gone, PartKind
 from ddpdoctor.collect.gather import take_sample
 from ddpdoctor.collect.page import decode_page
 from ddpdoctor.model.evidence import Source
@@ -64,6 +64,20 @@ def test_a_dead_rank_leaves_its_page(start: Start, run: Path) -> None:
     found = take_sample((rank,), run)
     assert {part.kind for part in found.parts} == {PartKind.PAGE, PartKind.FATAL}
     assert found.gaps == ()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, -15)])
+def test_how_a_rank_ended_is_known_until_its_parent_asks(start: Start, run: Path, number: int, status: int) -> None:
+    # GIVEN a launcher that waits for another rank first, and so leaves this one a zombie
+    process = start(RANK, str(run))
+    rank = worker(process.pid)
+    assert take_sample((rank,), run).gone == ()
+    process.send_signal(number)
+    assert comes(lambda: take_sample((rank,), run, frozenset({PartKind.PAGE})).gone == (Gone(rank.pid, status),))
+    # WHEN it has asked
+    process.wait()
+    # THEN only that it is gone is known
+    assert take_sample((rank,), run).gone == (Gone(rank.pid, None),)
 
 
 def test_the_recorder_of_a_stopped_rank_is_not_asked(start: Start, run: Path) -> None:
