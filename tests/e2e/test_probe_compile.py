@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from ddpdoctor.collect.page import decode_page, read_file
+from tests.e2e.job import forked
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "probed" / "compiled.py"
 
 
 def graphs(result: Path, more: dict[str, str]) -> dict[str, list[int]]:
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     done = subprocess.run(
-        [*command, str(PROGRAM), str(result)],
+        forked(PROGRAM, 2, str(result)),
         env={**os.environ, "OMP_NUM_THREADS": "1", **more},
         capture_output=True,
         text=True,

@@ -41,4 +41,7 @@ def start(how: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(train(sys.argv[1]) if "RANK" in os.environ else start(sys.argv[1]))
+    if "RANK" in os.environ:
+        train(sys.argv[1])
+    else:
+        sys.exit(start(sys.argv[1]))
