@@ -196,6 +196,7 @@ def _motion(pid: int, looks: list[_Look]) -> Motion | None:
     first, last = looks[-2], looks[-1]
     before, after = first.processes.get(pid), last.processes.get(pid)
     pages = first.pages.get(pid), last.pages.get(pid)
+    thread = pages[1].training_thread if pages[1] else pid
     stacks = first.stacks.get(pid), last.stacks.get(pid)
     return Motion(
         seconds=after.time - before.time if before and after else last.time - first.time,
@@ -205,7 +206,7 @@ def _motion(pid: int, looks: list[_Look]) -> Motion | None:
         if stacks[0] and stacks[1]
         else Observed.UNKNOWN,
         page_moved=Observed.of(pages[0].revision != pages[1].revision) if pages[0] and pages[1] else Observed.UNKNOWN,
-        main_io_bytes=after.io_since(before, pid) if before and after else 0,
+        main_io_bytes=after.io_since(before, thread) if before and after else 0,
     )
 
 

@@ -122,9 +122,7 @@ def _threads(tasks: Path) -> list[tuple[ThreadState, SystemCall]]:
                 call = of_task(task) if letter in ("S", "D") else NONE
                 what = call.name, call.descriptor, plain(call.path)
                 state = ThreadState(int(task.name), name, letter, _wchan(task), seconds, *what)
-                if task.name == tasks.parent.name:
-                    state = dataclasses.replace(state, io_bytes=_io_bytes(task / "io"))
-                found.append((state, call))
+                found.append((dataclasses.replace(state, io_bytes=_io_bytes(task / "io")), call))
     return found
 
 

@@ -58,6 +58,11 @@ class RankEvidence:
     #: waits that the rank's log reports; for a rank with neither page nor stacks
     reported: tuple[ReportedWait, ...] = ()
 
+    @property
+    def thread(self) -> int:
+        """The kernel's id of the thread that is the rank: the one that trains, the main thread if that is not known."""
+        return self.page.training_thread if self.page else self.worker.pid
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:

@@ -52,6 +52,10 @@ class EventKind(Enum):
     NEXT_RAISED = "next_raised"
 
 
+#: calls that prepare communication; a main thread that only made these leaves the training to another thread
+_SETUP = frozenset({"init_process_group", "new_group"})
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One entry of the history ring, written when the event began."""
@@ -149,3 +153,13 @@ class Page:
     group_timeout: float | None = None
     #: installed packages that the process runs rather than uses: its trainer, where that was pip-installed
     own_packages: tuple[str, ...] = ()
+
+    @property
+    def training_thread(self) -> int:
+        """The kernel's id of the thread that trains.
+
+        That is the main thread (its id is the process's), unless it has made process groups at most: Ray Train and
+        executors run the loop in a thread of their own, which is then the one that was last seen at work.
+        """
+        working = [event.thread for event in self.events if event.call is None or event.call.op not in _SETUP]
+        return self.pid if self.pid in working or not working else working[-1]

@@ -23,7 +23,7 @@ def named(facts: Facts, holder: Holder) -> str:
     thread = frames.thread_of(seen, holder.thread) if holder.thread else None
     if holder.pid != seen.worker.pid:
         return f"{_process(holder)}, a child of rank {rank}"
-    if holder.thread and holder.thread != seen.worker.pid:
+    if holder.thread and holder.thread != seen.thread:
         return f"thread {thread.name if thread and thread.name else holder.thread} of rank {rank}"
     return f"rank {rank} (process {holder.pid})"
 

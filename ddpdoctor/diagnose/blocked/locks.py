@@ -112,22 +112,22 @@ def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait |
 
 
 def holder_inside(facts: Facts, seen: RankEvidence, lock: str) -> tuple[Thread, Site] | None:
-    """The only thread of a rank, apart from its main thread, that is inside a `with` of this lock."""
+    """The only thread of a rank, apart from the one that trains, that is inside a `with` of this lock."""
     found = [
         (thread, site)
         for thread in (seen.stacks.threads if seen.stacks else ())
-        if thread.os_id != seen.worker.pid
+        if thread.os_id != seen.thread
         and (site := lock_statements.inside_of(facts.program, frames.user_frames(thread.frames), lock))
     ]
     return found[0] if len(found) == 1 else None
 
 
 def takers(facts: Facts, seen: RankEvidence, lock: str) -> tuple[tuple[Thread, Site], ...]:
-    """Threads of a rank, apart from its main thread, whose functions acquire this lock, and where."""
+    """Threads of a rank, apart from the one that trains, whose functions acquire this lock, and where."""
     return tuple(
         (thread, site)
         for thread in (seen.stacks.threads if seen.stacks else ())
-        if thread.os_id != seen.worker.pid
+        if thread.os_id != seen.thread
         and (site := lock_statements.taken_by(facts.program, frames.user_frames(thread.frames), lock))
     )
 

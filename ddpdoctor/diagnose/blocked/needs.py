@@ -53,7 +53,7 @@ def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
     places = []
     for thread in seen.stacks.threads if seen.stacks else ():
         own = [frame for frame in thread.frames if not facts.is_library(frame.file)]
-        if own and thread.os_id != seen.worker.pid:
+        if own and thread.os_id != seen.thread:
             name = thread.name or thread.os_id
             places.append(f"{name} at {wording.place(own[0])}{_call_of(seen, thread.os_id)}")
     if not places:

@@ -27,7 +27,10 @@ def saving_at(facts: Facts, rank: Rank) -> Site | None:
     if main is None or facts.state(rank).activity is not Activity.WORKING:
         return None
     busy = written(facts, rank) > 0
-    for frame in main.frames:
+    # outside of the job's own frames there is only what calls them: a trainer that ends with a checkpoint names all
+    # of its training so
+    own = [number for number, frame in enumerate(main.frames, 1) if not facts.is_library(frame.file)]
+    for frame in main.frames[: own[-1] if own else None]:
         named = _SAVES.search(frame.function) or (busy and _WRITES.search(frame.function))
         writer = torch_internals.is_in(frame.file, Meaning.SAVES) or any(part in frame.file for part in _WRITERS)
         if named or writer:

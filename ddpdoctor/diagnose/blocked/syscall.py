@@ -64,7 +64,7 @@ def blocked_syscall(facts: Facts, rank: Rank) -> BlockedSyscall | None:
     if site is None:
         return None
     inside = tuple(itertools.takewhile(lambda frame: frame != site, main.frames))
-    return _blocked_syscall(site, inside, seen.process, seen.worker.pid)
+    return _blocked_syscall(site, inside, seen.process, seen.thread)
 
 
 def blocked_syscall_of_child(child: Child, site: Site, inside: tuple[Site, ...]) -> BlockedSyscall:

@@ -143,8 +143,9 @@ def thread_of(rank: RankEvidence, os_id: int) -> Thread | None:
 
 
 def main_thread(rank: RankEvidence) -> Thread | None:
-    """The main thread, found by its kernel id (equal to the process id), else by its name."""
-    return thread_of(rank, rank.worker.pid) or (rank.stacks.main() if rank.stacks else None)
+    """The thread that trains, found by its kernel id, else the main thread: by its id (the process's) or its name."""
+    found = thread_of(rank, rank.thread) or thread_of(rank, rank.worker.pid)
+    return found or (rank.stacks.main() if rank.stacks else None)
 
 
 def _slashes(file: str) -> str:

@@ -113,10 +113,9 @@ def _naps(rank: RankEvidence, own: frozenset[str]) -> Iterator[Site]:
     """
     main = frames.main_thread(rank)
     ends = main is not None and any(shows(one.file, one.function, Meaning.ENDS_WORKERS) for one in main.frames)
-    children = ((one.worker, one.process, one.stacks) for one in rank.children if not ends)
-    for worker, process, stacks in ((rank.worker, rank.process, rank.stacks), *children):
-        state = process.thread(worker.pid) if process else None
-        thread = stacks.main() if stacks else None
+    children = ((one.worker.pid, one.process, one.stacks and one.stacks.main()) for one in rank.children if not ends)
+    for os_id, process, thread in ((rank.thread, rank.process, main), *children):
+        state = process.thread(os_id) if process else None
         if state and state.naps and thread and thread.frames and not frames.is_library(thread.frames[0].file, own):
             yield thread.frames[0]
 

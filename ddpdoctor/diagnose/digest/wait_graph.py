@@ -99,5 +99,5 @@ def _alive(rank: RankEvidence, os_id: int) -> bool:
 
 def _main_first(rank: RankEvidence, waits: tuple[Wait, ...]) -> tuple[Wait, ...]:
     main = frames.main_thread(rank)
-    first = main.os_id if main else rank.worker.pid
+    first = main.os_id if main else rank.thread
     return tuple(sorted(waits, key=lambda wait: (wait.thread != first, wait.thread)))

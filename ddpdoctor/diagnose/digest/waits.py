@@ -77,7 +77,7 @@ def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
 def _wait_of_device(evidence: Evidence, rank: RankEvidence, main: Thread | None, entry: RecorderEntry) -> Wait:
     """The wait of a rank whose process is blocked on a result that its GPU has not finished."""
     site = frames.innermost_user_frame(main.frames) if main else None
-    wait = _entry_wait(evidence, rank, _Blocked(rank.worker.pid, site, None, Doubt.DEVICE_QUEUE), entry)
+    wait = _entry_wait(evidence, rank, _Blocked(rank.thread, site, None, Doubt.DEVICE_QUEUE), entry)
     if wait.group is None or wait.kind is not Kind.ALL:
         return wait
     return replace(wait, needs=wait.needs | device_waits.held_elsewhere(evidence, wait.group, entry))
@@ -92,12 +92,10 @@ def _waits_in_recorder(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ..
         return ()
     doubt = Doubt.RECORDER_ONLY
     if not entry.p2p:
-        return (_entry_wait(evidence, rank, _Blocked(rank.worker.pid, entry.site, None, doubt), entry),)
+        return (_entry_wait(evidence, rank, _Blocked(rank.thread, entry.site, None, doubt), entry),)
     kind = Kind.RECV if entry.op == "recv" else Kind.SEND
     needs = RankSet.of([] if entry.peer is None else [entry.peer])
-    return (
-        Wait(rank.rank, rank.worker.pid, entry.op, kind, entry.site, None, peer=entry.peer, needs=needs, doubt=doubt),
-    )
+    return (Wait(rank.rank, rank.thread, entry.op, kind, entry.site, None, peer=entry.peer, needs=needs, doubt=doubt),)
 
 
 def _waits_in_log(rank: RankEvidence) -> tuple[Wait, ...]:

@@ -51,7 +51,7 @@ def _blocked(facts: Facts, rank: Rank) -> ThreadState | None:
     """The main thread, if it is in an uninterruptible sleep."""
     seen = facts.rank(rank)
     threads = seen.process.threads if seen.process else ()
-    return next((t for t in threads if t.os_id == seen.worker.pid and t.state == "D"), None)
+    return next((t for t in threads if t.os_id == seen.thread and t.state == "D"), None)
 
 
 def _diagnosis(facts: Facts, rank: Rank, thread: ThreadState) -> Diagnosis:

@@ -1,0 +1,73 @@
+"""A framework may run the training loop in a thread of its own: that thread is the rank."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.processes import ThreadState
+from ddpdoctor.model.progress import Page
+from ddpdoctor.model.stacks import Site, Thread
+from tests.unit.diagnose.builders import Act, At, Doing, job
+
+TRAIN = At()
+SERVING = Site("/env/lib/python3.11/site-packages/ray/_private/worker.py", 1069, "Worker.main_loop")
+
+
+def threaded(evidence: Evidence, others: tuple[int, ...] = ()) -> Evidence:
+    """The same work, done in another thread than the main one, which only made the process group."""
+    return replace(evidence, ranks=tuple(_threaded(rank, others) for rank in evidence.ranks))
+
+
+def _threaded(rank: RankEvidence, others: tuple[int, ...]) -> RankEvidence:
+    pid, own = rank.worker.pid, rank.worker.pid + 500
+    page, stacks, process = rank.page, rank.stacks, rank.process
+    assert page is not None
+    assert stacks is not None
+    assert process is not None
+    events = tuple(
+        event if event.index in others or (event.call and event.call.op == "init_process_group") else moved
+        for event in page.events
+        for moved in (replace(event, thread=own, call=event.call and replace(event.call, thread=own)),)
+    )
+    calls = tuple(replace(call, thread=own) for call in page.calls)
+    worker = Thread(own, "TrainThread", stacks.threads[0].frames)
+    return replace(
+        rank,
+        page=replace(page, events=events, calls=calls, communicating_threads=(pid, own)),
+        stacks=replace(stacks, threads=(Thread(pid, "MainThread", (SERVING,)), worker)),
+        process=replace(process, threads=(*process.threads, ThreadState(own, "python", "S", "futex_do_wait", 1.0))),
+    )
+
+
+def doing(*, late: bool = False) -> Doing:
+    start = TRAIN.all("init_process_group", 3)
+    acts: list[Act] = [start, *TRAIN.step(10), *TRAIN.step(10)]
+    if late:
+        return Doing(acts, blocked=False, stands=TRAIN.line(30, "recall"))
+    return Doing([*acts, TRAIN.all("barrier", 20)])
+
+
+def test_it_is_the_one_that_was_last_seen_at_work() -> None:
+    (page, *_) = (rank.page for rank in threaded(job([doing(), doing()])).ranks)
+    assert page is not None
+    assert page.training_thread == page.pid + 500
+
+
+def test_the_main_thread_trains_where_it_does_more_than_make_groups() -> None:
+    # GIVEN a main thread whose last step is a while ago, and a thread of its metrics that reduces
+    (page, *_) = (rank.page for rank in threaded(job([doing(), doing()]), others=(1, 2, 3, 4)).ranks)
+    assert page is not None
+    assert page.training_thread == page.pid
+    assert _without_events(page).training_thread == page.pid
+
+
+def _without_events(page: Page) -> Page:
+    return replace(page, events=())
+
+
+def test_a_rank_is_where_its_training_thread_is() -> None:
+    report = examine(threaded(job([doing(), doing(late=True)])))
+    assert [(rank.location.line if rank.location else None) for rank in report.ranks] == [20, 30]
+    assert "recall" in report.ranks[1].label
