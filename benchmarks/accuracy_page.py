@@ -225,18 +225,37 @@ def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
         "|---|---|---|---|---|---|---|---|---|---|---|",
     )
     for name, runs in sorted(unseen.items()):
-        valid = [run for run in runs if not run.invalid]
-        broken = [run for run in valid if not run.harmless]
-        harmless = [run for run in valid if run.harmless]
-        right = [str(sum(what in run.right for run in broken)) for what in ("code", "culprits", "line")]
-        every = sum({"code", "culprits", "line"} <= set(run.right) for run in broken)
-        commits = ", ".join(sorted({run.commit for run in runs}))
-        alarms = sum("outcome" not in run.right for run in harmless)
-        sure = sum(run.wrongly_certain for run in valid)
-        yield (
-            f"| {name} | {commits} | {len(broken)} | {' | '.join(right)} | {every} | {sure} | {len(harmless)} | "
-            f"{alarms} | {len(runs) - len(valid)} |"
-        )
+        yield _of_set(name, runs)
+    yield _of_set("all", [run for runs in unseen.values() for run in runs])
+    yield from ("", "What was not right:", "")
+    for name, runs in sorted(unseen.items()):
+        yield from (_in_first_run(name, run) for run in runs if not run.invalid and not _is_right(run))
+
+
+def _of_set(name: str, runs: list[FirstRun]) -> str:
+    """A row of the table."""
+    valid = [run for run in runs if not run.invalid]
+    broken = [run for run in valid if not run.harmless]
+    harmless = [run for run in valid if run.harmless]
+    right = [str(sum(what in run.right for run in broken)) for what in ("code", "culprits", "line")]
+    commits = ", ".join(sorted({run.commit for run in runs}))
+    alarms = sum(not _is_right(run) for run in harmless)
+    sure = sum(run.wrongly_certain for run in valid)
+    return (
+        f"| {name} | {commits} | {len(broken)} | {' | '.join(right)} | {sum(map(_is_right, broken))} | {sure} | "
+        f"{len(harmless)} | {alarms} | {len(runs) - len(valid)} |"
+    )
+
+
+def _is_right(run: FirstRun) -> bool:
+    asked = {"outcome"} if run.harmless else {"outcome", "code", "culprits", "line"}
+    return asked <= set(run.right)
+
+
+def _in_first_run(name: str, run: FirstRun) -> str:
+    sure = "**wrongly certain**; " if run.wrongly_certain else ""
+    said = " ".join(filter(None, (run.outcome, run.code, run.confidence, str(list(run.culprits)), run.place)))
+    return f"- {name}/{run.name} ({run.framework}): {sure}expected {run.expected}, said {said}"
 
 
 def _wrong_answer(trial: Trial) -> bool:
