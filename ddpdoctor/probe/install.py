@@ -13,6 +13,7 @@ from . import (
     call_sites,
     calls,
     exit_hooks,
+    framework_meetings,
     functional_collectives,
     groups,
     page_lifecycle,
@@ -46,6 +47,7 @@ def install(run: str) -> None:
     patch_waits()
     training.install()
     sharded_forwards.install()
+    framework_meetings.install()
     functional_collectives.install()
 
 

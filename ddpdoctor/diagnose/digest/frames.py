@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
+from ddpdoctor.model.collectives import Call
+from ddpdoctor.model.collectives import Kind as CallKind
 from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.framework_meetings import MEETINGS
 from ddpdoctor.model.stacks import Site, Thread
 from ddpdoctor.model.torch_internals import Meaning, functions, is_in, shows
 from ddpdoctor.program import libraries
@@ -70,6 +73,13 @@ def waits_in_torch(thread: Thread, *, backward: bool) -> bool:
     if "/ddpdoctor/probe/" in path or waits_implicitly(thread):
         return True
     return "/torch/distributed/" in path and _name(top) not in functions(Meaning.COMPUTES)
+
+
+def waits_in_call(thread: Thread, call: Call) -> bool:
+    """Whether the thread's stack agrees with a call in flight: it is where torch, or the framework, waits."""
+    if meeting := MEETINGS.get(call.op):
+        return any(meeting.shows(_slashes(frame.file), frame.function) for frame in thread.frames)
+    return waits_in_torch(thread, backward=call.kind is CallKind.BACKWARD)
 
 
 def waits_implicitly(thread: Thread) -> bool:

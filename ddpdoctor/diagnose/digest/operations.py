@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ddpdoctor.model import c10d
 from ddpdoctor.model.collectives import Kind, RecorderEntry
+from ddpdoctor.model.framework_meetings import MEETINGS
 
 #: Python-level operation (by prefix, longest first) -> names under which a backend may record what it issues.
 #: gloo records reduce_scatter as all_reduce; object collectives issue several operations, sizes first.
@@ -22,7 +23,9 @@ _RECORDED_AS: tuple[tuple[str, frozenset[str]], ...] = (
     ("scatter", frozenset({"scatter"})),
 )
 #: Collective calls that issue nothing a recorder holds: they are matched by counting them.
-UNRECORDED = frozenset({"new_group", "split_group", "init_process_group", "monitored_barrier", "destroy_process_group"})
+UNRECORDED = frozenset(
+    {"new_group", "split_group", "init_process_group", "monitored_barrier", "destroy_process_group", *MEETINGS}
+)
 _BARRIERS = frozenset({"barrier", "monitored_barrier"})
 
 

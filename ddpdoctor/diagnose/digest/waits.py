@@ -165,10 +165,9 @@ def _blocking_calls(rank: RankEvidence) -> Iterable[Call]:
         if call.asynchronous and call.kind is not Kind.WAIT:
             continue
         thread = frames.thread_of(rank, call.thread)
-        backward = call.kind is Kind.BACKWARD
-        if thread is not None and not frames.waits_in_torch(thread, backward=backward):
+        if thread is not None and not frames.waits_in_call(thread, call):
             continue
-        if backward and not open_entries(rank):
+        if call.kind is Kind.BACKWARD and not open_entries(rank):
             continue
         if call.thread not in innermost or call.since >= innermost[call.thread].since:
             innermost[call.thread] = call
