@@ -122,7 +122,9 @@ P2P_DEADLOCK = Rule("DD218", "p2p-deadlock", requires=_needs(Source.PAGES), excl
 GROUP_CREATION_MISMATCH = Rule(
     "DD219", "group-creation-mismatch", requires=_needs(Source.PAGES), excludes=("DD203", "DD252"), lint=("DD117",)
 )
-GROUP_ORDER_CYCLE = Rule("DD220", "group-order-cycle", requires=_needs(Source.PAGES), excludes=("DD203", "DD213"))
+GROUP_ORDER_CYCLE = Rule(
+    "DD220", "group-order-cycle", requires=_needs(Source.PAGES), excludes=("DD203", "DD207", "DD213")
+)
 JOIN_MISUSE = Rule("DD221", "join-misuse", requires=_needs(Source.STACKS), excludes=("DD201",))
 SLOW_HOST_WORK = Rule(
     "DD231",

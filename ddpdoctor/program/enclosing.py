@@ -34,6 +34,11 @@ def enclosing_loop(program: Program, site: Site) -> Span | None:
     return next((_span(program, site, n) for n in reversed(chain) if isinstance(n, (*LOOPS, *_COMPREHENSIONS))), None)
 
 
+def loop_around(program: Program, site: Site) -> ast.AST | None:
+    """The innermost statement loop around a line, within its function."""
+    return next((node for node in around(program, site) if isinstance(node, LOOPS)), None)
+
+
 def enclosing_loops(program: Program, site: Site) -> tuple[Span, ...]:
     """All statement loops around a line within its function, innermost first."""
     return tuple(_span(program, site, n) for n in reversed(enclosing(program, site)) if isinstance(n, LOOPS))

@@ -1,14 +1,15 @@
 """The control-flow graph of a program's source: statements are nodes, and edges lead to what may follow each.
 
 A call of a function in the given files is joined with that function if only one of them has this name. So are
-`self.name()`, with the method of the same class, and a method of an object whose class is evident. A `for` over a
-generator among them goes through its `yield`. Any other call is one step. Every statement may raise.
+`self.name()`, with the method of the same class, and a method of an object whose class is evident, `__call__` among
+them. A `for` over a generator among them goes through its `yield`. Any other call is one step. Every statement may
+raise.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose.divergence import statements
@@ -112,6 +113,17 @@ class FlowGraph:
         if not isinstance(head.stmt, LOOPS) or node.stmt is head.stmt or node.file != head.file:
             return False
         return head.stmt.lineno <= node.first <= (head.stmt.end_lineno or head.stmt.lineno)
+
+    def in_this_round(self, index: int, target: int) -> Iterator[int]:
+        """Where the edge leads without another iteration of any loop: where a loop ends instead, and the loops around
+        it.
+        """
+        if not self.goes_round(index, target):
+            yield target
+            return
+        for edge in self.nodes[target].edges:
+            if edge.kind is EdgeKind.END:
+                yield from self.in_this_round(target, edge.target)
 
     def _function(self, file: str, name: str, owner: str, body: list[ast.stmt]) -> FunctionNodes:
         scope = _Scope(file, name, owner, -1, (), len(self.functions))

@@ -77,6 +77,9 @@ class KnownFunctions:
 
     def called_by(self, node: Node) -> FunctionNodes | None:
         """The first of the statement's calls that is known; methods of `self` count whatever their names."""
+        return self._method(node) or self._named(node)
+
+    def _method(self, node: Node) -> FunctionNodes | None:
         if node.owner:
             for name in statements.called_on_self(node.stmt):
                 if method := self.methods.get((node.file, node.owner, name)):
@@ -84,6 +87,9 @@ class KnownFunctions:
         for holder, name in statements.called_on(node.stmt):
             if method := self.of_class.get((self.objects.get(holder, ""), name)):
                 return method
+        return None
+
+    def _named(self, node: Node) -> FunctionNodes | None:
         for name, root in statements.called_by(node.stmt):
             origin = self.imported.get(node.file, {}).get(root)
             found = self.named.get(name)

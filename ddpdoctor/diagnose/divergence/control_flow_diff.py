@@ -8,6 +8,7 @@ excluded.
 
 from __future__ import annotations
 
+import ast
 import functools
 import itertools
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from ddpdoctor.diagnose.divergence.relative_position import users_line
 from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
 from ddpdoctor.program.enclosing import LOOPS, enclosing_loops
 
 #: Most files and functions of a program that are searched.
@@ -164,8 +166,7 @@ def leads_on(facts: Facts, compared: Comparison) -> bool:
         for edge in graph.nodes[index].edges:
             if edge.kind is EdgeKind.RAISED:
                 continue
-            ends = [end.target for end in graph.nodes[edge.target].edges if end.kind is EdgeKind.END]
-            new = set(ends if graph.goes_round(index, edge.target) else [edge.target]) - found
+            new = set(graph.in_this_round(index, edge.target)) - found
             found |= new
             todo.extend(new)
     return bool(targets & (found - start))
@@ -178,6 +179,44 @@ def past_a_condition(facts: Facts, compared: Comparison) -> bool:
         return False
     back = leads_on(facts, compared.mirrored())
     return leads_on(facts, compared) and not back
+
+
+def goes_through_all(facts: Facts, compared: Comparison) -> bool:
+    """Whether both sides are in one call of a loop over things that are written out, and it can pass none of them over.
+
+    Then each side's next call is the one that the other is in: the order differs, and nothing is missing.
+    """
+    ours, theirs = compared.odd_next, compared.reference_next
+    stacks = facts.stack(compared.odd.members[0]), facts.stack(compared.reference.members[0])
+    if ours is None or theirs is None or ours.site is None or ours.site != theirs.site or stacks[0] != stacks[1]:
+        return False
+    graph = _graph(facts, tuple(dict.fromkeys(frame.file for frame in stacks[0])))
+    loops = ((frame.file, loop) for frame in stacks[0] if (loop := enclosing.loop_around(facts.program, frame)))
+    file, loop = next(loops, ("", None))
+    if graph is None or not isinstance(loop, ast.For) or not isinstance(loop.iter, (ast.Tuple, ast.List)):
+        return False
+    heads = graph.at(file, loop.lineno)
+    return all(_meets(graph, head, graph.at(ours.site.file, ours.site.line)) for head in heads)
+
+
+def _meets(graph: FlowGraph, head: int, call: frozenset[int]) -> bool:
+    """Whether every iteration of the loop comes to the call, whatever is raised in it."""
+    loop = graph.nodes[head]
+    body = range(loop.first + 1, (getattr(loop.stmt, "end_lineno", None) or loop.first) + 1)
+    todo = [edge.target for edge in loop.edges if edge.kind is EdgeKind.ROUND]
+    found = set(todo)
+    while todo:
+        index = todo.pop()
+        node = graph.nodes[index]
+        if index in call:
+            continue
+        leaves = graph.home[index] == graph.home[head] and node.stmt is not None and node.first not in body
+        if leaves or isinstance(node.stmt, ast.ExceptHandler):
+            return False
+        new = {edge.target for edge in node.edges} - found
+        found |= new
+        todo.extend(new)
+    return True
 
 
 def ended_inner_loop(facts: Facts, compared: Comparison) -> bool:

@@ -171,7 +171,7 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
         return Pattern.UNCLEAR
     if reference_next is not None and (known := _round_pattern(diff.before, odd_next, reference_next)):
         return known
-    if reference_next is not None and _raised_past(facts, compared, odd_next, reference_next):
+    if reference_next is not None and _passed_over(facts, compared, odd_next, reference_next):
         return Pattern.SKIPPED
     if _forwards_alone(facts, odd_next, compared.reference):
         return Pattern.EXTRA_FORWARD
@@ -226,6 +226,11 @@ def _round_pattern(before: HistoryStep | None, odd_next: HistoryStep, reference_
     return None
 
 
+def _passed_over(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
+    sides = (odd_next, reference_next)
+    return _raised_past(facts, compared, *sides) or _left_out_backward(facts, compared, *sides)
+
+
 def _raised_past(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
     """Whether the odd ranks' loop skipped a call of the others, or they repeated their last call, by an exception.
 
@@ -236,6 +241,15 @@ def _raised_past(facts: Facts, compared: Comparison, odd_next: HistoryStep, refe
         return False
     points = control_flow_diff.branch_points(facts, compared)
     return bool(points) and all(point.kind is BranchKind.EXCEPTION for point in points)
+
+
+def _left_out_backward(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
+    """Whether a condition led the odd ranks past one of several backwards of a step, into the one that comes after."""
+    if {odd_next.kind, reference_next.kind} != {EventKind.BACKWARD} or odd_next.site == reference_next.site:
+        return False
+    usual = made_by(facts, odd_next, compared.reference) and made_by(facts, reference_next, compared.odd)
+    back, on = control_flow_diff.leads_on(facts, compared), control_flow_diff.leads_on(facts, compared.mirrored())
+    return usual and on and not back and bool(control_flow_diff.branch_points(facts, compared))
 
 
 def _call_against_round(

@@ -88,9 +88,14 @@ def _unbound(module: Module) -> set[str]:
 
 
 def called_on(stmt: ast.AST | None) -> Iterator[tuple[str, str]]:
-    """(variable or attribute, method) of each `name.method()` and `owner.name.method()` that a statement calls."""
+    """(variable or attribute, method) of each `name.method()` and `owner.name.method()` that a statement calls.
+
+    `name()` and `owner.name()` may call an object as well: its `__call__`.
+    """
     for part in head(stmt) if stmt else ():
         for node in walk(part):
+            if isinstance(node, ast.Call):
+                yield last_name(node.func), "__call__"
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 holder = node.func.value
                 name = last_name(holder)

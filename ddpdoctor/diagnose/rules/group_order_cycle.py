@@ -16,8 +16,10 @@ Each rank waits for the other in a group that the other will enter only afterwar
 Use the groups in the same order on every rank. Give a background thread a group of its own that no other thread uses.
 
 ## When it is wrong
-If one rank calls a collective of a second group that the others never call, the waits look the same at first. The
-histories of both groups decide; without them this is `likely`.
+If one rank leaves out a collective of the first group (a `return` before a backward) or calls one of the second group
+that the others never call, the waits look the same. If the source shows the way past the call, that is the diagnosis
+(DD207, DD203). This one is `certain` only if the source shows that no rank can leave a call out: the ranks are in one
+loop over groups that are written out, and nothing in it leads past the call.
 
 ## References
 https://github.com/NVIDIA/nccl/issues/522 https://github.com/pytorch/pytorch/issues/147039
@@ -34,7 +36,9 @@ from ddpdoctor.diagnose.digest.doubts import Doubt
 from ddpdoctor.diagnose.digest.histories import History, HistoryStep
 from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
+from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.causes import more_than_an_order
+from ddpdoctor.diagnose.divergence.patterns import divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
@@ -169,11 +173,11 @@ def _diagnosis(facts: Facts, mine: Wait, theirs: Wait) -> Diagnosis:
     second = theirs if first is mine else mine
     world = facts.evidence.world_size
     names = [wait.group.label(world) if wait.group else "a group" for wait in (first, second)]
-    both = _used_before(facts, mine, theirs)
+    sure = first.rank in facts.graph.stuck and _used_before(facts, mine, theirs) and _in_any_order(facts, mine, theirs)
     return diagnosis(
         GROUP_ORDER_CYCLE,
         facts.waiting,
-        confidence=Confidence.CERTAIN if both and first.rank in facts.graph.stuck else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if sure else Confidence.LIKELY,
         blame=confidence,
         culprits=culprits,
         summary=(
@@ -236,6 +240,15 @@ def _habit(history: History, wait: Wait) -> int:
 
 def _is_call(step: HistoryStep) -> bool:
     return step.kind is EventKind.CALL
+
+
+def _in_any_order(facts: Facts, mine: Wait, theirs: Wait) -> bool:
+    """Whether the source shows that neither rank left a call out: the histories of a rank that did would look alike."""
+    return any(
+        control_flow_diff.goes_through_all(facts, one.compared)
+        for one in divergences(facts)
+        if {mine.rank in one.odd, theirs.rank in one.odd} == {True, False}
+    )
 
 
 def _used_before(facts: Facts, mine: Wait, theirs: Wait) -> bool:

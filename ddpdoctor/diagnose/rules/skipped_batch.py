@@ -76,8 +76,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Di
         ),
         why=(
             f"{odd.capitalize()} issued one gradient all-reduce fewer than {wording.ranks(divergence.reference)}, so "
-            "all later "
-            f"ones were paired with the wrong step until no partner was left: {wording.ranks(divergence.reference)} "
+            f"{_effect(divergence)}: {wording.ranks(divergence.reference)} "
             f"{wording.now(facts, divergence.reference)}, {odd} {wording.now(facts, divergence.odd)}."
         ),
         fix=(
@@ -87,6 +86,13 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Di
         locations=(*locations, *facts.locations_of((*divergence.reference, *divergence.odd))),
         evidence=tuple(_evidence(facts, divergence, skipped)),
     )
+
+
+def _effect(divergence: Divergence) -> str:
+    ours, theirs = divergence.collectives()
+    if ours and theirs and ours.group and theirs.group and ours.group != theirs.group:
+        return "each side waits for the other in another process group"
+    return "all later ones were paired with the wrong step until no partner was left"
 
 
 def _counters_agree(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> bool:

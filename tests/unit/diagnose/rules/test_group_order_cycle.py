@@ -6,21 +6,98 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
-from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.builders import Act, At, Doing, job
 
 AT = At()
 
 
+def _in_order(group: str) -> list[Act]:
+    other = {"g": "d", "d": "g"}[group]
+    return [AT.all("all_reduce", 9, group=name) for name in (group, other)]
+
+
+LOOP = """\
+def train(first, second):
+    for step in range(100):
+        ahead, behind = first, second
+        if step % 7 == 3:
+            ahead, behind = second, first
+        for player in {players}:
+            {way}
+            flat = player.grads()
+            dist.all_reduce(flat, group=player.group)
+"""
+
+
 @pytest.mark.parametrize("odd", range(3))
-def test_groups_in_another_order(odd: int) -> None:
+@pytest.mark.parametrize(
+    ("players", "way", "confidence"),
+    [
+        ("(ahead, behind)", "pass", Confidence.CERTAIN),
+        ("(ahead, behind)", "if not player.grads(): continue", Confidence.LIKELY),
+        ("(ahead, behind)", "if not player.grads(): break", Confidence.LIKELY),
+        ("chosen(ahead, behind)", "pass", Confidence.LIKELY),
+    ],
+)
+def test_groups_in_another_order(odd: int, players: str, way: str, confidence: Confidence) -> None:
+    """Only a loop that can leave nothing out shows that the rank would enter the other group afterwards."""
     groups = {"g": range(3), "d": range(3)}
-    rounds = [AT.all("all_reduce", 9, group="g"), AT.all("all_reduce", 9, group="d")]
-    usual = Doing([*rounds, AT.all("all_reduce", 9, group="g")])
-    swapped = Doing([*rounds, AT.all("all_reduce", 9, group="d")])
-    report = examine(job([swapped if rank == odd else usual for rank in range(3)], groups=groups))
+    usual = Doing([*_in_order("g"), AT.all("all_reduce", 9, group="g")])
+    swapped = Doing([*_in_order("g"), AT.all("all_reduce", 9, group="d")])
+    code = {AT.file: LOOP.format(players=players, way=way)}
+    report = examine(job([swapped if rank == odd else usual for rank in range(3)], groups=groups, code=code))
     found = report.diagnoses[0]
-    assert (found.code, found.confidence) == ("DD220", Confidence.CERTAIN)
+    assert (found.code, found.confidence) == ("DD220", confidence)
     assert found.culprits.members == (odd,)
+
+
+def test_not_certain_without_source() -> None:
+    """A rank that left a call of the first group out waits in the second one as well."""
+    groups = {"g": range(3), "d": range(3)}
+    usual = Doing([*_in_order("g"), AT.all("all_reduce", 9, group="g")])
+    swapped = Doing([*_in_order("g"), AT.all("all_reduce", 9, group="d")])
+    found = examine(job([usual, swapped, usual], groups=groups)).diagnoses[0]
+    assert (found.code, found.confidence) == ("DD220", Confidence.LIKELY)
+
+
+STEPS = """\
+class CriticStep:
+    def __call__(self, real):
+        loss = self.critic(real)
+        if not loss.isfinite():
+            return None
+        loss.backward()
+        dist.all_reduce(self.grad, group=self.group)
+
+
+class GeneratorStep:
+    def __call__(self, noise):
+        self.generator(noise).backward()
+        dist.all_reduce(self.grad, group=self.group)
+
+
+def train(critic, generator):
+    step_c = CriticStep(critic)
+    step_g = GeneratorStep(generator)
+    for real, noise in data():
+        step_c(real)
+        step_g(noise)
+"""
+
+
+def test_a_skipped_backward_is_no_order() -> None:
+    """One rank's guard left the critic's backward out; the groups are used in one order everywhere."""
+    critic = [AT.backward(6), AT.all("all_reduce", 7, group="c", function="__call__")]
+    generator = [AT.backward(12), AT.all("all_reduce", 13, group="g", function="__call__")]
+    whole = [*critic, *generator]
+    usual = Doing([*whole, *whole, *critic], callers=(AT.line(20),))
+    skips = Doing([*whole, *whole, *generator], callers=(AT.line(21),))
+    groups = {"c": range(3), "g": range(3)}
+    report = examine(job([usual, skips, usual], groups=groups, code={AT.file: STEPS}))
+    found = report.diagnoses[0]
+    assert (found.code, found.confidence, found.culprits.members) == ("DD207", Confidence.LIKELY, (1,))
+    assert found.locations[0].line == 5
+    assert "DD220" not in {one.code for one in report.diagnoses}
 
 
 def test_cycle_through_many_groups_blames_nobody() -> None:
