@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -17,6 +18,7 @@ from ddpdoctor.model.ranks import Rank, Role, Worker
 
 _WANTED = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
+_NUMBER = re.compile(r"\d+")
 #: seconds after its start at which a process no longer has its parent's environment (fork, then exec)
 _SETTLED = 2.0
 
@@ -62,7 +64,7 @@ class Discovery:
         A page identifies a rank also under mp.spawn and fork, where the environment does not, and also a rank that has
         ended or has another parent by now. Without a page RANK in the environment counts: in the process nearest to the
         root that has it, unless its descendants have another RANK (a launcher that was itself given RANK as the node's
-        number) or a page.
+        number) or a page. Ranks that are missing then are the siblings of the known ones, if their numbers fit.
         """
         pages = {identity.pid: identity for identity in self._read_pages()}
         family: dict[int, _LiveProcess] = {}
@@ -72,7 +74,7 @@ class Discovery:
                     if process.pid not in family and (pid == root_pid or _is(pages[pid])):
                         family[process.pid] = self._see(process, pages)
         dead = [identity for identity in pages.values() if identity.pid not in family and identity.rank >= 0]
-        return (*_classified(family), *map(_dead_rank, dead))
+        return tuple(_with_siblings([*_classified(family), *map(_dead_rank, dead)]))
 
     def _see(self, process: psutil.Process, pages: Mapping[int, Identity]) -> _LiveProcess:
         pid = process.pid
@@ -126,6 +128,32 @@ def _classified(family: Mapping[int, _LiveProcess]) -> Iterator[Worker]:
         elif above is not None:
             owner[seen.pid] = above
         yield _worker(seen, is_rank, above)
+
+
+def _with_siblings(workers: list[Worker]) -> Iterator[Worker]:
+    """The ranks that have neither a page nor RANK yet: processes that were started as the known ranks were.
+
+    Under mp.spawn a process learns its rank from its arguments, and its page is made in init_process_group. Until then
+    it counts as one of the missing ranks if there are as many such processes, in the order in which they were started:
+    that is the order of mp.spawn.
+    """
+    known = [worker for worker in workers if worker.role is Role.RANK and worker.rank is not None]
+    size = max((worker.world_size or 0 for worker in known), default=0)
+    missing = sorted(set(range(size)) - {worker.rank for worker in known})
+    kinds = {(worker.parent, _shape(worker.command)) for worker in known if worker.command}
+    siblings = [w for w in workers if w.role is Role.LAUNCHER and (w.parent, _shape(w.command)) in kinds]
+    places: dict[int, Rank] = {}
+    if len(siblings) == len(missing):
+        siblings.sort(key=lambda worker: (worker.started, worker.pid))
+        places = {worker.pid: Rank(rank) for worker, rank in zip(siblings, missing, strict=True)}
+    for worker in workers:
+        rank = places.get(worker.pid)
+        yield worker if rank is None else replace(worker, role=Role.RANK, rank=rank, world_size=size)
+
+
+def _shape(command: tuple[str, ...]) -> tuple[str, ...]:
+    """A command line without its numbers: pipes' descriptors, ports, `--rank 1`."""
+    return tuple(_NUMBER.sub("#", word) for word in command)
 
 
 def _outranks(below: _LiveProcess, seen: _LiveProcess) -> bool:

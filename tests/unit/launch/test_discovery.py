@@ -134,6 +134,29 @@ def test_a_page_makes_a_rank_where_the_environment_says_nothing(start: Start, ru
     assert [w.pid for w in by_role(found, Role.LAUNCHER)] == [process.pid]
 
 
+@pytest.mark.parametrize(("world", "others", "expected"), [(3, 1, [0, 1, 2]), (4, 1, [0, 2]), (3, 2, [0, 2])])
+def test_a_rank_that_has_no_page_yet_is_told_by_its_siblings(
+    start: Start, run: Path, world: int, others: int, expected: list[int]
+) -> None:
+    """Under mp.spawn a rank that loads its data before init_process_group has neither a page nor RANK.
+
+    If the numbers do not fit, nothing tells which process is a rank.
+    """
+    program = (
+        "import subprocess, sys, time\n"
+        f"late = {ARM!r} + 'if sys.argv[-1] in \"02\": page = arm(int(sys.argv[-1]), {world})\\n' + {SLEEP!r}\n"
+        f"for n in range(2 + {others}):\n"
+        "    number = [0, 2, 1, 7][n]\n"
+        "    subprocess.Popen([sys.executable, '-c', late, '--rank', str(number)])\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)', '--rank', '5'])\n"
+        "time.sleep(60)\n"
+    )
+    process = start(program, ups=2 + others)
+    found = Discovery(run).find(process.pid)
+    assert [w.rank for w in by_role(found, Role.RANK)] == expected
+    assert all(w.world_size == world for w in by_role(found, Role.RANK))
+
+
 def test_a_rank_with_another_parent_by_now_is_found_by_its_page_and_so_are_its_children(
     start: Start, run: Path
 ) -> None:
