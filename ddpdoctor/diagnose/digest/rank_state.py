@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest import frames, helper_threads
 from ddpdoctor.diagnose.digest.file_polling import polled_file
 from ddpdoctor.diagnose.digest.waits import Wait, uses_processor
 from ddpdoctor.model.collectives import Kind
@@ -58,7 +58,8 @@ class RankState:
     label: str
     #: the heartbeat stopped while the process is not stopped: some call holds the interpreter's lock
     holds_gil: bool = False
-    #: it works in so far as it will wake by itself: its main thread, or a child's, sleeps for a fixed time at `site`
+    #: it works in so far as it will wake by itself: its main thread, a child's, or one of its own that it waits for,
+    #: sleeps for a fixed time at `site`
     naps: bool = False
 
 
@@ -98,15 +99,16 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> Rank
         return RankState(Activity.UNKNOWN, site, "in code that nothing shows")
     if rank.motion is None and not (look.reported_hanging and _idle(rank)):
         return RankState(Activity.UNKNOWN, site, "in no known wait")
-    napping = next((place for place in _naps(rank, look.own) if not polled_file(look.program, place)), None)
+    napping = next((place for place in _naps(rank, look) if not polled_file(look.program, place)), None)
     if napping is not None:
         return RankState(Activity.WORKING, napping, f"asleep in {napping.function}", naps=True)
     place = f"idle in {site.function}" if site else "idle"
     return RankState(Activity.STILL, site, place, holds_gil=silent)
 
 
-def _naps(rank: RankEvidence, own: frozenset[str]) -> Iterator[Site]:
-    """The user's lines in which its main thread, or that of a child, sleeps for a fixed time.
+def _naps(rank: RankEvidence, look: Look) -> Iterator[Site]:
+    """The user's lines in which its main thread, that of a child, or a thread that it waits for sleeps for a fixed
+    time.
 
     A library that sleeps polls for something, most often for a lock, and is not counted; neither are data workers that
     are told to end.
@@ -114,9 +116,10 @@ def _naps(rank: RankEvidence, own: frozenset[str]) -> Iterator[Site]:
     main = frames.main_thread(rank)
     ends = main is not None and any(shows(one.file, one.function, Meaning.ENDS_WORKERS) for one in main.frames)
     children = ((one.worker.pid, one.process, one.stacks and one.stacks.main()) for one in rank.children if not ends)
-    for os_id, process, thread in ((rank.thread, rank.process, main), *children):
+    helpers = ((thread.os_id, rank.process, thread) for thread in helper_threads.awaited(look.program, rank))
+    for os_id, process, thread in ((rank.thread, rank.process, main), *children, *helpers):
         state = process.thread(os_id) if process else None
-        if state and state.naps and thread and thread.frames and not frames.is_library(thread.frames[0].file, own):
+        if state and state.naps and thread and thread.frames and not frames.is_library(thread.frames[0].file, look.own):
             yield thread.frames[0]
 
 
