@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from ddpdoctor.diagnose.digest import operations
-from ddpdoctor.diagnose.digest.histories import HistoryStep
+from ddpdoctor.diagnose.digest import frames, operations
+from ddpdoctor.diagnose.digest.histories import History, HistoryStep
 from ddpdoctor.diagnose.divergence import empty_checks
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
@@ -35,10 +35,41 @@ def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, History
         if (around := _names_in_expression(facts, divergence, more, ranks)) is not None:
             return around, more, ranks
         for point in divergence.branch_points:
-            loop = _loop_over_names(facts, point, more.site) if point.kind is BranchKind.DATA else None
+            loop = _loop_over_names(facts, point, more.site, ranks) if point.kind is BranchKind.DATA else None
             if loop and not (less and less.site and less.site.file == more.site.file and less.site.line in loop):
                 return point, more, ranks
     return None
+
+
+def unusual(facts: Facts, call: HistoryStep, fewer: RankSet, more: RankSet) -> RankSet:
+    """Which side had another number of names than in all earlier passes through the loop; nobody if they do not tell.
+
+    That decides where counting ranks does not: two ranks have no majority.
+    """
+    mine, theirs = facts.histories.get(fewer.members[0]), facts.histories.get(more.members[0])
+    if mine is None or theirs is None:
+        return RankSet()
+    *earlier, last = _passes(mine, call, _between(theirs, call)) or [0]
+    if not earlier:
+        return RankSet()
+    return fewer if min(earlier) > last else more if set(earlier) == {last} else RankSet()
+
+
+def _between(history: History, call: HistoryStep) -> tuple[HistoryStep, ...]:
+    """What one iteration does besides the call, from the newest iteration that made it twice."""
+    steps = history.steps
+    places = [n for n, step in enumerate(steps) if step == call]
+    return steps[places[-2] + 1 : places[-1]] if len(places) > 1 else ()
+
+
+def _passes(history: History, call: HistoryStep, between: tuple[HistoryStep, ...]) -> list[int]:
+    """How many times the call was made in each pass through the loop."""
+    places = [n for n, step in enumerate(history.steps) if step == call]
+    counts: list[int] = []
+    for n, place in enumerate(places):
+        goes_on = n > 0 and history.steps[places[n - 1] + 1 : place] == between
+        counts = [*counts[:-1], counts[-1] + 1] if goes_on else [*counts, 1]
+    return counts
 
 
 def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep, ranks: RankSet) -> BranchPoint | None:
@@ -89,16 +120,16 @@ def nothing_to_give(facts: Facts, divergence: Divergence) -> BranchPoint | None:
     return point if collects and decided and empty_checks.asks_empty(facts.program, point.site) else None
 
 
-def _loop_over_names(facts: Facts, point: BranchPoint, call: Site) -> range | None:
-    """The loop's lines, if it iterates over a mapping or its keys and contains the call."""
+def _loop_over_names(facts: Facts, point: BranchPoint, call: Site, ranks: RankSet) -> range | None:
+    """The loop's lines, if it iterates over a mapping or its keys and contains the call, or the line that led to it."""
     tree = facts.program.tree(point.site.file)
-    if tree is None or call.file != point.site.file:
-        return None
-    for node in walk(tree):
+    stack = facts.stack(ranks.members[0])
+    led = stack if stack and frames.same_place(stack[0], call) else (call,)
+    for node in walk(tree) if tree else ():
         if not isinstance(node, ast.For) or node.lineno != point.site.line:
             continue
         lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        if call.line in lines and _over_names(node):
+        if any(place.file == point.site.file and place.line in lines for place in led) and _over_names(node):
             return lines
     return None
 

@@ -36,7 +36,7 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence.branch_points import BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
-from ddpdoctor.diagnose.divergence.reduced_names import key_loop, nothing_to_give
+from ddpdoctor.diagnose.divergence.reduced_names import key_loop, nothing_to_give, unusual
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -78,14 +78,14 @@ def _returned_early(facts: Facts, divergence: Divergence, condition: BranchPoint
 
 def _diagnosis(facts: Facts, divergence: Divergence, loop: BranchPoint, call: HistoryStep, more: RankSet) -> Diagnosis:
     fewer = divergence.reference if more == divergence.odd else divergence.odd
-    culprits = RankSet() if divergence.tie else min(fewer, more, key=len)
+    culprits = unusual(facts, call, fewer, more) if divergence.tie else min(fewer, more, key=len)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     ours, theirs = wording.ranks(fewer), wording.ranks(more)
     return diagnosis(
         METRIC_KEYS_DIFFER,
         facts.waiting,
         confidence=confidence,
-        blame=Confidence.POSSIBLE if divergence.tie else confidence,
+        blame=confidence if culprits else Confidence.POSSIBLE,
         culprits=culprits,
         summary=f"{ours} ran fewer iterations of `{loop.text}` at {wording.place(loop.site)} than {theirs}",
         why=(

@@ -49,9 +49,63 @@ def test_fewer_names(odd: int, target: str, iterable: str, value: str) -> None:
     assert "DD213" not in [d.code for d in report.diagnoses]
 
 
-def test_two_ranks_have_no_majority() -> None:
-    found = examine(_job("k", "scores", "scores[k]", odd=1, size=2)).diagnoses[0]
-    assert (found.code, found.culprits.members) == ("DD211", ())
+@pytest.mark.parametrize("odd", range(2))
+@pytest.mark.parametrize(("usually", "now", "culprits"), [(3, (2, 3), 0), (2, (2, 3), 1), (0, (2, 3), None)])
+def test_two_ranks_have_no_majority_but_habits(
+    odd: int, usually: int, now: tuple[int, int], culprits: int | None
+) -> None:
+    """The rank with another number of names than in the passes before is the odd one; the first pass tells nothing."""
+    code = {AT.file: PROGRAM.format(target="k", iterable="scores", value="scores[k]")}
+    reduced = AT.all("all_reduce", 3, function="report")
+    barrier = AT.all("barrier", 9, function="main")
+    before = ([reduced] * usually + [barrier]) * 2 if usually else []
+    fewer = Doing([*before, *[reduced] * now[0], barrier], callers=CALLERS[1:])
+    more = Doing([*before, *[reduced] * now[1]], callers=CALLERS)
+    sides = [fewer, more] if odd == 0 else [more, fewer]
+    found = examine(job(sides, code=code)).diagnoses[0]
+    blamed = () if culprits is None else (abs(odd - culprits),)
+    assert (found.code, found.culprits.members) == ("DD211", blamed)
+
+
+HELPER = """\
+class Meters:
+    def reduce_all(self):
+        for name in sorted(self.meters):
+            self.meters[name].reduce()
+
+    def every(self, rows):
+        for row in rows:
+            yield row
+
+
+class Meter:
+    def reduce(self):
+        dist.barrier()
+        dist.all_reduce(self.total)
+
+
+def main():
+    for epoch in range(9):
+        meters = Meters()
+        for row in meters.every(loader()):
+            train(row).backward()
+        meters.reduce_all()
+
+
+main()
+"""
+
+
+def test_the_call_may_be_in_a_function_that_the_loop_calls() -> None:
+    calls = [AT.all("barrier", 13, function="reduce"), AT.all("all_reduce", 14, function="reduce")]
+    main = At(function="main")
+    rows = [AT.next(7), main.forward(21), main.backward(21), AT.stop(7)]
+    inside = (AT.line(4, "reduce_all"), AT.line(22, "main"), AT.line(25, "<module>"))
+    usual = [*rows, *calls * 3, *rows]
+    more = Doing([*usual, *calls * 2, calls[0]], callers=inside)
+    fewer = Doing([*usual, *calls * 2, *rows[:3]], callers=inside[2:])
+    found = examine(job([more, fewer], code={AT.file: HELPER})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD211", (1,), 3)
 
 
 def test_a_loop_over_anything_else_is_not_one_over_names() -> None:
