@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 
 from ddpdoctor.diagnose import codes
-from ddpdoctor.diagnose.divergence import barrier_pairing, batch_counts, reduced_names, sharded_modules, signal_flags
+from ddpdoctor.diagnose.divergence import (
+    backward_calls,
+    barrier_pairing,
+    batch_counts,
+    reduced_names,
+    sharded_modules,
+    signal_flags,
+)
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.loader_errors import loader_raised
 from ddpdoctor.diagnose.divergence.patterns import (
@@ -34,6 +41,7 @@ class Cause(Enum):
     LOCAL_DECISION = codes.LOCAL_STOP_DECISION
     SKIPPED_BATCH = codes.SKIPPED_BATCH
     CAUGHT_EXCEPTION = codes.SWALLOWED_EXCEPTION
+    SMALLER_GRAPH = codes.DATA_DEPENDENT_GRAPH
     SHARDED_MODULE = codes.CONDITIONAL_SHARDED_MODULE
     FEWER_NAMES = codes.METRIC_KEYS_DIFFER
     BARRIER = codes.BARRIER_OFF_BY_ONE
@@ -72,6 +80,10 @@ def _caught_exception(facts: Facts, divergence: Divergence) -> bool:
 
 def _without_sync(_: Facts, divergence: Divergence) -> bool:
     return divergence.pattern is Pattern.NO_SYNC and divergence.odd_site is not None
+
+
+def _smaller_graph(facts: Facts, divergence: Divergence) -> bool:
+    return backward_calls.smaller_graph(facts, divergence) is not None
 
 
 def _forward_alone(_: Facts, divergence: Divergence) -> bool:
@@ -155,6 +167,7 @@ def _extra_call(divergence: Divergence) -> bool:
 DECIDED_BY: tuple[tuple[Cause, Callable[[Facts, Divergence], bool]], ...] = (
     (Cause.CAUGHT_EXCEPTION, _caught_exception),
     (Cause.NO_SYNC, _without_sync),
+    (Cause.SMALLER_GRAPH, _smaller_graph),
     (Cause.FORWARD_ALONE, _forward_alone),
     (Cause.GROUP_CREATION, _created_group),
     (Cause.SHARDED_STATE, _sharded_state),

@@ -16,8 +16,9 @@ Keep every parameter in the graph (`loss + 0 * sum(p.sum() for p in unused)`), o
 `find_unused_parameters=True`. Better: give every rank samples of every kind.
 
 ## When it is wrong
-It is only reported if the counts of batches, forwards, backwards and no_sync agree on all ranks, and one rank's
-backward returned with fewer reductions than the backward in which the others wait.
+It is only reported if the counts of forwards, backwards and no_sync agree on all ranks, and one rank's backward
+returned with fewer reductions than the backward in which the others wait. Collectives of the program's own autograd
+functions count as well, and are at most `likely`: the backward may have left one out by a condition of its own.
 
 ## References
 https://github.com/open-mmlab/mmdetection/issues/2193 https://github.com/pytorch/pytorch/issues/40566
@@ -30,7 +31,11 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import DATA_DEPENDENT_GRAPH
 from ddpdoctor.diagnose.diagnosis import diagnosis
+from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.waits import Wait
+from ddpdoctor.diagnose.divergence.backward_calls import SmallerGraph, smaller_graph
+from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -40,6 +45,9 @@ from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    for divergence in divergences_of(facts, Cause.SMALLER_GRAPH):
+        if found := smaller_graph(facts, divergence):
+            yield _by_history(facts, divergence, found)
     if facts.splits:
         return
     inside = {rank: wait for rank in facts.waiting if _in_backward(facts, rank) and (wait := facts.wait(rank))}
@@ -105,6 +113,42 @@ def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
             *facts.locations_of((*inside, *culprits)),
         ),
         evidence=tuple(line for rank in (*culprits, *inside) for line in _evidence(facts, rank)),
+    )
+
+
+def _by_history(facts: Facts, divergence: Divergence, found: SmallerGraph) -> Diagnosis:
+    """The program issues collectives in a backward of its own, where the histories show them."""
+    confidence = weaker(Confidence.LIKELY, divergence.cap)
+    site = _last_backward(facts, found.returned.members[0])
+    who, others, call = wording.ranks(found.returned), wording.ranks(found.inside), wording.step(found.call)
+    ran = f"ran as many forwards and backwards as {others}"
+    return diagnosis(
+        DATA_DEPENDENT_GRAPH,
+        facts.waiting,
+        confidence=confidence,
+        blame=confidence if len(found.returned) < len(found.inside) else weaker(confidence, Confidence.POSSIBLE),
+        culprits=RankSet() if divergence.tie else found.returned,
+        summary=(
+            f"{who}'s backward{f' at {wording.place(site)}' if site else ''} returned without {call}, in which "
+            f"{others} {wording.verb(found.inside, 'waits', 'wait')}"
+        ),
+        why=(
+            f"{who.capitalize()} {ran}, and made this call in earlier ones; this time what calls it was not part of "
+            f"the loss, so backward did not reach it. {wording.verb(found.returned, 'It is', 'They are')} in "
+            f"{wording.waiting(facts, found.returned)}."
+        ),
+        fix=(
+            "Keep everything that communicates in its backward in the graph of every step: add `0 * output.sum()` of "
+            "it to a loss that does not use it."
+        ),
+        locations=(
+            *((facts.location(found.returned, site),) if site else ()),
+            *facts.locations_of((*found.inside, *found.returned)),
+        ),
+        evidence=(
+            wording.parted(divergence.odd_next, divergence.reference_next),
+            *(line for rank in (*found.returned, *found.inside) for line in _evidence(facts, rank)),
+        ),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ddpdoctor.diagnose.divergence.causes import Cause
 from ddpdoctor.model.evidence import Evidence
 from tests.unit.diagnose import stories
@@ -117,6 +119,40 @@ def _order() -> Evidence:
     return _pair(Doing([ours, theirs, theirs]), Doing([ours, theirs, ours]), program)
 
 
+def _smaller_graph() -> Evidence:
+    """Rank 1's loss does not use what was gathered, so the reduction in the gather's backward is missing there."""
+    program = """\
+class Gather(Function):
+    def forward(ctx, z):
+        return gather(z)
+
+    def backward(ctx, grad):
+        dist.reduce(grad, dst=0)
+        return grad
+
+
+def average(params):
+    dist.all_reduce(flat(params))
+
+
+for batch in loader:
+    loss = contrast(Gather.apply(batch))
+    loss.backward()
+    average(net.parameters())
+"""
+    backward, inner = AT.backward(16), AT.all("reduce", 6, function="backward")
+    after = AT.all("all_reduce", 11, function="average")
+    usual = Doing([backward, inner, after, backward, inner], callers=(AT.line(16, "<module>"),))
+    smaller = Doing([backward, inner, after, backward, after], callers=(AT.line(17, "<module>"),))
+    evidence = _pair(smaller, usual, program)
+    ranks = []
+    for seen in evidence.ranks:
+        assert seen.page is not None
+        counters = replace(seen.page.counters, backward_left=2 if seen.rank == ODD else 1)
+        ranks.append(replace(seen, page=replace(seen.page, counters=counters)))
+    return replace(evidence, ranks=tuple(ranks))
+
+
 def _signal() -> Evidence:
     program = """\
 def on_signal(number, frame):
@@ -154,6 +190,7 @@ EXAMPLES: dict[Cause, Evidence] = {
     Cause.LOCAL_DECISION: among(3, ODD, stories.left_early),
     Cause.SKIPPED_BATCH: among(3, ODD, stories.skipped),
     Cause.CAUGHT_EXCEPTION: _caught_exception(),
+    Cause.SMALLER_GRAPH: _smaller_graph(),
     Cause.SHARDED_MODULE: _sharded_module(),
     Cause.FEWER_NAMES: _fewer_names(),
     Cause.BARRIER: _barrier(),
