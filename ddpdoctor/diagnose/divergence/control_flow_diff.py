@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
@@ -24,7 +24,7 @@ from ddpdoctor.diagnose.divergence.cfg import FlowGraph
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.relative_position import users_line
 from ddpdoctor.diagnose.facts import Facts, kept
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.enclosing import LOOPS, enclosing_loops
@@ -34,8 +34,12 @@ _MOST_FILES = 12
 _MOST_NODES = 20_000
 
 
-def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
-    """All possible branch points in source order; empty if the source does not connect the three places."""
+def branch_points(facts: Facts, compared: Comparison, ran: RankSet | None = None) -> tuple[BranchPoint, ...]:
+    """All possible branch points in source order; empty if the source does not connect the three places.
+
+    `ran`: the ranks that tell which of several functions of one name is meant, where ranks have roles of their own;
+    None for all.
+    """
     before, odd, reference = compared.before, compared.odd, compared.reference
     odd_next, reference_next = (
         _by_user(facts, odd, compared.odd_next),
@@ -55,7 +59,7 @@ def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]
         *facts.stack(odd.members[0]),
         *facts.stack(reference.members[0]),
     ]
-    graph = _graph(facts, tuple(dict.fromkeys(site.file for site in sites)))
+    graph = _graph(facts, tuple(dict.fromkeys(site.file for site in sites)), ran)
     left, right = facts.histories.get(odd.members[0]), facts.histories.get(reference.members[0])
     if graph is None or before.site.file not in graph.files or left is None or right is None:
         return ()
@@ -230,12 +234,13 @@ def ended_inner_loop(facts: Facts, compared: Comparison) -> bool:
 
 
 @kept
-def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
-    """The control-flow graph of those files that are the user's; None if there are too many."""
+def _graph(facts: Facts, files: tuple[str, ...], ranks: RankSet | None = None) -> FlowGraph | None:
+    """The control-flow graph of those files that are the user's, as these ranks ran them; None if it is too large."""
     own = [file for file in files if not facts.is_library(file)][:_MOST_FILES]
     modules = {file: module for file in own if (module := facts.program.module(file)) is not None}
-    stacks = dict.fromkeys(facts.stack(seen.rank) for seen in facts.evidence.ranks)
-    seen = itertools.chain(_in_histories(facts), *stacks)
+    chosen = [seen.rank for seen in facts.evidence.ranks if ranks is None or seen.rank in ranks]
+    stacks = dict.fromkeys(facts.stack(rank) for rank in chosen)
+    seen = itertools.chain(_in_histories(facts, chosen), *stacks)
     ran = frozenset((site.file, site.line) for site in seen if site.file in modules)
     pairs = {pair for stack in stacks for pair in itertools.pairwise(stack)}
     calls = frozenset(((caller.file, caller.line), (called.file, called.line)) for called, caller in pairs)
@@ -243,6 +248,7 @@ def _graph(facts: Facts, files: tuple[str, ...]) -> FlowGraph | None:
     return graph if len(graph.nodes) <= _MOST_NODES else None
 
 
-def _in_histories(facts: Facts) -> Iterator[Site]:
-    for history in facts.histories.values():
-        yield from (step.site for step in history.steps if step.site)
+def _in_histories(facts: Facts, ranks: Iterable[Rank]) -> Iterator[Site]:
+    for rank in ranks:
+        if rank in facts.histories:
+            yield from (step.site for step in facts.histories[rank].steps if step.site)

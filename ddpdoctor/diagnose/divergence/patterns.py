@@ -18,6 +18,7 @@ from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
+from ddpdoctor.diagnose.divergence.habits import left_own_way
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
     left_loop,
@@ -132,12 +133,29 @@ def _divergences(facts: Facts) -> Iterator[Divergence]:
         sides = split.odd | split.reference
         cap = cap_of_histories(facts.outcome, facts.graph, facts.failures, (split.odd, split.reference))
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
-            divergence = _with_pattern(facts, split)
-            points = control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
+            divergence = _by_habit(facts, split, cap) or _with_branch_points(facts, _with_pattern(facts, split, cap))
             # a rank with an exception under way took no branch, even if a branch leads to the same place
             if any(one.rank in divergence.culprits and not one.victim for one in facts.masked):
-                cap = weaker(cap, Confidence.LIKELY)
-            yield dataclasses.replace(divergence, cap=cap, branch_points=points)
+                divergence = dataclasses.replace(divergence, cap=weaker(divergence.cap, Confidence.LIKELY))
+            yield divergence
+
+
+def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence | None:
+    """Ranks with roles of their own: the side that no longer did what it did in the round before."""
+    found = left_own_way(facts, split.compared())
+    if found is None:
+        return None
+    compared, own = found
+    pattern, points = _pattern(facts, own), control_flow_diff.branch_points(facts, own, own.odd)
+    if pattern is Pattern.UNCLEAR or not points:
+        return None
+    # the lines of the two sides cannot be compared, so another line of theirs may be at fault
+    return Divergence(pattern, compared, split.unique, weaker(cap, Confidence.LIKELY), points)
+
+
+def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
+    points = control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
+    return dataclasses.replace(divergence, branch_points=points)
 
 
 def _around_call(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...]:
@@ -155,14 +173,14 @@ def _joins(facts: Facts, rank: Rank) -> bool:
     return main is not None and any(frame.file.endswith("distributed/algorithms/join.py") for frame in main.frames)
 
 
-def _with_pattern(facts: Facts, split: HistorySplit) -> Divergence:
+def _with_pattern(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence:
     """The difference with its pattern, tried from either side."""
     compared = split.compared()
     for seen in (compared, compared.mirrored()):
         pattern = _pattern(facts, seen)
         if pattern is not Pattern.UNCLEAR:
-            return Divergence(pattern, seen, split.unique)
-    return Divergence(Pattern.UNCLEAR, compared, split.unique)
+            return Divergence(pattern, seen, split.unique, cap)
+    return Divergence(Pattern.UNCLEAR, compared, split.unique, cap)
 
 
 def _pattern(facts: Facts, compared: Comparison) -> Pattern:

@@ -1,0 +1,60 @@
+"""A rank compared with itself: where it stopped doing what it did in the round before.
+
+Ranks with different roles (a learner and its actors, stages of a pipeline) run different lines that issue the same
+collectives. Their histories never agree on a line, so the place where they diverge is no place in the source. A side
+that has issued what the other side waits in before, and now does something that the other side never did, has left its
+own way; the other side is where it always was.
+"""
+
+from __future__ import annotations
+
+from ddpdoctor.diagnose.digest import histories
+from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
+from ddpdoctor.diagnose.digest.sides import Comparison
+from ddpdoctor.diagnose.facts import Facts
+
+
+def left_own_way(facts: Facts, compared: Comparison) -> tuple[Comparison, Comparison] | None:
+    """The same difference with the side that left its own way as the odd one, and that side against its last round."""
+    diff = compared.diff
+    if diff.before is not None or diff.rejoined or diff.behind:
+        return None
+    found = [(side, own) for side in (compared, compared.mirrored()) if (own := _against_own_round(facts, side))]
+    if len(found) != 1:
+        return None
+    side, own = found[0]
+    parted = HistoryDiff(own.before, own.diff.left, side.diff.right, rejoined=False)
+    return Comparison(side.odd, side.reference, parted), own
+
+
+def _against_own_round(facts: Facts, side: Comparison) -> Comparison | None:
+    mine, theirs = facts.histories.get(side.odd.members[0]), facts.histories.get(side.reference.members[0])
+    ours, other = _first_collective(side.diff.left), _first_collective(side.diff.right)
+    if mine is None or theirs is None or ours is None or other is None:
+        return None
+    if _issued(theirs, ours) or not _issued(mine, other):
+        return None
+    steps, _ = histories.shared(mine, theirs)
+    start = len(steps) - len(side.diff.left)
+    last = next((n for n in range(start - 2, -1, -1) if steps[n] == steps[start - 1]), -1)
+    if start < 1 or last < 0:
+        return None
+    usual, now = steps[last + 1 : start], steps[start:]
+    same = next((n for n, (a, b) in enumerate(zip(usual, now, strict=False)) if a != b), None)
+    if same is None:
+        return None
+    expected = _first_collective(usual[same:])
+    if expected is None or expected.issued != other.issued:
+        return None
+    diff = HistoryDiff(steps[start + same - 1], now[same:], usual[same:], rejoined=False)
+    return Comparison(side.odd, side.reference, diff)
+
+
+def _first_collective(steps: tuple[HistoryStep, ...]) -> HistoryStep | None:
+    return next((step for step in steps if step.collective), None)
+
+
+def _issued(history: History, call: HistoryStep) -> bool:
+    """Whether the rank has issued such an operation before, from any line."""
+    before = history.steps[:-1]
+    return any(step.collective and step.issued == call.issued for step in before)
