@@ -17,7 +17,7 @@ from dataclasses import replace
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.conditions import decided_alike
 from ddpdoctor.diagnose.digest import frames, histories
-from ddpdoctor.diagnose.digest.histories import History, HistoryStep
+from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
 from ddpdoctor.diagnose.divergence.cfg import FlowGraph
@@ -82,6 +82,15 @@ def branch_points(facts: Facts, compared: Comparison, ran: RankSet | None = None
     loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
     search = Search(graph, traced[0] - loops, traced[1] - loops, alike, callers)
     return search.branch_points(facts.program, before, odd_next, reference_next)
+
+
+def against_itself(
+    facts: Facts, rank: Rank, before: HistoryStep, now: HistoryStep, usual: HistoryStep
+) -> tuple[BranchPoint, ...]:
+    """The branch points at which one rank left the way that it used to go."""
+    ranks = RankSet.of([rank])
+    diff = HistoryDiff(before, (now,), (usual,), rejoined=False)
+    return branch_points(facts, Comparison(ranks, ranks, diff), ranks)
 
 
 def _callers(facts: Facts, graph: FlowGraph, ranks: RankSet, site: Site) -> tuple[frozenset[int], ...]:

@@ -8,10 +8,21 @@ own way; the other side is where it always was.
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
+
 from ddpdoctor.diagnose.digest import histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.progress import Event, EventKind
+from ddpdoctor.model.ranks import Rank
+
+#: Rounds that show an order, the present one included.
+ENOUGH_ROUNDS = 3
+#: an event, and the peer of a send or a receive
+_Message = tuple[HistoryStep, Rank | None]
 
 
 def left_own_way(facts: Facts, compared: Comparison) -> tuple[Comparison, Comparison] | None:
@@ -48,6 +59,57 @@ def _against_own_round(facts: Facts, side: Comparison) -> Comparison | None:
         return None
     diff = HistoryDiff(steps[start + same - 1], now[same:], usual[same:], rejoined=False)
     return Comparison(side.odd, side.reference, diff)
+
+
+@dataclass(frozen=True, slots=True)
+class Strayed:
+    """Where the present round of a rank is no longer like any round before, messages to single ranks included."""
+
+    #: the last event that an earlier round has, too
+    before: HistoryStep
+    now: HistoryStep
+    #: what came instead in the earlier round that agrees longest
+    usual: HistoryStep
+
+
+def strayed(facts: Facts, rank: Rank) -> Strayed | None:
+    """Whether the rank left the order of its earlier rounds; None also if there were too few to show an order."""
+    seen = facts.evidence.rank(rank)
+    if seen is None or seen.page is None:
+        return None
+    steps = [
+        (_step(event), event.call.peer if event.call else None) for event in seen.page.events if _is_main(event, seen)
+    ]
+    rounds = _rounds(steps)
+    if len(rounds) < ENOUGH_ROUNDS:
+        return None
+    *earlier, present = rounds
+    same = [_agreement(one, present) for one in earlier]
+    longest = max(same)
+    usual = next(one for one, length in zip(reversed(earlier), reversed(same), strict=True) if length == longest)
+    if longest == len(present) or not 0 < longest < len(usual):
+        return None
+    return Strayed(present[longest - 1][0], present[longest][0], usual[longest][0])
+
+
+def _is_main(event: Event, seen: RankEvidence) -> bool:
+    return seen.page is not None and event.thread in (seen.page.pid, 0)
+
+
+def _step(event: Event) -> HistoryStep:
+    return HistoryStep(event.kind, event.site, event.call.op if event.call else "")
+
+
+def _rounds(steps: list[_Message]) -> list[tuple[_Message, ...]]:
+    """The events between the optimizer steps."""
+    ends = [n + 1 for n, (step, _) in enumerate(steps) if step.kind is EventKind.OPTIMIZER_STEP]
+    found = [tuple(steps[first:last]) for first, last in itertools.pairwise((0, *ends, len(steps)))]
+    return [one for one in found if one]
+
+
+def _agreement(one: tuple[_Message, ...], other: tuple[_Message, ...]) -> int:
+    """How many events both begin with."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _first_collective(steps: tuple[HistoryStep, ...]) -> HistoryStep | None:

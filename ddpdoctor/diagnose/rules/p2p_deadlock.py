@@ -16,7 +16,9 @@ send first, it works as long as the messages fit into buffers.
 Let even ranks send first and odd ranks receive first, or use `isend`, or `batch_isend_irecv` for the whole exchange.
 
 ## When it is wrong
-A receive whose sender waits in a collective can have any cause. It is reported only if the two ranks have issued
+A cycle is `certain` only if all ranks are at one line on the same way, and no receive of it has returned before: a line
+that worked in earlier rounds is not wrong by itself, and a rank that left the order of its rounds is blamed instead. A
+receive whose sender waits in a collective can have any cause. It is reported only if the two ranks have issued
 different numbers of messages and nothing else shows that the ranks diverged; then it is `likely`.
 
 ## References
@@ -34,6 +36,8 @@ from ddpdoctor.diagnose.codes import P2P_DEADLOCK
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
+from ddpdoctor.diagnose.divergence import control_flow_diff
+from ddpdoctor.diagnose.divergence.habits import Strayed, strayed
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -155,23 +159,70 @@ def _circle(facts: Facts) -> tuple[Wait, ...]:
 
 def _diagnosis(facts: Facts, circle: tuple[Wait, ...]) -> Diagnosis:
     members = RankSet.of(wait.rank for wait in circle)
-    # If all are at one line, the line itself is wrong. Otherwise a rank may have reached its line by another mistake.
-    alike = len({(wait.site, wait.kind) for wait in circle}) == 1
-    proven = all(rank in facts.graph.stuck for rank in members)
+    left = [(wait, found) for wait in circle if (found := strayed(facts, wait.rank))]
     kind = "receive" if all(wait.kind is Kind.RECV for wait in circle) else "send and receive"
     if all(wait.kind is Kind.SEND for wait in circle):
         kind = "send"
     links = tuple(f"rank {wait.rank} waits in {wait_label(wait)} at {wording.place(wait.site)}" for wait in circle)
+    summary = f"{wording.ranks(members)} {kind} in a cycle: {'; '.join(links[:3])}{' ...' if len(links) > 3 else ''}"
+    if len(left) == 1:
+        return _left_order(facts, members, *left[0], summary)
+    proven = all(rank in facts.graph.stuck for rank in members)
     return diagnosis(
         P2P_DEADLOCK,
         facts.waiting,
-        confidence=Confidence.CERTAIN if alike and proven else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if _by_one_line(facts, circle) and proven else Confidence.LIKELY,
         blame=Confidence.POSSIBLE,
-        summary=(
-            f"{wording.ranks(members)} {kind} in a cycle: {'; '.join(links[:3])}{' ...' if len(links) > 3 else ''}"
-        ),
+        summary=summary,
         why="Each waits for the next one's send or recv, which comes only after its own returns.",
         fix="Let one rank of each pair send first and the other receive first, or use isend or batch_isend_irecv.",
         locations=facts.locations_of(members),
         evidence=links,
+    )
+
+
+def _by_one_line(facts: Facts, circle: tuple[Wait, ...]) -> bool:
+    """Whether the line itself is wrong: all are at it, on the same way, and no receive of it has ever returned.
+
+    Otherwise a rank may have reached its line by another mistake: a helper that all stages of a pipeline call is one
+    line, too, and a line that has worked in earlier rounds is not wrong by itself.
+    """
+    ways = {(wait.kind, wait.site, facts.stack(wait.rank)) for wait in circle}
+    return len(ways) == 1 and not any(wait.kind is Kind.RECV and _returned_before(facts, wait) for wait in circle)
+
+
+def _returned_before(facts: Facts, wait: Wait) -> bool:
+    """Whether this receive has returned before; also if history was lost."""
+    seen = facts.evidence.rank(wait.rank)
+    page = seen.page if seen else None
+    if page is None or page.events_lost:
+        return True
+    calls = [event.call for event in page.events if event.call and event.site == wait.site]
+    return sum(call.kind is wait.kind and call.peer == wait.peer for call in calls) > 1
+
+
+def _left_order(facts: Facts, members: RankSet, wait: Wait, found: Strayed, summary: str) -> Diagnosis:
+    """Only one rank of the cycle does not do what it did in its earlier rounds."""
+    culprit = RankSet.of([wait.rank])
+    points = control_flow_diff.against_itself(facts, wait.rank, found.before, found.now, found.usual)
+    return diagnosis(
+        P2P_DEADLOCK,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        blame=Confidence.LIKELY,
+        culprits=culprit,
+        summary=f"{summary}; only rank {wait.rank} left the order of its earlier rounds",
+        why=(
+            f"Rank {wait.rank} is in {wording.step(found.now)} where its earlier rounds went on with "
+            f"{wording.step(found.usual)}; the others are where they always were, and wait for that."
+        ),
+        fix=(
+            "Let both sides expect the same number of messages: agree on the number of micro-batches, and skip on "
+            "neither side alone."
+        ),
+        locations=(*(facts.location(culprit, point.place) for point in points), *facts.locations_of(members)),
+        evidence=tuple(
+            f"`{point.text}` at {wording.place(point.site)} is where rank {wait.rank} left that order"
+            for point in points
+        ),
     )

@@ -53,3 +53,69 @@ def test_worker_that_sent_less_than_the_others_in_its_part() -> None:
     ]
     found = examine(job(ranks)).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD218", (1,))
+
+
+PIPELINE = """\
+class First:
+    def step(self, rows):
+        for part in rows.chunk(3):
+            put(self.net(part), 1)       # line 4
+        for _ in range(3):
+            self.grad = take(1)          # line 6
+        self.opt.step()                  # line 7
+
+
+class Last:
+    def step(self):
+        for _ in range(3):
+            self.rows.append(take(0))    # line 13
+        for _ in range(3):
+            put(self.rows.pop(), 0)
+        self.opt.step()                  # line 16
+
+
+def put(tensor, peer):
+    dist.send(tensor, dst=peer)          # line 20
+
+
+def take(peer):
+    dist.recv(tensor, src=peer)          # line 24
+"""
+
+
+def _put(peer: int) -> Act:
+    return Act(EventKind.CALL, AT.line(20, "put"), "send", Kind.SEND, peer=peer)
+
+
+def _take(peer: int) -> Act:
+    return Act(EventKind.CALL, AT.line(24, "take"), "recv", Kind.RECV, peer=peer)
+
+
+def _stages(rounds: int) -> tuple[Doing, Doing]:
+    """The last batch of the first stage has two parts only."""
+    first = [*[_put(1)] * 3, *[_take(1)] * 3, AT.update(7)] * rounds
+    last = [*[_take(0)] * 3, *[_put(0)] * 3, AT.update(16)] * rounds
+    return (
+        Doing([*first, *[_put(1)] * 2, _take(1)], callers=(AT.line(6, "step"),)),
+        Doing([*last, *[_take(0)] * 3], callers=(AT.line(13, "step"),)),
+    )
+
+
+def test_the_stage_that_left_the_order_of_its_earlier_rounds() -> None:
+    found = examine(job(_stages(3), code={AT.file: PIPELINE})).diagnoses[0]
+    assert (found.code, found.confidence, found.culprits.members) == ("DD218", Confidence.LIKELY, (0,))
+    assert found.locations[0].line == 3
+    assert "left the order of its earlier rounds" in found.summary
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_too_few_rounds_show_no_order(rounds: int) -> None:
+    """A helper that both stages call is one line, but not the mistake."""
+    found = examine(job(_stages(rounds), code={AT.file: PIPELINE})).diagnoses[0]
+    assert (found.code, found.confidence, found.culprits.members) == ("DD218", Confidence.LIKELY, ())
+
+
+def test_a_receive_that_has_returned_before_is_not_wrong_by_itself() -> None:
+    rounds = [AT.recv(4, 1), sent(1)]
+    found = examine(job([Doing([*rounds, AT.recv(4, 1)]), Doing([AT.recv(4, 0)])])).diagnoses[0]
+    assert (found.code, found.confidence) == ("DD218", Confidence.LIKELY)
