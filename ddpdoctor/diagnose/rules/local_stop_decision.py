@@ -39,6 +39,7 @@ from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.empty_checks import asks_none
+from ddpdoctor.diagnose.divergence.loop_counters import CounterStart, counter_start
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -57,6 +58,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
     sure = left and len(divergence.branch_points) == 1 and divergence.unique and not ended
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     first = divergence.place(conditions[-1])
+    start = counter_start(facts, conditions[-1].site)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     what = "left the loop" if left else f"went to {divergence.odd_next.op if divergence.odd_next else 'a call'} alone"
     return diagnosis(
@@ -71,11 +73,11 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
         ),
         why=(
             f"{odd.capitalize()} {wording.now(facts, divergence.odd)}; {reference}, not on a path to it, "
-            f"{wording.now(facts, divergence.reference)}. They diverged at a condition that each rank evaluates "
-            "on its own values."
+            f"{wording.now(facts, divergence.reference)}. {_reason(start)}"
         ),
         fix="Decide together: all_reduce the flag or the metric, and let every rank act on the result.",
         locations=(
+            *((facts.location(divergence.culprits, start.site),) if start else ()),
             facts.location(divergence.culprits, first),
             *facts.locations_of((*divergence.reference, *divergence.odd)),
         ),
@@ -83,4 +85,13 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
             wording.parted(divergence.odd_next, divergence.reference_next),
             *patterns.parted_by(facts, divergence),
         ),
+    )
+
+
+def _reason(start: CounterStart | None) -> str:
+    if start is None:
+        return "They diverged at a condition that each rank evaluates on its own values."
+    return (
+        f"They diverged at a condition on `{start.counter}`, although they have gone round together: they began to "
+        f"count at different values, which come from {wording.place(start.site)}."
     )

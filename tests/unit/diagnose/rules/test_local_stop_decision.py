@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.progress import EventKind
@@ -144,3 +146,39 @@ def test_left_the_loop(size: int, odd: int) -> None:
     assert found.culprits.members == (odd,)
     assert found.culprit_confidence is (Confidence.LIKELY if size == 2 else Confidence.CERTAIN)
     assert found.locations[0].source == "break"
+
+
+RESUMED = """\
+def main(opts):
+    {first}
+    for step in range({start}, 60):
+        loss(step).backward()
+        optimizer.step()
+        if {test}:
+            evaluate(step)
+
+
+def evaluate(step):
+    dist.all_gather_object(board, hits())
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "start", "test", "line"),
+    [
+        ("first = restore(opts)", "first", "(step + 1) % 15 == 0", 2),
+        ("first = restore(opts)", "first", "step % opts.every == 0", 2),
+        ("pass", "restore(opts)", "step % 15 == 0", 3),
+        ("first = 0", "first", "step % 15 == 0", 6),
+        ("first = restore(opts)", "first", "due(step)", 6),
+        ("first = restore(opts)", "0", "step % 15 == 0", 6),
+    ],
+)
+def test_a_counter_that_begins_at_a_value_of_the_rank(first: str, start: str, test: str, line: int) -> None:
+    """The ranks go round together, so a condition on the counter alone differs because it began elsewhere."""
+    step = [AT.forward(4), AT.backward(4), AT.update(5)]
+    gathers = AT.all("all_gather_object", 11, function="evaluate")
+    odd = Doing([*step * 3, gathers], callers=(AT.line(7, "main"), AT.line(20, "<module>")))
+    usual = Doing([*step * 3, *step[:2]], callers=(AT.line(20, "<module>"),))
+    found = verdict(RESUMED.format(first=first, start=start, test=test), one_odd(odd, usual))
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD206", (1,), line)
