@@ -74,7 +74,7 @@ class Discovery:
                     if process.pid not in family and (pid == root_pid or _is(pages[pid])):
                         family[process.pid] = self._see(process, pages)
         dead = [identity for identity in pages.values() if identity.pid not in family and identity.rank >= 0]
-        return tuple(_with_siblings([*_classified(family), *map(_dead_rank, dead)]))
+        return tuple(_with_late_ranks([*_classified(family), *map(_dead_rank, dead)], family))
 
     def _see(self, process: psutil.Process, pages: Mapping[int, Identity]) -> _LiveProcess:
         pid = process.pid
@@ -130,25 +130,46 @@ def _classified(family: Mapping[int, _LiveProcess]) -> Iterator[Worker]:
         yield _worker(seen, is_rank, above)
 
 
-def _with_siblings(workers: list[Worker]) -> Iterator[Worker]:
+def _with_late_ranks(workers: list[Worker], family: Mapping[int, _LiveProcess]) -> Iterator[Worker]:
     """The ranks that have neither a page nor RANK yet: processes that were started as the known ranks were.
 
     Under mp.spawn a process learns its rank from its arguments, and its page is made in init_process_group. Until then
-    it counts as one of the missing ranks if there are as many such processes, in the order in which they were started:
-    that is the order of mp.spawn.
+    it counts as one of the missing ranks if there are as many such processes, in the order of LOCAL_RANK or else in
+    that in which they were started, as mp.spawn starts them.
     """
     known = [worker for worker in workers if worker.role is Role.RANK and worker.rank is not None]
     size = max((worker.world_size or 0 for worker in known), default=0)
     missing = sorted(set(range(size)) - {worker.rank for worker in known})
-    kinds = {(worker.parent, _shape(worker.command)) for worker in known if worker.command}
-    siblings = [w for w in workers if w.role is Role.LAUNCHER and (w.parent, _shape(w.command)) in kinds]
+    late = [w for w in workers if w.role is not Role.RANK and (_is_sibling(w, known) or _is_started_by_rank(w, family))]
     places: dict[int, Rank] = {}
-    if len(siblings) == len(missing):
-        siblings.sort(key=lambda worker: (worker.started, worker.pid))
-        places = {worker.pid: Rank(rank) for worker, rank in zip(siblings, missing, strict=True)}
+    if len(late) == len(missing):
+        late.sort(key=lambda worker: (_local_rank(worker.pid, family) or 0, worker.started, worker.pid))
+        places = {worker.pid: Rank(rank) for worker, rank in zip(late, missing, strict=True)}
     for worker in workers:
         rank = places.get(worker.pid)
         yield worker if rank is None else replace(worker, role=Role.RANK, rank=rank, world_size=size)
+
+
+def _is_sibling(worker: Worker, known: list[Worker]) -> bool:
+    """Whether the parent of a known rank has started it with the same command, numbers aside."""
+    shape = _shape(worker.command)
+    return worker.role is Role.LAUNCHER and any(
+        (rank.parent, _shape(rank.command)) == (worker.parent, shape) for rank in known if rank.command
+    )
+
+
+def _is_started_by_rank(worker: Worker, family: Mapping[int, _LiveProcess]) -> bool:
+    """Whether a rank has started it as another one, as Lightning starts the ranks of a node: with a LOCAL_RANK."""
+    given = _local_rank(worker.pid, family)
+    if worker.role is not Role.CHILD or given is None or family[worker.pid].parent != worker.parent:
+        return False
+    return given != _local_rank(worker.parent, family)
+
+
+def _local_rank(pid: int | None, family: Mapping[int, _LiveProcess]) -> int | None:
+    """LOCAL_RANK as the process was given it."""
+    seen = family.get(pid) if pid is not None else None
+    return _number(seen.environ.get("LOCAL_RANK")) if seen else None
 
 
 def _shape(command: tuple[str, ...]) -> tuple[str, ...]:

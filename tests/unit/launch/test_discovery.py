@@ -157,6 +157,25 @@ def test_a_rank_that_has_no_page_yet_is_told_by_its_siblings(
     assert all(w.world_size == world for w in by_role(found, Role.RANK))
 
 
+def test_a_rank_that_another_rank_has_started_is_none_of_its_children(start: Start, run: Path) -> None:
+    """As Lightning starts the ranks of a node: with LOCAL_RANK, and without RANK. Data workers have neither."""
+    worker = f"import os\nif os.fork() == 0:\n    os.write(1, b'up\\n'); __import__('time').sleep(60)\n{SLEEP}"
+    program = (
+        ARM
+        + "import subprocess\n"
+        + f"worker = {worker!r}\n"
+        + "for number in (2, 1):\n"
+        + "    subprocess.Popen([sys.executable, '-c', worker], env={**os.environ, 'LOCAL_RANK': str(number)})\n"
+        + "page = arm(0, 3)\n"
+        + "if os.fork() == 0:\n    os.write(1, b'up\\n'); __import__('time').sleep(60)\n"
+        + SLEEP
+    )
+    process = start(program, ups=6)
+    found = Discovery(run).find(process.pid)
+    given = {w.rank: psutil.Process(w.pid).environ().get("LOCAL_RANK") for w in by_role(found, Role.RANK)}
+    assert given == {0: None, 1: "1", 2: "2"}
+
+
 def test_a_rank_with_another_parent_by_now_is_found_by_its_page_and_so_are_its_children(
     start: Start, run: Path
 ) -> None:
