@@ -63,15 +63,17 @@ def branch_points(facts: Facts, compared: Comparison, ran: RankSet | None = None
     left, right = facts.histories.get(odd.members[0]), facts.histories.get(reference.members[0])
     if graph is None or before.site.file not in graph.files or left is None or right is None:
         return ()
-    seen = _traced_sites(left, right), _traced_sites(right, left)
-    own = graph.collectives()
-    traced = [own.union(*(graph.done(graph.at(site.file, site.line)) for site in side)) for side in seen]
-    # a rank that reaches a loop with equally many iterations everywhere does in it what the other side does there
-    for n, (theirs, ours) in enumerate(
-        ((odd_next.site, reference_next.site), (reference_next.site, odd_next.site))[::-1]
-    ):
-        traced[n] |= _rounds_for_all(facts, graph, theirs) - _rounds_for_all(facts, graph, ours)
     callers = _callers(facts, graph, odd, odd_next.site)
+    if ran is None:
+        traced = _traced(graph, (_traced_sites(left, right), _traced_sites(right, left)))
+    else:
+        own_way = _recorded(facts, odd)
+        traced = _traced(graph, (own_way, own_way))
+        # the line that led to where the rank is now leaves that trace whenever the rank passes it
+        traced[1] = traced[1].union(*callers)
+    # a rank that reaches a loop with equally many iterations everywhere does in it what the other side does there
+    rounds = [_rounds_for_all(facts, graph, site) for site in (odd_next.site, reference_next.site)]
+    traced = [traced[0] | (rounds[1] - rounds[0]), traced[1] | (rounds[0] - rounds[1])]
     alike = functools.partial(decided_alike, facts)
     found = Search(graph, traced[0], traced[1], alike, callers).branch_points(
         facts.program, before, odd_next, reference_next
@@ -82,6 +84,12 @@ def branch_points(facts: Facts, compared: Comparison, ran: RankSet | None = None
     loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
     search = Search(graph, traced[0] - loops, traced[1] - loops, alike, callers)
     return search.branch_points(facts.program, before, odd_next, reference_next)
+
+
+def _traced(graph: FlowGraph, sides: tuple[set[Site], set[Site]]) -> list[frozenset[int]]:
+    """The statements that leave a trace of each side: those at its places, and calls that always leave one."""
+    own = graph.collectives()
+    return [own.union(*(graph.done(graph.at(site.file, site.line)) for site in side)) for side in sides]
 
 
 def against_itself(
@@ -121,6 +129,12 @@ def _traced_sites(one: History, other: History) -> set[Site]:
     whole = not one.truncated
     never = {step.site for step in other.steps if step.site} - {step.site for step in one.steps} if whole else set()
     return both | never
+
+
+def _recorded(facts: Facts, ranks: RankSet) -> set[Site]:
+    """All places where the first of these ranks left a trace, messages to single ranks included."""
+    seen = facts.evidence.rank(ranks.members[0])
+    return {event.site for event in seen.page.events if event.site} if seen and seen.page else set()
 
 
 def sentences(found: tuple[BranchPoint, ...], odd: RankSet, reference: RankSet) -> Iterator[str]:

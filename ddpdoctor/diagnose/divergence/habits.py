@@ -9,6 +9,7 @@ own way; the other side is where it always was.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import histories
@@ -70,6 +71,17 @@ class Strayed:
     now: HistoryStep
     #: what came instead in the earlier round that agrees longest
     usual: HistoryStep
+
+    @property
+    def skipped(self) -> bool:
+        """Whether a forward or a backward was left out, rather than a message."""
+        return self.usual.kind in (EventKind.FORWARD, EventKind.BACKWARD) and self.now.kind is not self.usual.kind
+
+
+def strayed_alone(facts: Facts, ranks: Iterable[Rank]) -> tuple[Rank, Strayed] | None:
+    """The only one of these ranks that left the order of its earlier rounds."""
+    found = [(rank, one) for rank in ranks if (one := strayed(facts, rank))]
+    return found[0] if len(found) == 1 else None
 
 
 def strayed(facts: Facts, rank: Rank) -> Strayed | None:

@@ -37,7 +37,7 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import control_flow_diff
-from ddpdoctor.diagnose.divergence.habits import Strayed, strayed
+from ddpdoctor.diagnose.divergence.habits import Strayed, strayed_alone
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -46,8 +46,11 @@ from ddpdoctor.model.ranks import Rank, RankSet
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     circle = _circle(facts)
+    left = strayed_alone(facts, [wait.rank for wait in circle])
+    if left is not None and left[1].skipped:
+        return
     if circle:
-        yield _diagnosis(facts, circle)
+        yield _diagnosis(facts, circle, left)
     if circle or facts.splits:
         return
     for rank in facts.waiting:
@@ -157,16 +160,15 @@ def _circle(facts: Facts) -> tuple[Wait, ...]:
     return ()
 
 
-def _diagnosis(facts: Facts, circle: tuple[Wait, ...]) -> Diagnosis:
+def _diagnosis(facts: Facts, circle: tuple[Wait, ...], left: tuple[Rank, Strayed] | None) -> Diagnosis:
     members = RankSet.of(wait.rank for wait in circle)
-    left = [(wait, found) for wait in circle if (found := strayed(facts, wait.rank))]
     kind = "receive" if all(wait.kind is Kind.RECV for wait in circle) else "send and receive"
     if all(wait.kind is Kind.SEND for wait in circle):
         kind = "send"
     links = tuple(f"rank {wait.rank} waits in {wait_label(wait)} at {wording.place(wait.site)}" for wait in circle)
     summary = f"{wording.ranks(members)} {kind} in a cycle: {'; '.join(links[:3])}{' ...' if len(links) > 3 else ''}"
-    if len(left) == 1:
-        return _left_order(facts, members, *left[0], summary)
+    if left is not None:
+        return _left_order(facts, members, *left, summary)
     proven = all(rank in facts.graph.stuck for rank in members)
     return diagnosis(
         P2P_DEADLOCK,
@@ -201,19 +203,19 @@ def _returned_before(facts: Facts, wait: Wait) -> bool:
     return sum(call.kind is wait.kind and call.peer == wait.peer for call in calls) > 1
 
 
-def _left_order(facts: Facts, members: RankSet, wait: Wait, found: Strayed, summary: str) -> Diagnosis:
+def _left_order(facts: Facts, members: RankSet, rank: Rank, found: Strayed, summary: str) -> Diagnosis:
     """Only one rank of the cycle does not do what it did in its earlier rounds."""
-    culprit = RankSet.of([wait.rank])
-    points = control_flow_diff.against_itself(facts, wait.rank, found.before, found.now, found.usual)
+    culprit = RankSet.of([rank])
+    points = control_flow_diff.against_itself(facts, rank, found.before, found.now, found.usual)
     return diagnosis(
         P2P_DEADLOCK,
         facts.waiting,
         confidence=Confidence.LIKELY,
         blame=Confidence.LIKELY,
         culprits=culprit,
-        summary=f"{summary}; only rank {wait.rank} left the order of its earlier rounds",
+        summary=f"{summary}; only rank {rank} left the order of its earlier rounds",
         why=(
-            f"Rank {wait.rank} is in {wording.step(found.now)} where its earlier rounds went on with "
+            f"Rank {rank} is in {wording.step(found.now)} where its earlier rounds went on with "
             f"{wording.step(found.usual)}; the others are where they always were, and wait for that."
         ),
         fix=(
@@ -222,7 +224,6 @@ def _left_order(facts: Facts, members: RankSet, wait: Wait, found: Strayed, summ
         ),
         locations=(*(facts.location(culprit, point.place) for point in points), *facts.locations_of(members)),
         evidence=tuple(
-            f"`{point.text}` at {wording.place(point.site)} is where rank {wait.rank} left that order"
-            for point in points
+            f"`{point.text}` at {wording.place(point.site)} is where rank {rank} left that order" for point in points
         ),
     )

@@ -18,8 +18,9 @@ Never skip on one rank: multiply the bad loss by zero so that the same graph run
 or agree on the skip with an all_reduce(MAX) of a flag and skip on every rank.
 
 ## When it is wrong
-A caught exception (DD208) also skips a batch. If the source shows both a condition and a `try` that lead past the step,
-this is not reported (DD299 gives both explanations); with several conditions it is only `likely`.
+A stage of a pipeline is compared with its own earlier rounds, which is `likely` at most. A caught exception (DD208)
+also skips a batch. If the source shows both a condition and a `try` that lead past the step, this is not reported
+(DD299 gives both explanations); with several conditions it is only `likely`.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/5243 https://github.com/NVIDIA-NeMo/Automodel/issues/2468
@@ -34,20 +35,55 @@ from ddpdoctor.diagnose.codes import SKIPPED_BATCH
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence import control_flow_diff, patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.habits import Strayed, strayed_alone
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
-from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.ranks import Rank, RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for divergence in divergences_of(facts, Cause.SKIPPED_BATCH):
         if divergence.reference_next:
             yield _diagnosis(facts, divergence, divergence.reference_next)
+    messages = [wait.rank for wait in facts.graph.all_waits() if wait.kind in (Kind.SEND, Kind.RECV)]
+    left = strayed_alone(facts, messages) if not facts.splits else None
+    if left is not None and left[1].skipped:
+        yield from _without_collectives(facts, *left)
+
+
+def _without_collectives(facts: Facts, rank: Rank, found: Strayed) -> Iterator[Diagnosis]:
+    """A stage of a pipeline that left out a forward or backward, and the messages that belong to it."""
+    points = control_flow_diff.against_itself(facts, rank, found.before, found.now, found.usual)
+    if any(point.kind is not BranchKind.CONDITION for point in points):
+        return
+    culprit = RankSet.of([rank])
+    place = f": it went past it at {wording.place(points[0].place)}" if len(points) == 1 else ""
+    yield diagnosis(
+        SKIPPED_BATCH,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        culprits=culprit,
+        summary=f"rank {rank} skipped {wording.step(found.usual)} in its last round{place}",
+        why=(
+            f"Rank {rank} went on to {wording.step(found.now)} without the messages that follow the skipped work, and "
+            f"the other ranks wait for those. It {wording.now(facts, culprit)}."
+        ),
+        fix=(
+            "Do not skip on one rank: multiply the bad loss by zero and run backward anyway, or send what the others "
+            "wait for in any case."
+        ),
+        locations=(
+            *(facts.location(culprit, point.place) for point in points),
+            *facts.locations_of((rank, *(facts.waiting - culprit))),
+        ),
+        evidence=tuple(control_flow_diff.sentences(points, culprit, facts.waiting - culprit)),
+    )
 
 
 def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Diagnosis:

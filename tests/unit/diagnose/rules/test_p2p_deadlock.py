@@ -119,3 +119,40 @@ def test_a_receive_that_has_returned_before_is_not_wrong_by_itself() -> None:
     rounds = [AT.recv(4, 1), sent(1)]
     found = examine(job([Doing([*rounds, AT.recv(4, 1)]), Doing([AT.recv(4, 0)])])).diagnoses[0]
     assert (found.code, found.confidence) == ("DD218", Confidence.LIKELY)
+
+
+STAGE = """\
+def main(rank):
+    for step in range(90):
+        for _ in range(2):
+            hidden = take(rank - 1)          # line 4
+            loss = criterion(net(hidden))
+            if not loss.isfinite():
+                continue                     # line 7
+            loss.backward()                  # line 8
+            put(hidden.grad, rank - 1)       # line 9
+        optimizer.step()                     # line 10
+
+
+def put(tensor, peer):
+    dist.send(tensor, dst=peer)
+
+
+def take(peer):
+    dist.recv(tensor, src=peer)              # line 18
+"""
+
+
+def test_a_stage_that_left_out_a_backward_skipped_a_batch() -> None:
+    """The gradient that follows the backward is missing, and the stage before waits for it."""
+    taken = Act(EventKind.CALL, AT.line(18, "take"), "recv", Kind.RECV, peer=0)
+    given = Act(EventKind.CALL, AT.line(14, "put"), "send", Kind.SEND, peer=0)
+    part = [taken, AT.backward(8), given]
+    stage = Doing([*[*part, *part, AT.update(10)] * 3, taken, taken], callers=(AT.line(4, "main"),))
+    before = [_put(1), _take(1), AT.backward(50)]
+    usual = Doing([*[*before, *before, AT.update(52)] * 3, *before[:2]])
+    report = examine(job([usual, stage], code={AT.file: STAGE}))
+    found = report.diagnoses[0]
+    assert (found.code, found.confidence, found.culprits.members) == ("DD207", Confidence.LIKELY, (1,))
+    assert found.locations[0].line == 7
+    assert "DD218" not in {one.code for one in report.diagnoses}
