@@ -83,6 +83,11 @@ def own_conditions(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> tu
     return tuple(condition for condition in around if condition.dependence.on in _OWN)
 
 
+def conditions_around(facts: Facts, site: Site) -> tuple[Condition, ...]:
+    """All conditions under which a line of the job's own code runs, innermost first."""
+    return () if facts.is_library(site.file) else _around(facts, site, ())
+
+
 #: what each rank has for itself and the other ranks cannot know
 _OWN = frozenset({DependsOn.SIGNAL, DependsOn.CLOCK, DependsOn.RANDOM, DependsOn.FILES, DependsOn.RANK_DATA})
 

@@ -51,8 +51,11 @@ class FlowGraph:
         modules: Mapping[str, Module],
         ran: frozenset[tuple[str, int]] = frozenset(),
         calls: frozenset[tuple[Line, Line]] = frozenset(),
+        only: frozenset[Line] | None = None,
     ) -> None:
-        """`ran`: lines that were seen to run; they tell which of several functions of one name is meant.
+        """`only`: leave out functions that contain none of these lines, and join calls by `calls` alone.
+
+        `ran`: lines that were seen to run; they tell which of several functions of one name is meant.
 
         `calls`: lines that were seen to call, directly or through a library, with the lines they called.
         """
@@ -64,24 +67,30 @@ class FlowGraph:
         self.home: list[int] = []
         #: a statement that calls one of the functions -> the node for the rest of it after the call
         self.after: dict[int, int] = {}
+        #: the same for calls that only a stack or a path shows: what the statement did, it did before the call or after it
+        self.seen_after: dict[int, int] = {}
         named: dict[str, list[FunctionNodes]] = {}
         methods: dict[tuple[str, str, str], FunctionNodes] = {}
         seen: list[FunctionNodes] = []
         for file, module in modules.items():
-            self._function(file, "<module>", "", module.tree.body)
+            if only is None:
+                self._function(file, "<module>", "", module.tree.body)
             for owner, node in statements.functions(module.tree):
+                if only is not None and not any(_contains(file, node, line) for line in only):
+                    continue
                 made = self._function(file, node.name, owner, node.body)
                 named.setdefault(node.name, []).append(made)
                 methods[file, owner, node.name] = made
                 if any((file, line) in ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)):
                     seen.append(made)
-        imported = {file: statements.origins(module) for file, module in modules.items()}
-        objects = statements.objects(modules.values())
-        known = KnownFunctions(told_apart(named, seen), methods, imported, objects, of_class(methods))
-        for index in range(len(self.nodes)):
-            self._join(index, known)
+        if only is None:
+            imported = {file: statements.origins(module) for file, module in modules.items()}
+            objects = statements.objects(modules.values())
+            known = KnownFunctions(told_apart(named, seen), methods, imported, objects, of_class(methods))
+            for index in range(len(self.nodes)):
+                self._join(index, known)
         for caller, called in sorted(calls):
-            self._join_seen(caller, called)
+            self._join_seen(caller, called, always=only is not None)
 
     def at(self, file: str, line: int) -> frozenset[int]:
         """The statement on a line; if several, the first: a statement's head rather than its body."""
@@ -97,6 +106,10 @@ class FlowGraph:
     def done(self, nodes: frozenset[int]) -> frozenset[int]:
         """The same statements, after the functions that they call have returned."""
         return frozenset(self.after.get(node, node) for node in nodes)
+
+    def did(self, nodes: frozenset[int]) -> frozenset[int]:
+        """Where the statements may have been when they did what was recorded of them."""
+        return self.done(nodes) | {self.seen_after[node] for node in nodes if node in self.seen_after}
 
     def collectives(self) -> frozenset[int]:
         """Statements that issue a collective of the default group by torch's own name: passing one always leaves a
@@ -216,8 +229,11 @@ class FlowGraph:
         self.nodes[called.raised].edges.extend(raised)
         node.edges = [Edge(called.entry, EdgeKind.ON), *raised]
 
-    def _join_seen(self, caller: Line, line: Line) -> None:
-        """Join a call that no name resolves (an overriding method, a library's hook), because a stack has shown it."""
+    def _join_seen(self, caller: Line, line: Line, *, always: bool) -> None:
+        """Join a call that no name resolves (an overriding method, a library's hook), because a stack has shown it.
+
+        `always`: the statement calls nothing else of the graph, so it is not passed without the call.
+        """
         inside = {self.home[n] for n in self.at(*line) if self.nodes[n].function != "<module>"}
         for index in self.at(*caller):
             node = self.nodes[index]
@@ -226,10 +242,16 @@ class FlowGraph:
                 if joined or called.yields or isinstance(node.stmt, LOOPS):
                     continue
                 ways, raised = _split(node.edges)
-                after = self.after.get(index, self._aside(index, -1))
-                if index not in self.after:
+                if always and index in self.seen_after:
+                    after = self.seen_after[index]
+                    # it may call one after the other
+                    self.nodes[after].edges.append(Edge(called.entry, EdgeKind.ON))
+                else:
+                    after = self.after[index] if index in self.after else self._aside(index, -1)
+                if index not in self.after and not (always and index in self.seen_after):
+                    self.seen_after[index] = after
                     self.nodes[after].edges = [*ways, *raised]
-                    ways = [Edge(after, EdgeKind.ON)]
+                    ways = [] if always else [Edge(after, EdgeKind.ON)]
                 node.edges = [Edge(called.entry, EdgeKind.ON), *ways, *raised]
                 self._return_to(after, called)
                 self.nodes[called.raised].edges.extend(raised)
@@ -283,6 +305,10 @@ class FlowGraph:
         else:
             generator.resumed.extend(ways)
             yielding.edges = failed
+
+
+def _contains(file: str, node: ast.FunctionDef | ast.AsyncFunctionDef, line: Line) -> bool:
+    return line[0] == file and node.lineno <= line[1] <= (node.end_lineno or node.lineno)
 
 
 def _split(edges: Iterable[Edge]) -> tuple[list[Edge], list[Edge]]:

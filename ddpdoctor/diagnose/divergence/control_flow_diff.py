@@ -18,6 +18,7 @@ from ddpdoctor.diagnose.conditions import decided_alike
 from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryStep
 from ddpdoctor.diagnose.digest.sides import Comparison
+from ddpdoctor.diagnose.divergence import library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
 from ddpdoctor.diagnose.divergence.cfg import FlowGraph
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
@@ -34,6 +35,13 @@ _MOST_NODES = 20_000
 
 def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     """All possible branch points in source order; empty if the source does not connect the three places."""
+    found = () if library_paths.goes_round(facts, compared) else _in_the_job(facts, compared)
+    return found or library_paths.explained(facts, compared)
+
+
+@kept
+def _in_the_job(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
+    """Those in the job's own files."""
     before, odd, reference = compared.before, compared.odd, compared.reference
     odd_next, reference_next = (
         _by_user(facts, odd, compared.odd_next),
@@ -117,6 +125,11 @@ def sentences(found: tuple[BranchPoint, ...], odd: RankSet, reference: RankSet) 
 
 def _sentence(point: BranchPoint, odd: str, reference: str) -> str:
     where, jump = wording.place(point.site), wording.place(point.jump)
+    if point.sets:
+        return (
+            f"{odd} ran `{point.sets}` at {wording.place(point.shown)}, which `{point.tested_text}` at "
+            f"{wording.place(point.tested)} tests"
+        )
     if point.taken is EdgeKind.RAISED:
         return f"{odd} raised what `{point.text}` at {where} catches; {reference} did not"
     if point.kind in (BranchKind.COUNT, BranchKind.DATA):

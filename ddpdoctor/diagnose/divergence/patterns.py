@@ -108,7 +108,7 @@ class Divergence:
 
     def place(self, point: BranchPoint) -> Site:
         """The line of a branch point to show for the culprits: the jump that they took, or else the condition."""
-        return point.place if self.culprits == self.odd else point.site
+        return point.place if self.culprits == self.odd else point.shown or point.site
 
     def blame(self, confidence: Confidence) -> Confidence:
         """The confidence that these ranks are to blame and not the others: the majority decides if there is one."""
@@ -218,7 +218,9 @@ def _round_pattern(before: HistoryStep | None, odd_next: HistoryStep, reference_
     if odd_next.kind is EventKind.FORWARD_NO_SYNC and reference_next.kind is EventKind.FORWARD:
         return Pattern.NO_SYNC
     in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD)
-    if reference_next.kind is EventKind.BACKWARD and odd_next.kind in _NEW_ROUND and in_round:
+    # a framework's loop makes the optimizer's step all the same
+    goes_on = odd_next.kind in _NEW_ROUND or odd_next.kind is EventKind.OPTIMIZER_STEP
+    if reference_next.kind is EventKind.BACKWARD and goes_on and in_round:
         return Pattern.SKIPPED
     skips_forward = odd_next.kind in (EventKind.NEXT, EventKind.STOP_ITERATION)
     if reference_next.kind is EventKind.FORWARD and skips_forward and before and before.kind is EventKind.NEXT:
