@@ -122,13 +122,27 @@ def _rank_workers(workers: tuple[Worker, ...], look: _Look) -> list[Worker]:
     After a restart an older process of the same rank may still be listed, although it has ended.
     """
     chosen: dict[Rank, Worker] = {}
-    by_elimination = _by_elimination(workers, look)
+    by_elimination = {**_by_place(workers, look), **_by_elimination(workers, look)}
     for worker in sorted(workers, key=lambda w: w.started):
         page = look.pages.get(worker.pid)
         rank = page.rank if page is not None and page.rank >= 0 else by_elimination.get(worker.pid, worker.rank)
         if worker.role is Role.RANK and rank is not None:
             chosen[rank] = dataclasses.replace(worker, rank=rank)
     return [chosen[rank] for rank in sorted(chosen)]
+
+
+def _by_place(workers: tuple[Worker, ...], look: _Look) -> dict[int, Rank]:
+    """pid -> rank for processes that state only their number on the node, if every rank of the job runs on this node.
+
+    A rank that starts the other ranks of its node, as some frameworks do, gives them no RANK.
+    """
+    living = [worker for worker in workers if worker.role is Role.RANK and worker.pid in look.processes]
+    if len(living) != _world_size(workers, look):
+        return {}
+    nameless = [worker for worker in living if worker.rank is None and worker.pid not in look.pages]
+    found = {worker.pid: Rank(worker.local_rank) for worker in nameless if worker.local_rank is not None}
+    taken = {worker.rank for worker in living if worker.rank is not None}
+    return found if len({*found.values(), *taken}) == len(living) else {}
 
 
 def _by_elimination(workers: tuple[Worker, ...], look: _Look) -> dict[int, Rank]:

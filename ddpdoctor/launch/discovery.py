@@ -121,11 +121,21 @@ def _classified(family: Mapping[int, _LiveProcess]) -> Iterator[Worker]:
         is_rank = seen.page is not None or (
             above is None and seen.candidate and not any(_outranks(other, seen) for other in below[seen.pid])
         )
+        is_rank = is_rank or (above is not None and _is_made_rank(seen, family[above]))
         if is_rank:
             owner[seen.pid] = seen.pid
         elif above is not None:
             owner[seen.pid] = above
         yield _worker(seen, is_rank, above)
+
+
+def _is_made_rank(seen: _LiveProcess, rank: _LiveProcess) -> bool:
+    """Whether a rank has started the process as another rank of its node, which has no page yet.
+
+    Data workers and other helpers have the environment of the rank that started them.
+    """
+    local = seen.environ.get("LOCAL_RANK")
+    return seen.python and _number(local) is not None and local != rank.environ.get("LOCAL_RANK", "0")
 
 
 def _outranks(below: _LiveProcess, seen: _LiveProcess) -> bool:
