@@ -7,6 +7,7 @@ it. What a condition of a library tests is then looked for in the job's own sour
 
 from __future__ import annotations
 
+import ast
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,13 +25,14 @@ from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 
 Path = tuple[Site, ...]
+#: events that are recorded when what they name is done: a step of an optimizer runs its closure first
+_WHEN_DONE = frozenset({EventKind.OPTIMIZER_STEP, EventKind.NEXT, EventKind.STOP_ITERATION})
 
 
-def fork(compared: Comparison) -> Site | None:
-    """The innermost function that the last common step and both next steps passed through on the same way, as the last
-    common step's line in it. None if their paths are not known.
+def fork(*steps: HistoryStep | None) -> Site | None:
+    """The innermost function that all steps passed through on the same way, as the first step's line in it. None if
+    their paths are not known.
     """
-    steps = compared.before, compared.odd_next, compared.reference_next
     paths = [step.path[::-1] if step else () for step in steps]
     found = None
     for frames in zip(*paths, strict=False):
@@ -58,13 +60,15 @@ def explained(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     """The branch points to show for ranks that parted in a library: conditions under which the job sets what the library
     tests; else statements of the job on the paths; else those of the library's function in which the ranks parted.
     """
-    where = fork(compared)
+    where = fork(compared.before, compared.odd_next, compared.reference_next)
     if where is None or not facts.is_library(where.file):
         return ()
     every = branch_points(facts, compared)
     tested = [point for point in every if point.kind is BranchKind.CONDITION and facts.is_library(point.site.file)]
-    tested += _conditions_above(facts, compared, where)
-    told = {point.place: point for one in tested for point in stop_flags.set_by_job(facts, one)}
+    asked = [(point, False) for point in (*tested, *_conditions_above(facts, compared.odd_next, where))]
+    shared = fork(compared.before, compared.reference_next) or where
+    asked += [(point, True) for point in _conditions_above(facts, compared.reference_next, shared)]
+    told = {p.place: p for one, leaves in asked for p in stop_flags.told_by_job(facts, one, leaves=leaves)}
     if told:
         return tuple(told.values())
     own = [point for point in every if not facts.is_library(point.site.file)]
@@ -87,16 +91,16 @@ def _shown(facts: Facts, point: BranchPoint, compared: Comparison) -> BranchPoin
     return replace(point, shown=step.site, idle=False)
 
 
-def _conditions_above(facts: Facts, compared: Comparison, where: Site) -> list[BranchPoint]:
-    """Conditions around the lines of libraries that led from the fork to the odd ranks' next step."""
-    step = compared.odd_next
-    frames = itertools.takewhile(lambda f: (f.file, f.function) != (where.file, where.function), step.path if step else ())
+def _conditions_above(facts: Facts, step: HistoryStep | None, where: Site) -> list[BranchPoint]:
+    """Conditions around the lines of libraries that led to a step, from the fork on, innermost first."""
     found = []
-    for frame in frames:
-        span = enclosing.if_around(facts.program, frame) if facts.is_library(frame.file) else None
-        if span is not None:
-            site = replace(frame, line=span.first)
-            found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, span.text.rstrip(":")))
+    for frame in step.path if step else ():
+        for node in enclosing.around(facts.program, frame) if facts.is_library(frame.file) else ():
+            if isinstance(node, ast.If):
+                site = replace(frame, line=node.lineno)
+                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.line(site).rstrip(":")))
+        if (frame.file, frame.function) == (where.file, where.function):
+            break
     return found
 
 
@@ -139,9 +143,16 @@ def _traced(graph: FlowGraph, one: History, other: History) -> frozenset[int]:
     both = {_innermost(step) for side in histories.shared(one, other) for step in side}
     ours, theirs = ({_innermost(step) for step in history.steps} for history in (one, other))
     never = set() if one.truncated else theirs - ours
-    places = {site for site in both | never if site is not None}
-    return frozenset().union(*(graph.done(graph.at(site.file, site.line)) for site in places))
+    return frozenset().union(*(_left_at(graph, site, kind) for site, kind in both | never if site is not None))
 
 
-def _innermost(step: HistoryStep) -> Site | None:
-    return step.path[0] if step.path and step.kind is not EventKind.NEXT_RAISED else None
+def _innermost(step: HistoryStep) -> tuple[Site | None, EventKind]:
+    return step.path[0] if step.path and step.kind is not EventKind.NEXT_RAISED else None, step.kind
+
+
+def _left_at(graph: FlowGraph, site: Site, kind: EventKind) -> frozenset[int]:
+    """Where a statement leaves its trace: behind the calls that it makes, if the probe records it when it is done."""
+    nodes = graph.at(site.file, site.line)
+    if kind in _WHEN_DONE:
+        nodes = frozenset(graph.seen_after.get(node, node) for node in nodes)
+    return graph.done(nodes)

@@ -14,7 +14,7 @@ from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.diagnose.digest.histories import HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
-from ddpdoctor.diagnose.divergence import control_flow_diff
+from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
@@ -134,6 +134,9 @@ def _divergences(facts: Facts) -> Iterator[Divergence]:
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
             divergence = _with_pattern(facts, split)
             points = control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
+            # of a library not all functions were seen, and what decides in it can lie elsewhere
+            if points and points == library_paths.explained(facts, divergence.compared):
+                cap = weaker(cap, Confidence.LIKELY)
             # a rank with an exception under way took no branch, even if a branch leads to the same place
             if any(one.rank in divergence.culprits and not one.victim for one in facts.masked):
                 cap = weaker(cap, Confidence.LIKELY)

@@ -1,7 +1,8 @@
-"""Flags of a library that the job sets: `control.should_training_stop = True`, `trainer.should_stop = True`.
+"""What the job tells a library that decides by it: flags that it sets (`control.should_training_stop = True`), and what
+its hooks return (`return -1`).
 
-A framework's loop tests the flag, so the ranks part inside the framework; but who sets it, and under which condition,
-is in the job's own source.
+A framework's loop tests them, so the ranks part inside the framework; but who decides, and under which condition, is in
+the job's own source.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from ddpdoctor.diagnose.conditions import conditions_around
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
@@ -18,6 +20,9 @@ from ddpdoctor.model.dependence import DependsOn
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import last_name, walk
+
+#: `response = hook(...)` and `skip = response == -1` are two assignments before `if skip:`
+_MOST_ASSIGNMENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +51,51 @@ def _tested(test: ast.expr) -> Iterator[Flag]:
             yield Flag(last_name(holder), name)
 
 
-def set_by_job(facts: Facts, point: BranchPoint) -> tuple[BranchPoint, ...]:
-    """The conditions of the job's own source under which it sets what a library's condition tests."""
+def told_by_job(facts: Facts, point: BranchPoint, *, leaves: bool) -> tuple[BranchPoint, ...]:
+    """The conditions of the job's own source under which it sets, or a hook returns, what a library's condition tests.
+
+    `leaves`: the odd ranks did not take the way that the others took there.
+    """
     wanted = flags(facts, point.site)
-    places = dict.fromkeys(_stores(facts, wanted)) if wanted else {}
-    return tuple(found for place in places if (found := _under(facts, place, point)) is not None)
+    places = dict.fromkeys((*(_stores(facts, wanted) if wanted else ()), *_answers(facts, point.site)))
+    found = (_under(facts, place, point, leaves=leaves) for place in places)
+    return tuple(one for one in found if one is not None)
+
+
+def _answers(facts: Facts, condition: Site) -> Iterator[Site]:
+    """The `return` statements of the job's methods whose result the condition tests, by way of local names."""
+    tested = _values(facts, condition)
+    calls = [node for value in tested for node in walk(value) if isinstance(node, ast.Call)]
+    named = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
+    # a framework calls a hook by its name
+    named |= {part.value for call in calls for part in call.args if _is_text(part)}
+    compared = {ast.dump(c) for value in tested for n in walk(value) if isinstance(n, ast.Compare) for c in n.comparators}
+    for file in facts.program if named else ():
+        module = facts.program.module(file)
+        if module is None or facts.is_library(file):
+            continue
+        methods = [method for owner in module.classes for name, method in owner.methods.items() if name in named]
+        for method in methods:
+            for node in walk(method.node):
+                if isinstance(node, ast.Return) and node.value is not None:
+                    if not compared or ast.dump(node.value) in compared:
+                        yield Site(file, node.lineno, method.name)
+
+
+def _is_text(node: ast.expr) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _values(facts: Facts, condition: Site) -> list[ast.expr]:
+    """The test of the condition on a line, and what its function assigns to the names in it."""
+    function = enclosing.function_around(facts.program, condition)
+    nodes = walk(function) if function is not None else []
+    found = [n.test for n in nodes if isinstance(n, (ast.If, ast.While)) and n.lineno == condition.line]
+    for _ in range(_MOST_ASSIGNMENTS):
+        names = {node.id for value in found for node in walk(value) if isinstance(node, ast.Name)}
+        given = [n.value for n in nodes if isinstance(n, ast.Assign) and any(last_name(t) in names for t in n.targets)]
+        found += [value for value in given if value not in found]
+    return found
 
 
 def _stores(facts: Facts, wanted: Iterable[Flag]) -> Iterator[Site]:
@@ -80,7 +125,7 @@ def _clears(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and not value.value
 
 
-def _under(facts: Facts, place: Site, point: BranchPoint) -> BranchPoint | None:
+def _under(facts: Facts, place: Site, point: BranchPoint, *, leaves: bool) -> BranchPoint | None:
     """The innermost condition around the line that can differ between ranks; None if all are equal on all ranks."""
     text = facts.line(place)
     around = conditions_around(facts, place)
@@ -94,8 +139,8 @@ def _under(facts: Facts, place: Site, point: BranchPoint) -> BranchPoint | None:
         EdgeKind.YES if side else EdgeKind.NO,
         site,
         facts.line(site).rstrip(":"),
-        point.jump,
-        point.jump_text,
+        point.jump or (place if leaves else None),
+        point.jump_text or (text if leaves else ""),
         shown=place,
         sets=text,
         tested=point.site,
