@@ -107,6 +107,13 @@ def test_of(head: str) -> str:
     return _KEYWORD.sub("", head).rstrip(":")
 
 
+def unshared() -> frozenset[str]:
+    """Names of the context managers, of torch and of frameworks, in which gradients are not synchronised."""
+    from ddpdoctor.lint.dependence import UNSHARED
+
+    return UNSHARED
+
+
 def gaps(facts: Facts) -> tuple[Gap, ...]:
     """Gaps for questions that exceeded the bound on simulating the program."""
     if not _program(facts).exhausted:

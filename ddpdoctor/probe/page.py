@@ -6,7 +6,8 @@ locks. Nothing in it is ever freed; it consists of:
 - hot words: aligned 8-byte counters and clocks, each written by a single store, so never torn;
 - records (calls in flight, history): the record's number is at both ends, a torn record has two different numbers;
 - notes (identity, ending, exceptions being handled, lock files): length and CRC, then JSON;
-- texts: an append-only log of JSON values (places, paths of calls, groups, names) that records refer to by offset, counted from 1.
+- texts: an append-only log of JSON values (places, paths of calls, groups, names) that records refer to by offset,
+  counted from 1.
 
 Writers are threads of one process under its GIL, and each record is one `pack_into`: there is no lock that a signal
 handler, a fork or a killed thread could leave held. A copy of the whole page is consistent if the revision is the same

@@ -170,7 +170,8 @@ class PageWriter:
     def enter(self, slot: Slot, operation: Operation, place: tuple[int, int], code: int = 0, word: int = 0) -> None:
         """Record a call in flight on top of this thread's stack; `leave` with the previous depth removes it.
 
-        `place`: text positions of the line of the job and of the path of calls. `code` of EVENT_KINDS also adds it to the history (0: does not), and `word` is a counter to increment.
+        `place`: text positions of the line of the job and of the path of calls. `code` of EVENT_KINDS also adds it to
+        the history (0: does not), and `word` is a counter to increment.
         """
         words, depth, now = self._words, slot.depth, monotonic()
         # reserved before it is written: a signal handler that communicates in between uses the next level
@@ -187,8 +188,8 @@ class PageWriter:
             number = next(self._numbers)
             at = page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size
             flags |= kind << page.KIND_SHIFT
-            what = (numel, thread, site, group, op, dtype, peer, root, tag, code, flags, path)
-            _EVENT(self._map, at, number, now, *what, number)
+            event = (numel, thread, site, group, op, dtype, peer, root, tag, code, flags, path)
+            _EVENT(self._map, at, number, now, *event, number)
             if code == CALL_EVENT and slot.published:
                 words[slot.word + 2] = 1
         if word:

@@ -67,7 +67,7 @@ class FlowGraph:
         self.home: list[int] = []
         #: a statement that calls one of the functions -> the node for the rest of it after the call
         self.after: dict[int, int] = {}
-        #: the same for calls that only a stack or a path shows: what the statement did, it did before the call or after it
+        #: the same for calls that only a stack or a path shows: the statement did its own part before the call or after
         self.seen_after: dict[int, int] = {}
         named: dict[str, list[FunctionNodes]] = {}
         methods: dict[tuple[str, str, str], FunctionNodes] = {}
@@ -236,25 +236,26 @@ class FlowGraph:
         """
         inside = {self.home[n] for n in self.at(*line) if self.nodes[n].function != "<module>"}
         for index in self.at(*caller):
-            node = self.nodes[index]
             for called in (self.functions[number] for number in inside):
-                joined = any(edge.target == called.entry for edge in node.edges)
-                if joined or called.yields or isinstance(node.stmt, LOOPS):
-                    continue
-                ways, raised = _split(node.edges)
-                if always and index in self.seen_after:
-                    after = self.seen_after[index]
-                    # it may call one after the other
-                    self.nodes[after].edges.append(Edge(called.entry, EdgeKind.ON))
-                else:
-                    after = self.after[index] if index in self.after else self._aside(index, -1)
-                if index not in self.after and not (always and index in self.seen_after):
-                    self.seen_after[index] = after
-                    self.nodes[after].edges = [*ways, *raised]
-                    ways = [] if always else [Edge(after, EdgeKind.ON)]
-                node.edges = [Edge(called.entry, EdgeKind.ON), *ways, *raised]
-                self._return_to(after, called)
-                self.nodes[called.raised].edges.extend(raised)
+                joined = any(edge.target == called.entry for edge in self.nodes[index].edges)
+                if not (joined or called.yields or isinstance(self.nodes[index].stmt, LOOPS)):
+                    self._join_one(index, called, always=always)
+
+    def _join_one(self, index: int, called: FunctionNodes, *, always: bool) -> None:
+        node = self.nodes[index]
+        ways, raised = _split(node.edges)
+        if index in self.after:
+            after = self.after[index]
+        elif always and index in self.seen_after:
+            after = self.seen_after[index]
+            self.nodes[after].edges.append(Edge(called.entry, EdgeKind.ON))  # it may call one after the other
+        else:
+            after = self.seen_after[index] = self._aside(index, -1)
+            self.nodes[after].edges = [*ways, *raised]
+            ways = [] if always else [Edge(after, EdgeKind.ON)]
+        node.edges = [Edge(called.entry, EdgeKind.ON), *ways, *raised]
+        self._return_to(after, called)
+        self.nodes[called.raised].edges.extend(raised)
 
     def _return_to(self, after: int, called: FunctionNodes) -> None:
         """If a known value returns to a condition, only the matching branch follows."""

@@ -23,6 +23,7 @@ from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
+from ddpdoctor.program.nodes import walk
 
 Path = tuple[Site, ...]
 #: events that are recorded when what they name is done: a step of an optimizer runs its closure first
@@ -57,8 +58,10 @@ def goes_round(facts: Facts, compared: Comparison) -> bool:
 
 @kept
 def explained(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
-    """The branch points to show for ranks that parted in a library: conditions under which the job sets what the library
-    tests; else statements of the job on the paths; else those of the library's function in which the ranks parted.
+    """The branch points to show for ranks that parted in a library.
+
+    They are conditions under which the job sets what the library tests; else statements of the job on the paths; else
+    those of the library's function in which the ranks parted.
     """
     where = fork(compared.before, compared.odd_next, compared.reference_next)
     if where is None or not facts.is_library(where.file):
@@ -67,7 +70,8 @@ def explained(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     tested = [point for point in every if point.kind is BranchKind.CONDITION and facts.is_library(point.site.file)]
     asked = [(point, False) for point in (*tested, *_conditions_above(facts, compared.odd_next, where))]
     shared = fork(compared.before, compared.reference_next) or where
-    asked += [(point, True) for point in _conditions_above(facts, compared.reference_next, shared)]
+    passed = (*_conditions_above(facts, compared.reference_next, shared), *_exits(facts, compared.before, where))
+    asked += [(point, True) for point in passed]
     told = {p.place: p for one, leaves in asked for p in stop_flags.told_by_job(facts, one, leaves=leaves)}
     if told:
         return tuple(told.values())
@@ -97,6 +101,21 @@ def _conditions_above(facts: Facts, step: HistoryStep | None, where: Site) -> li
     for frame in step.path if step else ():
         for node in enclosing.around(facts.program, frame) if facts.is_library(frame.file) else ():
             if isinstance(node, ast.If):
+                site = replace(frame, line=node.lineno)
+                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.line(site).rstrip(":")))
+        if (frame.file, frame.function) == (where.file, where.function):
+            break
+    return found
+
+
+def _exits(facts: Facts, step: HistoryStep | None, where: Site) -> list[BranchPoint]:
+    """Conditions that end a loop of a library around the step, from the fork on, innermost first."""
+    found = []
+    for frame in step.path if step else ():
+        around = enclosing.around(facts.program, frame) if facts.is_library(frame.file) else ()
+        heads = [node for loop in around if isinstance(loop, enclosing.LOOPS) for node in walk(loop)]
+        for node in heads:
+            if isinstance(node, ast.If) and isinstance(node.body[-1], (ast.Break, ast.Return, ast.Raise)):
                 site = replace(frame, line=node.lineno)
                 found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.line(site).rstrip(":")))
         if (frame.file, frame.function) == (where.file, where.function):

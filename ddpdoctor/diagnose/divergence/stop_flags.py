@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeGuard
 
 from ddpdoctor.diagnose.conditions import conditions_around
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
@@ -19,6 +18,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.dependence import DependsOn
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
+from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import last_name, walk
 
 #: `response = hook(...)` and `skip = response == -1` are two assignments before `if skip:`
@@ -64,26 +64,29 @@ def told_by_job(facts: Facts, point: BranchPoint, *, leaves: bool) -> tuple[Bran
 
 def _answers(facts: Facts, condition: Site) -> Iterator[Site]:
     """The `return` statements of the job's methods whose result the condition tests, by way of local names."""
-    tested = _values(facts, condition)
-    calls = [node for value in tested for node in walk(value) if isinstance(node, ast.Call)]
+    tested = [node for value in _values(facts, condition) for node in walk(value)]
+    calls = [node for node in tested if isinstance(node, ast.Call)]
     named = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
     # a framework calls a hook by its name
-    named |= {part.value for call in calls for part in call.args if _is_text(part)}
-    compared = {ast.dump(c) for value in tested for n in walk(value) if isinstance(n, ast.Compare) for c in n.comparators}
+    named |= {text for call in calls for part in call.args if (text := _text(part))}
+    compared = {ast.dump(other) for node in tested if isinstance(node, ast.Compare) for other in node.comparators}
+    for method in _methods(facts, named):
+        for node in walk(method.node):
+            given = node.value if isinstance(node, ast.Return) else None
+            if given is not None and (not compared or ast.dump(given) in compared):
+                yield Site(method.module.path, given.lineno, method.name)
+
+
+def _methods(facts: Facts, named: set[str]) -> Iterator[FunctionInfo]:
+    """The methods of these names in the job's own classes."""
     for file in facts.program if named else ():
         module = facts.program.module(file)
-        if module is None or facts.is_library(file):
-            continue
-        methods = [method for owner in module.classes for name, method in owner.methods.items() if name in named]
-        for method in methods:
-            for node in walk(method.node):
-                if isinstance(node, ast.Return) and node.value is not None:
-                    if not compared or ast.dump(node.value) in compared:
-                        yield Site(file, node.lineno, method.name)
+        if module is not None and not facts.is_library(file):
+            yield from (method for owner in module.classes for name, method in owner.methods.items() if name in named)
 
 
-def _is_text(node: ast.expr) -> TypeGuard[ast.Constant]:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def _text(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _values(facts: Facts, condition: Site) -> list[ast.expr]:
@@ -104,11 +107,12 @@ def _stores(facts: Facts, wanted: Iterable[Flag]) -> Iterator[Site]:
         module = facts.program.module(file)
         if module is None or facts.is_library(file) or not names & module.words:
             continue
-        for assign in (*module.of(ast.Assign), *module.of(ast.AugAssign)):
-            targets = assign.targets if isinstance(assign, ast.Assign) else [assign.target]
-            if any(_is_store(target, names) for target in targets) and not _clears(assign.value):
-                function = enclosing.innermost_function(module.tree, assign.lineno)
-                yield Site(file, assign.lineno, function.name if function else "<module>")
+        given = [(target, one.value) for one in module.of(ast.Assign) for target in one.targets]
+        given += [(one.target, one.value) for one in module.of(ast.AugAssign)]
+        for target, value in given:
+            if _is_store(target, names) and not _clears(value):
+                function = enclosing.innermost_function(module.tree, target.lineno)
+                yield Site(file, target.lineno, function.name if function else "<module>")
 
 
 def _is_store(target: ast.expr, names: set[str]) -> bool:

@@ -82,7 +82,10 @@ def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
             f"the loop: {_where(facts, short)}."
         ),
         fix=_fix(divergence),
-        locations=(facts.location(divergence.culprits, point.shown or point.site), *facts.locations_of((*short, *long))),
+        locations=(
+            facts.location(divergence.culprits, point.shown or point.site),
+            *facts.locations_of((*short, *long)),
+        ),
         evidence=(
             *patterns.parted_by(facts, divergence),
             "the job sets no flag that ends the loop"
