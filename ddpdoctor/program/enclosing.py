@@ -44,14 +44,15 @@ def with_block(program: Program, site: Site, names: frozenset[str]) -> Span | No
     program that does.
     """
     blocks = [node for node in reversed(enclosing(program, site)) if isinstance(node, ast.With)]
-    for node in blocks:
-        if any(last_name(n) in names for item in node.items for n in walk(item)):
-            return _span(program, site, node)
-    for node in blocks:
-        called = {last_name(n.func) for item in node.items for n in walk(item) if isinstance(n, ast.Call)}
-        if any(_mentions(program, name, names) for name in called - {""}):
-            return _span(program, site, node)
-    return None
+    inside = {block: [part for item in block.items for part in walk(item)] for block in blocks}
+    named = [block for block in blocks if any(last_name(part) in names for part in inside[block])]
+    named = named or [block for block in blocks if _leads_to(program, inside[block], names)]
+    return _span(program, site, named[0]) if named else None
+
+
+def _leads_to(program: Program, parts: list[ast.AST], names: frozenset[str]) -> bool:
+    called = {last_name(part.func) for part in parts if isinstance(part, ast.Call)}
+    return any(_mentions(program, name, names) for name in called - {""})
 
 
 def _mentions(program: Program, function: str, names: frozenset[str]) -> bool:

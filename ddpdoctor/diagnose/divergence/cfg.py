@@ -69,28 +69,31 @@ class FlowGraph:
         self.after: dict[int, int] = {}
         #: the same for calls that only a stack or a path shows: the statement did its own part before the call or after
         self.seen_after: dict[int, int] = {}
-        named: dict[str, list[FunctionNodes]] = {}
         methods: dict[tuple[str, str, str], FunctionNodes] = {}
-        seen: list[FunctionNodes] = []
         for file, module in modules.items():
             if only is None:
                 self._function(file, "<module>", "", module.tree.body)
             for owner, node in statements.functions(module.tree):
-                if only is not None and not any(_contains(file, node, line) for line in only):
-                    continue
-                made = self._function(file, node.name, owner, node.body)
-                named.setdefault(node.name, []).append(made)
-                methods[file, owner, node.name] = made
-                if any((file, line) in ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)):
-                    seen.append(made)
+                if only is None or _runs(file, node, only):
+                    methods[file, owner, node.name] = made = self._function(file, node.name, owner, node.body)
+                    made.ran = _runs(file, node, ran)
+                    made.name = node.name
         if only is None:
-            imported = {file: statements.origins(module) for file, module in modules.items()}
-            objects = statements.objects(modules.values())
-            known = KnownFunctions(told_apart(named, seen), methods, imported, objects, of_class(methods))
-            for index in range(len(self.nodes)):
-                self._join(index, known)
+            self._join_by_name(methods)
         for caller, called in sorted(calls):
             self._join_seen(caller, called, always=only is not None)
+
+    def _join_by_name(self, methods: Mapping[tuple[str, str, str], FunctionNodes]) -> None:
+        named: dict[str, list[FunctionNodes]] = {}
+        for function in self.functions:
+            if function.name:
+                named.setdefault(function.name, []).append(function)
+        seen = [function for function in self.functions if function.ran]
+        imported = {file: statements.origins(module) for file, module in self._modules.items()}
+        objects = statements.objects(self._modules.values())
+        known = KnownFunctions(told_apart(named, seen), methods, imported, objects, of_class(methods))
+        for index in range(len(self.nodes)):
+            self._join(index, known)
 
     def at(self, file: str, line: int) -> frozenset[int]:
         """The statement on a line; if several, the first: a statement's head rather than its body."""
@@ -308,8 +311,9 @@ class FlowGraph:
             yielding.edges = failed
 
 
-def _contains(file: str, node: ast.FunctionDef | ast.AsyncFunctionDef, line: Line) -> bool:
-    return line[0] == file and node.lineno <= line[1] <= (node.end_lineno or node.lineno)
+def _runs(file: str, node: ast.FunctionDef | ast.AsyncFunctionDef, lines: frozenset[Line]) -> bool:
+    """Whether one of the lines is in the function."""
+    return any((file, line) in lines for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 
 def _split(edges: Iterable[Edge]) -> tuple[list[Edge], list[Edge]]:

@@ -25,7 +25,7 @@ from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import walk
 
-Path = tuple[Site, ...]
+Frames = tuple[Site, ...]
 #: events that are recorded when what they name is done: a step of an optimizer runs its closure first
 _WHEN_DONE = frozenset({EventKind.OPTIMIZER_STEP, EventKind.NEXT, EventKind.STOP_ITERATION})
 
@@ -67,21 +67,32 @@ def explained(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     if where is None or not facts.is_library(where.file):
         return ()
     every = branch_points(facts, compared)
+    told = _told(facts, compared, where, every)
+    if told:
+        return told
+    own = tuple(point for point in every if not facts.is_library(point.site.file))
+    left = own or _without_flags(
+        facts, [p for p in every if (p.site.file, p.site.function) == (where.file, where.function)]
+    )
+    return tuple(_shown(facts, point, compared) for point in left)
+
+
+def _told(facts: Facts, compared: Comparison, where: Site, every: Sequence[BranchPoint]) -> tuple[BranchPoint, ...]:
+    """The conditions of the job under which it sets what a condition of the library on the way tests."""
     tested = [point for point in every if point.kind is BranchKind.CONDITION and facts.is_library(point.site.file)]
-    asked = [(point, False) for point in (*tested, *_conditions_above(facts, compared.odd_next, where))]
+    entered = (*tested, *_conditions_above(facts, compared.odd_next, where))
     shared = fork(compared.before, compared.reference_next) or where
     passed = (*_conditions_above(facts, compared.reference_next, shared), *_exits(facts, compared.before, where))
-    asked += [(point, True) for point in passed]
+    asked = [*((point, False) for point in entered), *((point, True) for point in passed)]
     told = {p.place: p for one, leaves in asked for p in stop_flags.told_by_job(facts, one, leaves=leaves)}
-    if told:
-        return tuple(told.values())
-    own = [point for point in every if not facts.is_library(point.site.file)]
-    there = [p for p in every if (p.site.file, p.site.function) == (where.file, where.function)]
-    # the job sets no flag that ends the loop, so it ended by itself
-    loops = [point for point in there if point.taken is EdgeKind.END]
-    flagged = [p for p in there if p.kind is BranchKind.CONDITION and stop_flags.flags(facts, p.site)]
-    left = own or (loops if loops and len(loops) + len(flagged) == len(there) else there)
-    return tuple(_shown(facts, point, compared) for point in left)
+    return tuple(told.values())
+
+
+def _without_flags(facts: Facts, points: list[BranchPoint]) -> list[BranchPoint]:
+    """Without the flags that may end a loop too: the job sets none of them, so the loop ended by itself."""
+    loops = [point for point in points if point.taken is EdgeKind.END]
+    flags = [p for p in points if p.kind is BranchKind.CONDITION and stop_flags.flags(facts, p.site)]
+    return loops if loops and len(loops) + len(flags) == len(points) else points
 
 
 def _shown(facts: Facts, point: BranchPoint, compared: Comparison) -> BranchPoint:
@@ -139,7 +150,7 @@ def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]
     return search.branch_points(facts.program, steps[0], steps[1], steps[2])
 
 
-def _graph(facts: Facts, paths: Sequence[Path]) -> FlowGraph:
+def _graph(facts: Facts, paths: Sequence[Frames]) -> FlowGraph:
     files = dict.fromkeys(frame.file for path in paths for frame in path)
     modules = {file: module for file in files if (module := facts.program.module(file)) is not None}
     lines = frozenset((frame.file, frame.line) for path in paths for frame in path)

@@ -65,16 +65,23 @@ def told_by_job(facts: Facts, point: BranchPoint, *, leaves: bool) -> tuple[Bran
 def _answers(facts: Facts, condition: Site) -> Iterator[Site]:
     """The `return` statements of the job's methods whose result the condition tests, by way of local names."""
     tested = [node for value in _values(facts, condition) for node in walk(value)]
-    calls = [node for node in tested if isinstance(node, ast.Call)]
-    named = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
-    # a framework calls a hook by its name
-    named |= {text for call in calls for part in call.args if (text := _text(part))}
+    named = {name for node in tested if isinstance(node, ast.Call) for name in _hooks(node)}
     compared = {ast.dump(other) for node in tested if isinstance(node, ast.Compare) for other in node.comparators}
     for method in _methods(facts, named):
-        for node in walk(method.node):
-            given = node.value if isinstance(node, ast.Return) else None
-            if given is not None and (not compared or ast.dump(given) in compared):
+        for given in _returned(method):
+            if not compared or ast.dump(given) in compared:
                 yield Site(method.module.path, given.lineno, method.name)
+
+
+def _hooks(call: ast.Call) -> Iterator[str]:
+    """The method that is called, and the texts among its arguments: a framework calls a hook by its name."""
+    if isinstance(call.func, ast.Attribute):
+        yield call.func.attr
+    yield from filter(None, map(_text, call.args))
+
+
+def _returned(method: FunctionInfo) -> list[ast.expr]:
+    return [node.value for node in walk(method.node) if isinstance(node, ast.Return) and node.value is not None]
 
 
 def _methods(facts: Facts, named: set[str]) -> Iterator[FunctionInfo]:
