@@ -51,8 +51,10 @@ def read(places: Iterable[Site], *, started: float) -> dict[str, SourceFile]:
     later is marked as changed."""
     found: dict[str, SourceFile] = {}
     names = dict.fromkeys(place.file for place in places)
-    own = [name for name in names if _is_own(name)]
-    for name in (*own[:MOST_FILES], *[name for name in names if name not in own][:MOST_LIBRARY_FILES]):
+    project = {name for name in names if libraries.origin(name).kind is Kind.PROJECT}
+    others = [name for name in names if name not in project]
+    # an installed trainer has no files of a project, and then all of them may be its own
+    for name in (*(name for name in names if name in project), *others[: MOST_LIBRARY_FILES if project else None]):
         if len(found) >= MOST_FILES:
             break
         source = _read_one(Path(name), started) if _is_wanted(name) else None

@@ -77,3 +77,13 @@ def test_else_the_launcher_is_believed(
     else:
         assert found[1] in (100, 101)
         assert 2 in found
+
+
+def test_a_rank_that_another_rank_started_states_its_number_on_the_node(tmp_path: Path) -> None:
+    first = Worker(100, 1.0, Role.RANK, Rank(0), None, 2)
+    second = Worker(101, 2.0, Role.RANK, None, 1)
+    page = PageWriter(str(tmp_path / "100.page"), {"pid": 100, "started_ticks": 1, "rank": 0, "world_size": 2})
+    parts = [Part(PartKind.PROCESS, worker.pid, ALIVE) for worker in (first, second)]
+    parts.append(Part(PartKind.PAGE, 100, Path(page.path).read_bytes()))
+    sample = Sample(1.0, (first, second), tuple(parts))
+    assert pids(assemble(Capture((sample,), Timing(0.0, 0.0, 0.0, 1.0)))) == {0: 100, 1: 101}

@@ -276,3 +276,29 @@ def test_started_ticks_is_the_kernel_s_field() -> None:
 
 def test_members_keep_their_order() -> None:
     assert string_table.encode_members([0, 1, 2, 6, 7, 4]) == [[0, 3], [6, 2], [4, 1]]
+
+
+def test_a_path_of_calls_is_kept_as_a_tree(writer: PageWriter) -> None:
+    outer, inner = Site("/job/train.py", 9, "main"), Site(*SITE)
+    caller = writer.frame(writer.text(("/job/train.py", 9, "main")), 0)
+    path = writer.frame(writer.text(SITE), caller)
+    assert writer.frame(writer.text(SITE), caller) == path
+    slot = writer.slot()
+    writer.mark(layout.FORWARDS, EVENT_KIND["forward"], 7, (writer.text(SITE), path))
+    writer.enter(slot, all_reduce(writer), (writer.text(SITE), path), EVENT_KIND["call"])
+    page = seen(writer)
+    assert [event.path for event in page.events] == [(inner, outer)] * 2
+    assert page.calls[0].path == (inner, outer)
+
+
+def test_pages_without_paths_have_the_same_layout(writer: PageWriter) -> None:
+    """The path lies in bytes that were padding, which `pack_into` fills with zeros."""
+    assert (layout.EVENT.size, layout.CALL.size) == (72, 136)
+    writer.mark(layout.FORWARDS, EVENT_KIND["forward"], 7, (writer.text(SITE), 0))
+    assert seen(writer).events[0].path == ()
+
+
+def test_a_damaged_path_is_no_path(writer: PageWriter) -> None:
+    later = writer.text((writer.text(SITE), 10_000))
+    writer.mark(layout.FORWARDS, EVENT_KIND["forward"], 7, (0, later))
+    assert seen(writer).events[0].path == ()
