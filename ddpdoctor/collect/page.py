@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -122,6 +123,7 @@ def _call(raw: RawCall) -> Call:
         dtype=raw.dtype,
         asynchronous=raw.asynchronous,
         detail=raw.detail,
+        path=_path(raw.path),
     )
 
 
@@ -134,7 +136,14 @@ def _event(raw: RawCall) -> Event:
         thread=raw.thread,
         site=Site(*raw.site) if raw.site else None,
         call=_call(raw) if is_call else None,
+        path=_path(raw.path),
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _path(frames: tuple[tuple[str, int, str], ...]) -> tuple[Site, ...]:
+    """The same value for the same frames: thousands of events share a few paths."""
+    return tuple(Site(*frame) for frame in frames)
 
 
 def _group(raw: tuple[str, str, tuple[int, ...]]) -> Group:

@@ -17,6 +17,8 @@ from ddpdoctor.program.libraries import Kind
 from ddpdoctor.program.project import Project
 
 MOST_FILES = 64
+#: of libraries, so that there is room for what the job's own files import
+MOST_LIBRARY_FILES = 32
 MOST_BYTES = 512 * 1024
 #: of all files together that are read because others import them
 MOST_IMPORTED = 1024 * 1024
@@ -37,15 +39,22 @@ def _sites_of_page(page: Page) -> Iterator[Site]:
     yield from (loader.site for loader in page.counters.loaders)
     yield from (call.site for call in page.calls if call.site)
     yield from (event.site for event in page.events if event.site)
+    # newest first: of the paths, those near the end matter
+    for path in dict.fromkeys(event.path for event in reversed(page.events)):
+        yield from path
     raised = [*page.pending, *([page.ending.raised] if page.ending else [])]
     yield from (frame for exception in raised if exception for frame in exception.frames)
 
 
 def read(places: Iterable[Site], *, started: float) -> dict[str, SourceFile]:
-    """Read the files of these places. `started`: seconds since the epoch; a file that was modified later is marked as
-    changed."""
+    """Read the files of these places, the job's own first. `started`: seconds since the epoch; a file that was modified
+    later is marked as changed."""
     found: dict[str, SourceFile] = {}
-    for name in dict.fromkeys(place.file for place in places):
+    names = dict.fromkeys(place.file for place in places)
+    project = {name for name in names if libraries.origin(name).kind is Kind.PROJECT}
+    others = [name for name in names if name not in project]
+    # an installed trainer has no files of a project, and then all of them may be its own
+    for name in (*(name for name in names if name in project), *others[: MOST_LIBRARY_FILES if project else None]):
         if len(found) >= MOST_FILES:
             break
         source = _read_one(Path(name), started) if _is_wanted(name) else None

@@ -83,6 +83,11 @@ def own_conditions(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> tu
     return tuple(condition for condition in around if condition.dependence.on in _OWN)
 
 
+def conditions_around(facts: Facts, site: Site) -> tuple[Condition, ...]:
+    """All conditions under which a line of the job's own code runs, innermost first."""
+    return () if facts.is_library(site.file) else _around(facts, site, ())
+
+
 #: what each rank has for itself and the other ranks cannot know
 _OWN = frozenset({DependsOn.SIGNAL, DependsOn.CLOCK, DependsOn.RANDOM, DependsOn.FILES, DependsOn.RANK_DATA})
 
@@ -100,6 +105,13 @@ def condition_at(facts: Facts, site: Site, side: bool, odd: RankSet, reference: 
 def test_of(head: str) -> str:
     """`is_main()` of `if is_main():`"""
     return _KEYWORD.sub("", head).rstrip(":")
+
+
+def unshared() -> frozenset[str]:
+    """Names of the context managers, of torch and of frameworks, in which gradients are not synchronised."""
+    from ddpdoctor.lint.dependence import UNSHARED
+
+    return UNSHARED
 
 
 def gaps(facts: Facts) -> tuple[Gap, ...]:

@@ -43,7 +43,12 @@ def step(event: HistoryStep | None) -> str:
         EventKind.OPTIMIZER_STEP: "an optimizer step",
         EventKind.NEXT_RAISED: "an exception of the data loader",
     }
-    return f"{words.get(event.kind, event.op)} at {place(event.site)}"
+    return f"{words.get(event.kind, event.op)} at {place(event.site)}{within(event)}"
+
+
+def within(event: HistoryStep) -> str:
+    """` (by accelerator.py:2861)`: the line of a library that did it for the job's line; "" if there is none."""
+    return f" (by {place(event.via[0])})" if event.via else ""
 
 
 def parted(odd_next: HistoryStep | None, reference_next: HistoryStep | None) -> str:

@@ -19,6 +19,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.observations import Observations, Seen
 from ddpdoctor.lint.interpreter.signals import raised
 from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge.frameworks import UNSHARED
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
 from ddpdoctor.lint.values.iteration import count_of, iterated_of
 from ddpdoctor.lint.values.tags import UNEQUAL, Tag, Tags
@@ -26,10 +27,14 @@ from ddpdoctor.lint.values.truths import truth
 from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value
 from ddpdoctor.model.dependence import Condition, Dependence, DependsOn
 from ddpdoctor.program import signal_handlers
+from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import FunctionInfo, Module
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
+
+__all__ = ["BUDGET", "UNSHARED", "Conditions", "Place"]
 
 #: statements simulated for all questions about one program: about a second
 BUDGET = 20_000
@@ -172,6 +177,8 @@ class Conditions:
         assert seen.value is not None
         if isinstance(seen.node, (ast.For, ast.AsyncFor)):
             origin = _rounds(seen.value)
+            if origin is DependsOn.UNIFORM and _filled_on_a_condition(seen.module, seen.node):
+                origin = DependsOn.UNKNOWN
             return Dependence(origin, frozenset({origin}))
         return self._of_value(seen.value)
 
@@ -283,6 +290,36 @@ def _rounds(over: Value) -> DependsOn:
     if iterated.taint is Taint.RANK_LOCAL or iterated.tags & _SHARED_OUT or _loads(obj):
         return DependsOn.RANK_DATA
     return _origin(iterated.atoms, iterated.tags) if obj is None or iterated.taint is Taint.GIVEN else DependsOn.UNKNOWN
+
+
+#: methods that add elements to a collection or remove them
+_RESIZING = frozenset(
+    {"append", "add", "update", "setdefault", "extend", "insert", "pop", "popitem", "remove", "clear"}
+)
+
+
+def _filled_on_a_condition(module: Module, loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether the function adds to what the loop goes over, or removes from it, under an `if`: on each rank its own."""
+    over = loop.iter
+    if (
+        isinstance(over, ast.Call)
+        and isinstance(over.func, ast.Attribute)
+        and over.func.attr in ("items", "keys", "values")
+    ):
+        over = over.func.value
+    name = last_name(over)
+    function = innermost_function(module.tree, loop.lineno)
+    conditions = [n for n in walk(function) if isinstance(n, ast.If)] if function is not None and name else []
+    return any(_resizes(node, name) for one in conditions for part in one.body + one.orelse for node in walk(part))
+
+
+def _resizes(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.Subscript(value=held, ctx=ast.Store() | ast.Del()):
+            return last_name(held) == name
+        case ast.Call(func=ast.Attribute(value=held, attr=method)):
+            return method in _RESIZING and last_name(held) == name
+    return False
 
 
 def _loads(obj: object) -> bool:

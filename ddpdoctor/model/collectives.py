@@ -38,7 +38,7 @@ class Call:
     op: str
     #: kernel thread id
     thread: int
-    #: the innermost frame outside torch, where the user's (or a library's) code made the call
+    #: the innermost line of the job's own code that led to the call; of a library if there is none
     site: Site | None
     #: CLOCK_MONOTONIC seconds at entry
     since: float
@@ -54,6 +54,8 @@ class Call:
     asynchronous: bool = False
     #: store key(s), or another short qualifier
     detail: str = ""
+    #: the frames outside torch that led to the call, innermost first; empty if they were not recorded
+    path: tuple[Site, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

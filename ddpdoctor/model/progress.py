@@ -66,9 +66,12 @@ class Event:
     #: CLOCK_MONOTONIC seconds
     time: float
     thread: int
+    #: the line of the job's own code; for an event of a data iterator, the line that created it
     site: Site | None
     #: set for CALL events
     call: Call | None = None
+    #: the frames outside torch that led to it, innermost first; empty if they were not recorded
+    path: tuple[Site, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def _work_wait(function: Callable[..., Any]) -> Callable[..., Any]:
 def _begin(page: PageWriter, slot: Slot, handle: Any, frame: Any) -> None:
     try:
         slot.inside = True
-        page.enter(slot, calls.awaited_operation(page, handle), call_sites.call_position(page, frame))
+        page.enter(slot, calls.awaited_operation(page, handle), call_sites.place(page, frame))
         if sys.exc_info()[1] is not None:
             exit_hooks.note_handled(page)
     except state.FAULTS:

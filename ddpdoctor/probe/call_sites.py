@@ -1,5 +1,5 @@
-"""The place in the job's own code that made a call: the innermost frame outside torch, the standard library and the
-probe."""
+"""The place that made a call: the innermost line of the job's own code, and the path of calls outside torch, the
+standard library and the probe that led to the call."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from .writer import PageWriter
 PROBE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: code objects that are remembered (and so kept alive); bounded, because code may be created at run time
 MOST_CODES = 20_000
+#: frames of one path; a framework's loop is about twenty frames above the call
+MOST_FRAMES = 32
 
 _torch = ""
 _library = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
@@ -25,6 +27,7 @@ _packaged: set[int] = set()
 #: the installed packages that the job runs, once one is found
 _own: frozenset[str] = frozenset()
 _positions: dict[tuple[int, int], tuple[PageWriter, int]] = {}
+_paths: tuple[PageWriter | None, dict[tuple[int, int, int], int]] = (None, {})
 
 
 def set_torch_folder(init_file: str) -> None:
@@ -33,30 +36,54 @@ def set_torch_folder(init_file: str) -> None:
     _torch = os.path.dirname(os.path.abspath(init_file)) + os.sep
 
 
-def position(page: PageWriter, frame: FrameType | None) -> int:
-    """The text position of the innermost outside frame at or above `frame`; 0 if there is none."""
-    while frame is not None:
-        code = frame.f_code
-        if (_outside.get(id(code)) or _learn(code))[0]:
-            return _text(page, frame)
-        frame = frame.f_back
-    return 0
+def place(page: PageWriter, frame: FrameType | None) -> tuple[int, int]:
+    """Text positions of the line in the job's own code at or above `frame`, and of the path of calls to the innermost
+    outside frame; 0 for what there is not.
 
-
-def call_position(page: PageWriter, frame: FrameType | None) -> int:
-    """The text position of the line in the job's own code that led to a collective, possibly through a package.
-
-    One line of an installed package may issue every collective of a job, so it does not distinguish them.
+    One line of an installed package may issue every collective of a job, and one line of a job may call a framework
+    that runs all of it, so only both together distinguish the operations.
     """
-    packaged: FrameType | None = None
+    # the innermost frames of the path, innermost first
+    path: list[tuple[CodeType, int, FrameType]] = []
+    own: FrameType | None = None
     while frame is not None:
         code = frame.f_code
         if (_outside.get(id(code)) or _learn(code))[0]:
-            if id(code) not in _packaged:
-                return _text(page, frame)
-            packaged = packaged or frame
+            if len(path) < MOST_FRAMES:
+                path.append((code, frame.f_lasti, frame))
+            if own is None and id(code) not in _packaged:
+                own = frame
+            if own is not None and len(path) == MOST_FRAMES:
+                break
         frame = frame.f_back
-    return _text(page, packaged) if packaged is not None else 0
+    if not path:
+        return 0, 0
+    return _text(page, own or path[0][2]), _path(page, path)
+
+
+def _path(page: PageWriter, path: list[tuple[CodeType, int, FrameType]]) -> int:
+    """The text position of a path: each of its frames is written once for each caller that it had."""
+    known = _known_paths(page)
+    at = 0
+    for code, instruction, frame in reversed(path):
+        key = (at, id(code), instruction)
+        found = known.get(key)
+        if found is None:
+            found = page.frame(_text(page, frame), at)
+            if not found:
+                return 0
+            if id(code) in _outside:
+                known[key] = found
+        at = found
+    return at
+
+
+def _known_paths(page: PageWriter) -> dict[tuple[int, int, int], int]:
+    """The paths that the page holds: caller's path, code, instruction -> text position."""
+    global _paths
+    if _paths[0] is not page:
+        _paths = (page, {})
+    return _paths[1]
 
 
 def _text(page: PageWriter, frame: FrameType) -> int:

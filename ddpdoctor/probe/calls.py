@@ -126,10 +126,10 @@ def _begin(
         operation = read(page, args, kwargs)
         if operation is None:
             return None
-        site = call_sites.call_position(page, sys._getframe(2))
+        place = call_sites.place(page, sys._getframe(2))
         # an asynchronous call that blocks all the same is seen by the wait inside it
         slot.inside = not operation.flags & layout.ASYNCHRONOUS
-        page.enter(slot, operation, site, CALL_EVENT if event else 0)
+        page.enter(slot, operation, place, CALL_EVENT if event else 0)
         if sys.exc_info()[1] is not None:
             exit_hooks.note_handled(page)
         return operation

@@ -6,7 +6,8 @@ locks. Nothing in it is ever freed; it consists of:
 - hot words: aligned 8-byte counters and clocks, each written by a single store, so never torn;
 - records (calls in flight, history): the record's number is at both ends, a torn record has two different numbers;
 - notes (identity, ending, exceptions being handled, lock files): length and CRC, then JSON;
-- texts: an append-only log of JSON values (places, groups, names) that records refer to by offset, counted from 1.
+- texts: an append-only log of JSON values (places, paths of calls, groups, names) that records refer to by offset,
+  counted from 1.
 
 Writers are threads of one process under its GIL, and each record is one `pack_into`: there is no lock that a signal
 handler, a fork or a killed thread could leave held. A copy of the whole page is consistent if the revision is the same
@@ -53,12 +54,13 @@ LOADERS, LOADER_ROWS, LOADER_WORDS = PENDING + PENDING_SIZE, 256, 3
 #: per thread: kernel thread id, depth of nested calls, whether it ever communicated, unused; then its calls
 THREADS, THREAD_ROWS, CALL_DEPTH = LOADERS + LOADER_ROWS * LOADER_WORDS * 8, 64, 4
 THREAD_HEAD = 32
-#: number, time, numel, thread, site, group, op, dtype, peer, root, tag, kind, flags, (detail), number
-CALL = struct.Struct("@QdqIIIIIiiiBB2x64sQ")
+#: number, time, numel, thread, site, group, op, dtype, peer, root, tag, kind, flags, (detail), path, number; the path
+#: takes bytes that were padding, which is zero in the pages of versions that recorded no path
+CALL = struct.Struct("@QdqIIIIIiiiBB2x64sIQ")
 THREAD_SIZE = THREAD_HEAD + CALL_DEPTH * CALL.size
 
 EVENTS, EVENT_ROWS = THREADS + THREAD_ROWS * THREAD_SIZE, 4096
-EVENT = struct.Struct("@QdqIIIIIiiiBB2xQ")
+EVENT = struct.Struct("@QdqIIIIIiiiBB2xIQ")
 
 TEXTS, TEXTS_SIZE = EVENTS + EVENT_ROWS * EVENT.size, 512 * 1024
 SIZE = TEXTS + TEXTS_SIZE
@@ -103,6 +105,8 @@ class RawCall(NamedTuple):
     detail: str
     #: index in the thread's stack of calls, 0 is the outermost
     depth: int
+    #: the frames outside torch that led to it, innermost first; empty in pages of versions that recorded none
+    path: tuple[tuple[str, int, str], ...] = ()
 
 
 class RawPage(NamedTuple):
@@ -225,7 +229,7 @@ def _note(data: bytes, offset: int, size: int) -> Any:
 
 def _record(fields: tuple[Any, ...], texts: StringTable, event: str, kind: int) -> RawCall:
     """A record without its detail, at depth 0; `kind` is a position in KINDS."""
-    number, time, numel, thread, site, group, op, dtype, peer, root, tag, _, flags = fields
+    number, time, numel, thread, site, group, op, dtype, peer, root, tag, _, flags, path = fields
     return RawCall(
         number=number,
         event=event,
@@ -243,6 +247,7 @@ def _record(fields: tuple[Any, ...], texts: StringTable, event: str, kind: int) 
         asynchronous=bool(flags & ASYNCHRONOUS),
         detail="",
         depth=0,
+        path=texts.path(path),
     )
 
 
@@ -252,9 +257,9 @@ def _events(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], int]:
     region = memoryview(data)[EVENTS : EVENTS + EVENT_ROWS * EVENT.size]
     for row, fields in enumerate(EVENT.iter_unpack(region)):
         number, code, flags = fields[0], fields[11], fields[12]
-        if number == 0 or number != fields[13] or number % EVENT_ROWS != row or not 0 < code < len(EVENT_KINDS):
+        if number == 0 or number != fields[14] or number % EVENT_ROWS != row or not 0 < code < len(EVENT_KINDS):
             continue
-        found.append(_record(fields[:13], texts, EVENT_KINDS[code], flags >> KIND_SHIFT))
+        found.append(_record(fields[:14], texts, EVENT_KINDS[code], flags >> KIND_SHIFT))
     found.sort(key=lambda event: event.number)
     # a number that a ring of this size cannot hold together with the newest one is damage
     newest = found[-1].number if found else 0
@@ -275,9 +280,9 @@ def _threads(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], tupl
             communicating.append(thread)
         for level in range(min(depth, CALL_DEPTH)):
             fields = CALL.unpack_from(data, start + THREAD_HEAD + level * CALL.size)
-            if fields[0] == fields[14] and 0 < fields[11] < len(KINDS):
+            if fields[0] == fields[15] and 0 < fields[11] < len(KINDS):
                 detail = fields[13].rstrip(b"\0").decode("utf-8", "replace")
-                record = _record(fields[:13], texts, "call", fields[11])
+                record = _record((*fields[:13], fields[14]), texts, "call", fields[11])
                 calls.append(record._replace(detail=detail, depth=level))
     return tuple(calls), tuple(communicating)
 

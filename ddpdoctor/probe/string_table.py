@@ -1,6 +1,7 @@
 """The page's texts: an append-only log of JSON values, each preceded by its length, referred to by offset plus one.
 
-A text is a name, a site [file, line, function], or a group [name, description, runs of members].
+A text is a name, a site [file, line, function], a group [name, description, runs of members], or a frame of a path
+[position of its site, position of the frame that called it or 0].
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 HEAD = struct.Struct("=I")
 #: bounds the memory that a damaged page can make the reader use
 MOST_MEMBERS = 1 << 18
+MOST_FRAMES = 64
 
 
 def encode(value: Any) -> str:
@@ -42,6 +44,7 @@ class StringTable:
     def __init__(self, log: bytes) -> None:
         self._values: dict[int, Any] = {}
         self._budget = MOST_MEMBERS
+        self._paths: dict[int, tuple[tuple[str, int, str], ...]] = {0: ()}
         at = 0
         while at + HEAD.size <= len(log):
             (length,) = HEAD.unpack_from(log, at)
@@ -62,6 +65,8 @@ class StringTable:
             case [str(name), str(description), list(runs)]:
                 members = self._members(runs)
                 return None if members is None else (name, description, members)
+            case [int(site), int(caller)]:
+                return (site, caller)
             case str():
                 return value
         return None
@@ -92,6 +97,24 @@ class StringTable:
             case (str(name), str(description), tuple(members)):
                 return (name, description, members)
         return None
+
+    def path(self, position: int) -> tuple[tuple[str, int, str], ...]:
+        """The frames of a path, innermost first; empty if one of them is not valid."""
+        if position not in self._paths:
+            self._paths[position] = tuple(self._frames(position))
+        return self._paths[position]
+
+    def _frames(self, position: int) -> list[tuple[str, int, str]]:
+        found: list[tuple[str, int, str]] = []
+        while position and len(found) < MOST_FRAMES:
+            match self._values.get(position):
+                # a caller is written before what it calls, so this ends
+                case (int(at), int(caller)) if caller < position and (site := self.site(at)) is not None:
+                    found.append(site)
+                    position = caller
+                case _:
+                    return []
+        return found
 
     def groups(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
         found = dict.fromkeys(self.group(position) for position in self._values)

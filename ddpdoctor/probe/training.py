@@ -45,7 +45,7 @@ def install() -> None:
 def _record(page: PageWriter, code: int, word: int, frame: Any) -> None:
     """Increment a hot word and add an event with the line of the job's own code."""
     try:
-        page.mark(word, code, page.slot().thread, call_sites.position(page, frame))
+        page.mark(word, code, page.slot().thread, call_sites.place(page, frame))
     except state.FAULTS:
         return
 
@@ -78,41 +78,53 @@ def _loader_next(function: Callable[..., Any]) -> Callable[..., Any]:
             batch = function(self)
         except StopIteration as error:
             drop_frame(error)
-            _count_batch(self, 2, STOP)
+            _count_batch(self, 2, STOP, sys._getframe(1))
             raise
         except BaseException as error:
             drop_frame(error)
-            _note_failure(self)
+            _note_failure(self, sys._getframe(1))
             exit_hooks.note_first_seen(error)
             raise
-        _count_batch(self, 1, NEXT)
+        _count_batch(self, 1, NEXT, sys._getframe(1))
         return batch
 
     return impersonate(__next__, function)
 
 
-def _count_batch(iterator: Any, column: int, code: int) -> None:
+def _made_at(page: PageWriter, iterator: Any, frame: Any) -> int:
+    """The text position of the line that created the iterator, 0 if it is not known.
+
+    A loader of another library makes its iterators itself; then it is the line that first asked for a batch.
+    """
+    made_at = getattr(iterator, MADE_AT, None)
+    if made_at is None:
+        made_at = call_sites.own_line(frame)
+        setattr(iterator, MADE_AT, made_at)
+    return page.text(made_at) if made_at else 0
+
+
+def _count_batch(iterator: Any, column: int, code: int, frame: Any) -> None:
     """Count in the row of the line that created the iterator: column 1 delivered, 2 stops."""
     page = state.page
     if page is None:
         return
     try:
         deferred_patches.apply_due()
-        made_at = getattr(iterator, MADE_AT, None)
-        site = page.text(made_at) if made_at else 0
-        page.mark(page.loader(site) + column, code, page.slot().thread, site)
+        site = _made_at(page, iterator, frame)
+        path = call_sites.place(page, frame)[1]
+        page.mark(page.loader(site) + column, code, page.slot().thread, (site, path))
     except state.FAULTS:
         return
 
 
-def _note_failure(iterator: Any) -> None:
+def _note_failure(iterator: Any, frame: Any) -> None:
     """The loader raised instead of delivering: if that is caught, the rank continues with one batch fewer."""
     page = state.page
     if page is None:
         return
     try:
-        made_at = getattr(iterator, MADE_AT, None)
-        page.mark(layout.LOADER_FAILURES, FAILED, page.slot().thread, page.text(made_at) if made_at else 0)
+        place = (_made_at(page, iterator, frame), call_sites.place(page, frame)[1])
+        page.mark(layout.LOADER_FAILURES, FAILED, page.slot().thread, place)
     except state.FAULTS:
         return
 
@@ -265,7 +277,7 @@ def _enter_backward(page: PageWriter, slot: Slot, frame: Any) -> None:
     try:
         deferred_patches.apply_due()
         operation = Operation(IN_BACKWARD, page.text("backward"))
-        page.enter(slot, operation, call_sites.position(page, frame), BACKWARD, layout.BACKWARD_ENTERED)
+        page.enter(slot, operation, call_sites.place(page, frame), BACKWARD, layout.BACKWARD_ENTERED)
     except state.FAULTS:
         return
 

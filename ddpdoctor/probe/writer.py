@@ -129,6 +129,17 @@ class PageWriter:
         position = self._texts[value] = start + 1
         return position
 
+    def frame(self, site: int, caller: int) -> int:
+        """The position of a frame of a path: the position of its place, and that of the frame that called it (0 for
+        none).
+
+        0 if the log is half full: a program of very many paths must leave room for its places and groups.
+        """
+        key = (site, caller)
+        if key not in self._texts and self._text_end > page.TEXTS_SIZE // 2:
+            return 0
+        return self.text(key)
+
     def slot(self) -> Slot:
         """This thread's row. Threads beyond the number of rows share one that is not published."""
         try:
@@ -156,29 +167,29 @@ class PageWriter:
                 self._words[slot.word] = 0
                 del self._slots[row]
 
-    def enter(self, slot: Slot, operation: Operation, site: int, code: int = 0, word: int = 0) -> None:
+    def enter(self, slot: Slot, operation: Operation, place: tuple[int, int], code: int = 0, word: int = 0) -> None:
         """Record a call in flight on top of this thread's stack; `leave` with the previous depth removes it.
 
-        `code` of EVENT_KINDS also adds it to the history (0: does not), and `word` is a counter to increment.
+        `place`: text positions of the line of the job and of the path of calls. `code` of EVENT_KINDS also adds it to
+        the history (0: does not), and `word` is a counter to increment.
         """
         words, depth, now = self._words, slot.depth, monotonic()
         # reserved before it is written: a signal handler that communicates in between uses the next level
         slot.depth = depth + 1
         kind, op, group, numel, dtype, peer, root, tag, flags, detail = operation
-        thread = slot.thread
+        thread, (site, path) = slot.thread, place
         if depth < page.CALL_DEPTH and slot.published:
             number = words[page.REVISION] + 1
             at = slot.row + page.THREAD_HEAD + depth * page.CALL.size
-            what = (numel, thread, site, group, op, dtype, peer, root, tag, kind, flags, detail)
+            what = (numel, thread, site, group, op, dtype, peer, root, tag, kind, flags, detail, path)
             _CALL(self._map, at, number, now, *what, number)
             words[slot.word + 1] = depth + 1
         if code:
             number = next(self._numbers)
             at = page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size
             flags |= kind << page.KIND_SHIFT
-            _EVENT(
-                self._map, at, number, now, numel, thread, site, group, op, dtype, peer, root, tag, code, flags, number
-            )
+            event = (numel, thread, site, group, op, dtype, peer, root, tag, code, flags, path)
+            _EVENT(self._map, at, number, now, *event, number)
             if code == CALL_EVENT and slot.published:
                 words[slot.word + 2] = 1
         if word:
@@ -200,13 +211,14 @@ class PageWriter:
         words[page.REVISION] += 1
         self._clocks[page.MOVED] = monotonic()
 
-    def mark(self, word: int, code: int, thread: int, site: int) -> None:
+    def mark(self, word: int, code: int, thread: int, place: tuple[int, int]) -> None:
         """Increment a counter, and add an event to the history that is not a communication call."""
         words, clocks = self._words, self._clocks
         number, now = next(self._numbers), monotonic()
+        site, path = place
         words[word] += 1
         at = page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size
-        _EVENT(self._map, at, number, now, -1, thread, site, 0, 0, 0, -1, -1, 0, code, 0, number)
+        _EVENT(self._map, at, number, now, -1, thread, site, 0, 0, 0, -1, -1, 0, code, 0, path, number)
         words[page.REVISION] += 1
         clocks[page.MOVED] = now
 

@@ -44,12 +44,27 @@ def enclosing_loops(program: Program, site: Site) -> tuple[Span, ...]:
     return tuple(_span(program, site, n) for n in reversed(enclosing(program, site)) if isinstance(n, LOOPS))
 
 
-def with_block(program: Program, site: Site, name: str) -> Span | None:
-    """The innermost `with` around the line whose first line contains this name."""
-    for node in reversed(enclosing(program, site)):
-        if isinstance(node, ast.With) and any(last_name(n) == name for item in node.items for n in walk(item)):
-            return _span(program, site, node)
-    return None
+def with_block(program: Program, site: Site, names: frozenset[str]) -> Span | None:
+    """The innermost `with` around the line whose first line contains one of these names, or calls a function of the
+    program that does.
+    """
+    blocks = [node for node in reversed(enclosing(program, site)) if isinstance(node, ast.With)]
+    inside = {block: [part for item in block.items for part in walk(item)] for block in blocks}
+    named = [block for block in blocks if any(last_name(part) in names for part in inside[block])]
+    named = named or [block for block in blocks if _leads_to(program, inside[block], names)]
+    return _span(program, site, named[0]) if named else None
+
+
+def _leads_to(program: Program, parts: list[ast.AST], names: frozenset[str]) -> bool:
+    called = {last_name(part.func) for part in parts if isinstance(part, ast.Call)}
+    return any(_mentions(program, name, names) for name in called - {""})
+
+
+def _mentions(program: Program, function: str, names: frozenset[str]) -> bool:
+    """Whether the only function of this name in the program contains one of the names."""
+    modules = filter(None, (program.module(file) for file in program))
+    found = [node for module in modules for node in module.of(ast.FunctionDef) if node.name == function]
+    return len(found) == 1 and any(last_name(node) in names for node in walk(found[0]))
 
 
 def branches(program: Program, site: Site) -> tuple[Span, Span] | None:

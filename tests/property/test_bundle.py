@@ -53,7 +53,7 @@ def page(rank: int) -> bytes:
         group = writer.text(("0", "default_pg", ((0, 2),)))
         site = writer.text(("/job/train.py", 3 + rank, "main"))
         operation = Operation(CALL_KIND["all"], writer.text("barrier"), group)
-        writer.enter(writer.slot(), operation, site, EVENT_KIND["call"])
+        writer.enter(writer.slot(), operation, (site, 0), EVENT_KIND["call"])
         return path.read_bytes()
 
 

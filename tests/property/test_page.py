@@ -40,8 +40,8 @@ def sound_page() -> bytes:
         site = writer.text(("/job/a.py", 3, "f"))
         group = writer.text(("0", "default_pg", ((0, 2), (5, 1))))
         operation = Operation(CALL_KIND["all"], writer.text("all_reduce"), group, 4, writer.text("float32"))
-        writer.mark(writer.loader(site) + 1, EVENT_KIND["next"], 1, site)
-        writer.enter(writer.slot(), operation, site, EVENT_KIND["call"])
+        writer.mark(writer.loader(site) + 1, EVENT_KIND["next"], 1, (site, 0))
+        writer.enter(writer.slot(), operation, (site, 0), EVENT_KIND["call"])
         raised = {"type": "E", "message": "m", "time": 1.0, "frames": [["/job/a.py", 3, "f"]], "traceback": "t"}
         writer.pending([raised])
         writer.ending({"kind": "exception", "time": 2.0, "raised": raised})

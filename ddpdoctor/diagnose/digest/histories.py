@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.model.collectives import Kind
@@ -45,6 +45,11 @@ class HistoryStep:
     root: Rank | None = None
     #: issues a collective, so its order matters to other ranks
     collective: bool = False
+    #: frames of libraries between the job's line and the operation, innermost first: one line of a job may call a
+    #: framework that issues all operations
+    via: tuple[Site, ...] = ()
+    #: all frames outside torch, innermost first; the job's own callers do not make it another step
+    path: tuple[Site, ...] = field(default=(), compare=False)
 
     @property
     def issued(self) -> tuple[object, ...]:
@@ -99,7 +104,7 @@ class History:
 
     def made(self, step: HistoryStep) -> bool:
         """Whether the rank has issued this operation from this place before."""
-        same = [other for other in self.steps if other.kind is step.kind and other.site == step.site]
+        same = [o for o in self.steps if o.kind is step.kind and o.site == step.site and o.via == step.via]
         return any(other.op == step.op or step.kind is not EventKind.CALL for other in same)
 
 
@@ -134,21 +139,34 @@ def _with_collective(forward: HistoryStep, event: Event) -> HistoryStep | None:
     call = event.call
     if forward.kind not in _FORWARDS or forward.collective or call is None:
         return None
-    if not frames.same_place(event.site, forward.site) or not call.op.startswith(_BEGIN_FORWARDS):
+    if (
+        not frames.same_place(event.site, forward.site)
+        or _via(event) != forward.via
+        or not call.op.startswith(_BEGIN_FORWARDS)
+    ):
         return None
     group = (call.group.name, call.group.members) if call.group else None
     return replace(forward, op=call.op, group=group, root=call.root, collective=True)
 
 
 def _step(event: Event, *, reduces: bool) -> HistoryStep | None:
+    via, path = _via(event), event.path
     if event.kind is not EventKind.CALL:
-        return HistoryStep(event.kind, event.site, collective=event.kind is EventKind.BACKWARD and reduces)
+        reducing = event.kind is EventKind.BACKWARD and reduces
+        return HistoryStep(event.kind, event.site, collective=reducing, via=via, path=path)
     call = event.call
     if call is None or call.kind not in _COLLECTIVE:
         return None
     group = (call.group.name, call.group.members) if call.group else None
     root = call.root if group and call.root in group[1] else None
-    return HistoryStep(event.kind, event.site, call.op, group, root, collective=True)
+    return HistoryStep(event.kind, event.site, call.op, group, root, collective=True, via=via, path=path)
+
+
+def _via(event: Event) -> tuple[Site, ...]:
+    """The frames below the job's line. Of a batch, where the iterator was created says more than who asked for it."""
+    if event.kind in _DATA or event.site not in event.path:
+        return ()
+    return event.path[: event.path.index(event.site)]
 
 
 def history_diffs(left: History, right: History) -> tuple[HistoryDiff, ...]:

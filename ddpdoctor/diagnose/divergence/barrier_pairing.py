@@ -56,6 +56,8 @@ def skipped_barrier(facts: Facts, divergence: Divergence) -> bool:
         return False
     if not divergence.diff.inserted() or not (is_barrier(ours.op) and is_barrier(theirs.op)):
         return False
+    if any(step.collective and step.site == ours.site and not is_barrier(step.op) for step in divergence.diff.left):
+        return False  # a library's barrier before the operation that the line asks for
     skipped = len(divergence.reference) < len(divergence.odd)
     return skipped or condition_of(facts, ours.site, divergence.odd, divergence.reference) is None
 

@@ -48,6 +48,13 @@ class BranchPoint:
 
     #: a loop whose iterations can all pass without a trace in the history
     idle: bool = False
+    #: the job's own line to show instead: the one that sets what a library tests, or the one that runs the library
+    shown: Site | None = None
+    #: what that line sets
+    sets: str = ""
+    #: the condition of the library that tests it
+    tested: Site | None = None
+    tested_text: str = ""
 
     @property
     def enters(self) -> bool:
@@ -57,6 +64,8 @@ class BranchPoint:
     @property
     def place(self) -> Site:
         """The line to show: the jump if there is one; the head of a loop that ended."""
+        if self.shown is not None:
+            return self.shown
         return self.site if self.taken is EdgeKind.END or self.jump is None else self.jump
 
 
@@ -86,8 +95,8 @@ class Search:
     def branch_points(
         self, program: Program, before: HistoryStep, odd_next: HistoryStep, reference_next: HistoryStep
     ) -> tuple[BranchPoint, ...]:
-        start = self._nodes(before) | self.graph.done(self._nodes(before))
-        left, right = self.graph.done(self._nodes(odd_next)), self.graph.done(self._nodes(reference_next))
+        start = self._nodes(before) | self.graph.did(self._nodes(before))
+        left, right = self.graph.did(self._nodes(odd_next)), self.graph.did(self._nodes(reference_next))
         if not (start and left and right):
             return ()
         leads_left = self._back.leading_to(left, self.traced[0], self._callers)

@@ -11,7 +11,7 @@ from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.relative_position import outside_torch
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 
@@ -51,10 +51,20 @@ def _led(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> list[tup
     """The line of a call, and the lines that led to it as far as the other ranks are not in them, with
     their callers.
     """
-    stack = outside_torch(facts, odd.members[0])
     shared = set(outside_torch(facts, reference.members[0]))
-    callers = stack[1:] if stack and frames.same_place(stack[0], site) else ()
+    callers = _callers(facts, site, odd.members[0])
     return [(site, callers), *((frame, callers[n + 1 :]) for n, frame in enumerate(callers) if frame not in shared)]
+
+
+def _callers(facts: Facts, site: Site, rank: Rank) -> tuple[Site, ...]:
+    """The frames that led to a line: from the stack while the rank is in it, else as its history recorded them."""
+    history = facts.histories.get(rank)
+    recorded = next((s.path for s in reversed(history.steps if history else ()) if s.site == site and s.path), ())
+    for path in (outside_torch(facts, rank), recorded):
+        inner = next((n for n, frame in enumerate(path) if frames.same_place(frame, site)), None)
+        if inner is not None:
+            return path[inner + 1 :]
+    return ()
 
 
 def by_element(facts: Facts, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:

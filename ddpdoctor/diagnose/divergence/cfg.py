@@ -52,8 +52,11 @@ class FlowGraph:
         modules: Mapping[str, Module],
         ran: frozenset[tuple[str, int]] = frozenset(),
         calls: frozenset[tuple[Line, Line]] = frozenset(),
+        only: frozenset[Line] | None = None,
     ) -> None:
-        """`ran`: lines that were seen to run; they tell which of several functions of one name is meant.
+        """`only`: leave out functions that contain none of these lines, and join calls by `calls` alone.
+
+        `ran`: lines that were seen to run; they tell which of several functions of one name is meant.
 
         `calls`: lines that were seen to call, directly or through a library, with the lines they called.
         """
@@ -65,24 +68,33 @@ class FlowGraph:
         self.home: list[int] = []
         #: a statement that calls one of the functions -> the node for the rest of it after the call
         self.after: dict[int, int] = {}
-        named: dict[str, list[FunctionNodes]] = {}
+        #: the same for calls that only a stack or a path shows: the statement did its own part before the call or after
+        self.seen_after: dict[int, int] = {}
         methods: dict[tuple[str, str, str], FunctionNodes] = {}
-        seen: list[FunctionNodes] = []
         for file, module in modules.items():
-            self._function(file, "<module>", "", module.tree.body)
+            if only is None:
+                self._function(file, "<module>", "", module.tree.body)
             for owner, node in statements.functions(module.tree):
-                made = self._function(file, node.name, owner, node.body)
-                named.setdefault(node.name, []).append(made)
-                methods[file, owner, node.name] = made
-                if any((file, line) in ran for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)):
-                    seen.append(made)
-        imported = {file: statements.origins(module) for file, module in modules.items()}
-        objects = statements.objects(modules.values())
+                if only is None or _runs(file, node, only):
+                    methods[file, owner, node.name] = made = self._function(file, node.name, owner, node.body)
+                    made.ran = _runs(file, node, ran)
+                    made.name = node.name
+        if only is None:
+            self._join_by_name(methods)
+        for caller, called in sorted(calls):
+            self._join_seen(caller, called, always=only is not None)
+
+    def _join_by_name(self, methods: Mapping[tuple[str, str, str], FunctionNodes]) -> None:
+        named: dict[str, list[FunctionNodes]] = {}
+        for function in self.functions:
+            if function.name:
+                named.setdefault(function.name, []).append(function)
+        seen = [function for function in self.functions if function.ran]
+        imported = {file: statements.origins(module) for file, module in self._modules.items()}
+        objects = statements.objects(self._modules.values())
         known = KnownFunctions(told_apart(named, seen), methods, imported, objects, of_class(methods))
         for index in range(len(self.nodes)):
             self._join(index, known)
-        for caller, called in sorted(calls):
-            self._join_seen(caller, called)
 
     def at(self, file: str, line: int) -> frozenset[int]:
         """The statement on a line; if several, the first: a statement's head rather than its body."""
@@ -98,6 +110,10 @@ class FlowGraph:
     def done(self, nodes: frozenset[int]) -> frozenset[int]:
         """The same statements, after the functions that they call have returned."""
         return frozenset(self.after.get(node, node) for node in nodes)
+
+    def did(self, nodes: frozenset[int]) -> frozenset[int]:
+        """Where the statements may have been when they did what was recorded of them."""
+        return self.done(nodes) | {self.seen_after[node] for node in nodes if node in self.seen_after}
 
     def collectives(self) -> frozenset[int]:
         """Statements that issue a collective of the default group by torch's own name: passing one always leaves a
@@ -228,23 +244,33 @@ class FlowGraph:
         self.nodes[called.raised].edges.extend(raised)
         node.edges = [Edge(called.entry, EdgeKind.ON), *raised]
 
-    def _join_seen(self, caller: Line, line: Line) -> None:
-        """Join a call that no name resolves (an overriding method, a library's hook), because a stack has shown it."""
+    def _join_seen(self, caller: Line, line: Line, *, always: bool) -> None:
+        """Join a call that no name resolves (an overriding method, a library's hook), because a stack has shown it.
+
+        `always`: the statement calls nothing else of the graph, so it is not passed without the call.
+        """
         inside = {self.home[n] for n in self.at(*line) if self.nodes[n].function != "<module>"}
         for index in self.at(*caller):
-            node = self.nodes[index]
             for called in (self.functions[number] for number in inside):
-                joined = any(edge.target == called.entry for edge in node.edges)
-                if joined or called.yields or isinstance(node.stmt, LOOPS):
-                    continue
-                ways, raised = _split(node.edges)
-                after = self.after.get(index, self._aside(index, -1))
-                if index not in self.after:
-                    self.nodes[after].edges = [*ways, *raised]
-                    ways = [Edge(after, EdgeKind.ON)]
-                node.edges = [Edge(called.entry, EdgeKind.ON), *ways, *raised]
-                self._return_to(after, called)
-                self.nodes[called.raised].edges.extend(raised)
+                joined = any(edge.target == called.entry for edge in self.nodes[index].edges)
+                if not (joined or called.yields or isinstance(self.nodes[index].stmt, LOOPS)):
+                    self._join_one(index, called, always=always)
+
+    def _join_one(self, index: int, called: FunctionNodes, *, always: bool) -> None:
+        node = self.nodes[index]
+        ways, raised = _split(node.edges)
+        if index in self.after:
+            after = self.after[index]
+        elif always and index in self.seen_after:
+            after = self.seen_after[index]
+            self.nodes[after].edges.append(Edge(called.entry, EdgeKind.ON))  # it may call one after the other
+        else:
+            after = self.seen_after[index] = self._aside(index, -1)
+            self.nodes[after].edges = [*ways, *raised]
+            ways = [] if always else [Edge(after, EdgeKind.ON)]
+        node.edges = [Edge(called.entry, EdgeKind.ON), *ways, *raised]
+        self._return_to(after, called)
+        self.nodes[called.raised].edges.extend(raised)
 
     def _return_to(self, after: int, called: FunctionNodes) -> None:
         """If a known value returns to a condition, only the matching branch follows."""
@@ -295,6 +321,11 @@ class FlowGraph:
         else:
             generator.resumed.extend(ways)
             yielding.edges = failed
+
+
+def _runs(file: str, node: ast.FunctionDef | ast.AsyncFunctionDef, lines: frozenset[Line]) -> bool:
+    """Whether one of the lines is in the function."""
+    return any((file, line) in lines for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 
 def _split(edges: Iterable[Edge]) -> tuple[list[Edge], list[Edge]]:

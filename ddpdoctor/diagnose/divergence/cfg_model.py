@@ -56,6 +56,10 @@ class FunctionNodes:
     #: nodes of `yield` statements, with the nodes that follow when the consumer asks for more
     yields: list[int] = field(default_factory=list)
     resumed: list[Edge] = field(default_factory=list)
+    #: "" for the code of a module
+    name: str = ""
+    #: was seen to run
+    ran: bool = False
     #: nodes that return a known value, and whether it is true
     constant: dict[int, bool] = field(default_factory=dict)
 

@@ -19,6 +19,7 @@ from ddpdoctor.diagnose.conditions import decided_alike
 from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.sides import Comparison
+from ddpdoctor.diagnose.divergence import library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
 from ddpdoctor.diagnose.divergence.cfg import FlowGraph
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
@@ -40,6 +41,15 @@ def branch_points(facts: Facts, compared: Comparison, ran: RankSet | None = None
     `ran`: the ranks that tell which of several functions of one name is meant, where ranks have roles of their own;
     None for all.
     """
+    if ran is not None:
+        return _in_the_job(facts, compared, ran)
+    found = () if library_paths.goes_round(facts, compared) else _in_the_job(facts, compared, None)
+    return found or library_paths.explained(facts, compared)
+
+
+@kept
+def _in_the_job(facts: Facts, compared: Comparison, ran: RankSet | None) -> tuple[BranchPoint, ...]:
+    """Those in the job's own files."""
     before, odd, reference = compared.before, compared.odd, compared.reference
     odd_next, reference_next = (
         _by_user(facts, odd, compared.odd_next),
@@ -146,6 +156,11 @@ def sentences(found: tuple[BranchPoint, ...], odd: RankSet, reference: RankSet) 
 
 def _sentence(point: BranchPoint, odd: str, reference: str) -> str:
     where, jump = wording.place(point.site), wording.place(point.jump)
+    if point.sets:
+        return (
+            f"{odd} ran `{point.sets}` at {wording.place(point.shown)}, which `{point.tested_text}` at "
+            f"{wording.place(point.tested)} tests"
+        )
     if point.taken is EdgeKind.RAISED:
         return f"{odd} raised what `{point.text}` at {where} catches; {reference} did not"
     if point.kind in (BranchKind.COUNT, BranchKind.DATA):

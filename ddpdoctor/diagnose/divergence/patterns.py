@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -14,7 +15,7 @@ from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.diagnose.digest.histories import HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
-from ddpdoctor.diagnose.divergence import control_flow_diff
+from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
@@ -109,7 +110,7 @@ class Divergence:
 
     def place(self, point: BranchPoint) -> Site:
         """The line of a branch point to show for the culprits: the jump that they took, or else the condition."""
-        return point.place if self.culprits == self.odd else point.site
+        return point.place if self.culprits == self.odd else point.shown or point.site
 
     def blame(self, confidence: Confidence) -> Confidence:
         """The confidence that these ranks are to blame and not the others: the majority decides if there is one."""
@@ -155,7 +156,11 @@ def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence 
 
 def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
     points = control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
-    return dataclasses.replace(divergence, branch_points=points)
+    cap = divergence.cap
+    # of a library not all functions were seen, and what decides in it can lie elsewhere
+    if points and points == library_paths.explained(facts, divergence.compared):
+        cap = weaker(cap, Confidence.LIKELY)
+    return dataclasses.replace(divergence, cap=cap, branch_points=points)
 
 
 def _around_call(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...]:
@@ -187,7 +192,7 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
     odd_next, reference_next, diff = compared.odd_next, compared.reference_next, compared.diff
     if odd_next is None:
         return Pattern.UNCLEAR
-    if reference_next is not None and (known := _round_pattern(diff.before, odd_next, reference_next)):
+    if reference_next is not None and (known := _round_pattern(facts, compared, odd_next, reference_next)):
         return known
     if reference_next is not None and _passed_over(facts, compared, odd_next, reference_next):
         return Pattern.SKIPPED
@@ -205,7 +210,8 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
         return _call_against_round(facts, compared, odd_next, reference_next)
     if reference_next.kind is EventKind.CALL:
         return _call_against_call(facts, compared, odd_next, reference_next)
-    return Pattern.UNCLEAR
+    # the loop of the others ended; that alone says nothing of this call, but a condition on the rank does
+    return Pattern.EXTRA_CALL if _only_on_some_ranks(facts, compared, odd_next) else Pattern.UNCLEAR
 
 
 def _met_wrongly(facts: Facts, compared: Comparison) -> bool:
@@ -225,8 +231,11 @@ def _forwards_alone(facts: Facts, odd_next: HistoryStep, reference: RankSet) -> 
     return odd_next.kind is EventKind.FORWARD and odd_next.collective and not made_by(facts, odd_next, reference)
 
 
-def _round_pattern(before: HistoryStep | None, odd_next: HistoryStep, reference_next: HistoryStep) -> Pattern | None:
+def _round_pattern(
+    facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep
+) -> Pattern | None:
     """Patterns that follow from the kinds of the next events alone."""
+    before = compared.before
     if (
         odd_next.kind is EventKind.STOP_ITERATION
         and reference_next.kind is EventKind.NEXT
@@ -236,7 +245,7 @@ def _round_pattern(before: HistoryStep | None, odd_next: HistoryStep, reference_
     if odd_next.kind is EventKind.FORWARD_NO_SYNC and reference_next.kind is EventKind.FORWARD:
         return Pattern.NO_SYNC
     in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD)
-    if reference_next.kind is EventKind.BACKWARD and odd_next.kind in _NEW_ROUND and in_round:
+    if reference_next.kind is EventKind.BACKWARD and in_round and _goes_on(facts, compared, odd_next):
         return Pattern.SKIPPED
     skips_forward = odd_next.kind in (EventKind.NEXT, EventKind.STOP_ITERATION)
     if reference_next.kind is EventKind.FORWARD and skips_forward and before and before.kind is EventKind.NEXT:
@@ -247,6 +256,19 @@ def _round_pattern(before: HistoryStep | None, odd_next: HistoryStep, reference_
 def _passed_over(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
     sides = (odd_next, reference_next)
     return _raised_past(facts, compared, *sides) or _left_out_backward(facts, compared, *sides)
+
+
+def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
+    """Whether the step belongs to the next round, or to what a framework's loop does in each round all the same."""
+    if step.kind in _NEW_ROUND or step.kind is EventKind.OPTIMIZER_STEP:
+        return True
+    if step.kind is not EventKind.CALL or not step.via:
+        return False
+    history = facts.histories.get(compared.reference.members[0])
+    pairs = itertools.pairwise(history.steps if history else ())
+    # such as a broadcast with which every round begins
+    follow = {following.kind for one, following in pairs if one == step}
+    return follow == {EventKind.NEXT}
 
 
 def _raised_past(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
@@ -277,7 +299,7 @@ def _call_against_round(
     known = made_by(facts, odd_next, compared.reference)
     if _forwards_alone(facts, reference_next, compared.odd):
         return Pattern.UNCLEAR  # decided from the other side
-    if not known and odd_next.site is not None and _on_rank(facts, compared, odd_next.site):
+    if _only_on_some_ranks(facts, compared, odd_next):
         return Pattern.EXTRA_CALL
     if known and ran_module(compared.before, odd_next, reference_next):
         return Pattern.EXTRA_CALL
@@ -317,6 +339,13 @@ def _call_against_call(
     back = control_flow_diff.leads_on(facts, compared.mirrored())
     into = len(points) == 1 and points[0].enters and control_flow_diff.leads_on(facts, compared) and not back
     return Pattern.EXTRA_CALL if into else Pattern.UNCLEAR
+
+
+def _only_on_some_ranks(facts: Facts, compared: Comparison, odd_next: HistoryStep) -> bool:
+    """Whether only the odd ranks ever made this call, under a condition on the rank."""
+    if odd_next.site is None or made_by(facts, odd_next, compared.reference):
+        return False
+    return _on_rank(facts, compared, odd_next.site)
 
 
 def _on_rank(facts: Facts, compared: Comparison, site: Site) -> bool:

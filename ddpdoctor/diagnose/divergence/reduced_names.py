@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import TypeGuard
 
 from ddpdoctor.diagnose.digest import frames, operations
@@ -11,6 +12,7 @@ from ddpdoctor.diagnose.divergence import empty_checks
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.relative_position import outside_torch
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
@@ -79,12 +81,15 @@ def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep
     before = divergence.diff.before
     if before is None or before.site != more.site or before.op != more.op:
         return None
-    for frame in facts.stack(ranks.members[0]):
+    below = tuple(itertools.takewhile(lambda f: facts.is_library(f.file), outside_torch(facts, ranks.members[0])))
+    for frame in (*facts.stack(ranks.members[0]), *(more.via or below)):
         tree = facts.program.tree(frame.file)
         for node in walk(tree) if tree else ():
             if _goes_over_names(node) and node.lineno <= frame.line <= (node.end_lineno or node.lineno):
                 text = facts.program.line_text(frame.file, frame.line)
-                return BranchPoint(BranchKind.DATA, EdgeKind.ROUND, frame, text)
+                # a library goes over the names that the job's line gives it
+                shown = more.site if facts.is_library(frame.file) else None
+                return BranchPoint(BranchKind.DATA, EdgeKind.ROUND, frame, text, shown=shown)
     return None
 
 

@@ -65,7 +65,14 @@ def called_by(stmt: ast.AST | None) -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 yield node.func.id, node.func.id
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr not in _COMMON:
+                if is_super(node.func.value):
+                    continue  # the method of a base class, which is not the one of this name that is known
                 yield node.func.attr, next(iter(dotted(node.func)), "")
+
+
+def is_super(holder: ast.expr) -> bool:
+    """Whether it is `super()`."""
+    return isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and holder.func.id == "super"
 
 
 def origins(module: Module) -> dict[str, frozenset[str]]:

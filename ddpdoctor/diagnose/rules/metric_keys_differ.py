@@ -94,6 +94,6 @@ def _diagnosis(facts: Facts, divergence: Divergence, loop: BranchPoint, call: Hi
             f"{wording.waiting(facts, fewer)}."
         ),
         fix="Provide a value for every name on every rank, or reduce one tensor over an agreed list of names.",
-        locations=(facts.location(culprits or fewer, loop.site), *facts.locations_of((*more, *fewer))),
+        locations=(facts.location(culprits or fewer, loop.shown or loop.site), *facts.locations_of((*more, *fewer))),
         evidence=(wording.parted(divergence.odd_next, divergence.reference_next),),
     )

@@ -29,9 +29,10 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import NO_SYNC_MISMATCH
+from ddpdoctor.diagnose.conditions import unshared
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence import patterns, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
@@ -52,8 +53,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis
     counts = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
     differ = len({c.forwards_no_sync for c in counts if c}) > 1
     confidence = weaker(Confidence.CERTAIN if differ and divergence.unique else Confidence.LIKELY, divergence.cap)
-    block = enclosing.with_block(facts.program, forward, "no_sync")
-    site = Site(forward.file, block.first, forward.function) if block else forward
+    site = _block(facts, divergence, forward)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return diagnosis(
         NO_SYNC_MISMATCH,
@@ -78,6 +78,17 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis
             *(line for rank in (*divergence.odd, *divergence.reference) for line in _evidence(facts, rank)),
         ),
     )
+
+
+def _block(facts: Facts, divergence: Divergence, forward: Site) -> Site:
+    """The `with` in which the forward ran without synchronisation, in its function or in one that called it."""
+    step = divergence.odd_next
+    for frame in (forward, *(step.path if step else ())):
+        known = not facts.is_library(frame.file)
+        block = enclosing.with_block(facts.program, frame, unshared()) if known else None
+        if block is not None:
+            return Site(frame.file, block.first, frame.function)
+    return relative_position.users_line(facts, divergence.odd, forward)
 
 
 def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:

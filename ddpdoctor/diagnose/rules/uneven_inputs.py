@@ -63,8 +63,10 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
     """The end of a generator or a counted loop is not recorded; the source shows it."""
     short, long = divergence.odd, divergence.reference
-    loop = divergence.branch_points[0].site
-    confidence = weaker(Confidence.LIKELY, divergence.cap)
+    point = divergence.branch_points[0]
+    # of a framework's loop the source does not show that nothing else ends it
+    confidence = weaker(Confidence.POSSIBLE if point.shown else Confidence.LIKELY, divergence.cap)
+    loop = wording.place(point.site) + (f", which {wording.place(point.shown)} runs," if point.shown else "")
     return diagnosis(
         UNEVEN_INPUTS,
         facts.waiting,
@@ -72,7 +74,7 @@ def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
         blame=divergence.blame(confidence),
         culprits=divergence.culprits,
         summary=(
-            f"the loop at {wording.place(loop)} ended on {wording.ranks(short)} where {wording.ranks(long)} went on to "
+            f"the loop at {loop} ended on {wording.ranks(short)} where {wording.ranks(long)} went on to "
             f"{wording.step(divergence.reference_next)}"
         ),
         why=(
@@ -80,10 +82,15 @@ def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
             f"the loop: {_where(facts, short)}."
         ),
         fix=_fix(divergence),
-        locations=(facts.location(divergence.culprits, loop), *facts.locations_of((*short, *long))),
+        locations=(
+            facts.location(divergence.culprits, point.shown or point.site),
+            *facts.locations_of((*short, *long)),
+        ),
         evidence=(
             *patterns.parted_by(facts, divergence),
-            "the source shows no other exit from the loop, and no path past its steps",
+            "the job sets no flag that ends the loop"
+            if point.shown
+            else "the source shows no other exit from the loop, and no path past its steps",
         ),
     )
 

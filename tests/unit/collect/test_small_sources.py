@@ -102,6 +102,19 @@ def test_not_more_files_than_are_of_use(tmp_path: Path) -> None:
     assert len(source_files.read(places, started=time.time())) == source_files.MOST_FILES
 
 
+def test_the_jobs_own_files_come_before_those_of_libraries(tmp_path: Path) -> None:
+    library = tmp_path / "site-packages" / "fitlib"
+    library.mkdir(parents=True)
+    for number in range(source_files.MOST_LIBRARY_FILES + 5):
+        (library / f"{number}.py").write_text("")
+    (tmp_path / "train.py").write_text("")
+    places = [Site(str(path), 1, "f") for path in (*library.iterdir(), tmp_path / "train.py")]
+    found = list(source_files.read(places, started=time.time() + 1))
+    # THEN there is room for what the job's own files import
+    assert found[0] == str(tmp_path / "train.py")
+    assert len(found) == source_files.MOST_LIBRARY_FILES + 1 < source_files.MOST_FILES
+
+
 def test_files_that_the_project_s_files_import(tmp_path: Path) -> None:
     # GIVEN a script that imports a helper, which imports a module of a package, and a name of the standard library
     (tmp_path / "lib").mkdir()

@@ -43,6 +43,8 @@ class Act:
     root: int | None = None
     peer: int | None = None
     asynchronous: bool = False
+    #: frames that led to it, innermost first, down to the file that ran; empty for a version that recorded none
+    path: tuple[Site, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ def _page(pid: int, rank: Rank, what: Doing, groups: Mapping[str, Group], lost: 
 def _event(number: int, act: Act, pid: int, groups: Mapping[str, Group]) -> Event:
     time = 2.0 + number * 0.01
     if act.kind is not EventKind.CALL:
-        return Event(number, act.kind, time, pid, act.site)
+        return Event(number, act.kind, time, pid, act.site, path=act.path)
     call = Call(
         act.call,
         act.op,
@@ -190,8 +192,9 @@ def _event(number: int, act: Act, pid: int, groups: Mapping[str, Group]) -> Even
         peer=None if act.peer is None else Rank(act.peer),
         root=None if act.root is None else Rank(act.root),
         asynchronous=act.asynchronous,
+        path=act.path,
     )
-    return Event(number, act.kind, time, pid, act.site, call)
+    return Event(number, act.kind, time, pid, act.site, call, act.path)
 
 
 def _counters(acts: Sequence[Act]) -> Counters:
@@ -239,7 +242,7 @@ def _stacks(pid: int, what: Doing) -> Stacks:
     if what.blocked and what.acts:
         last = what.acts[-1]
         inner = ENGINE if last.kind is EventKind.BACKWARD else c10d(last.op)
-        frames = (inner, last.site, *what.callers)
+        frames = (inner, *(last.path or (last.site, *what.callers)))
     else:
         frames = (*((what.stands,) if what.stands else ()), *what.callers)
     return Stacks(StackSource.PYSPY_NONBLOCKING, (Thread(pid, "MainThread", frames),))

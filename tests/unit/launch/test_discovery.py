@@ -115,6 +115,17 @@ def test_a_plain_program_with_rank_is_the_rank_and_its_children_are_not(start: S
     assert (helper.parent, helper.rank) == (process.pid, None)
 
 
+def test_a_rank_may_start_the_other_ranks_of_its_node(start: Start, run: Path) -> None:
+    """They have no page as long as they import, and the first rank's own helpers are none of them."""
+    child = f"[sys.executable, '-c', {SLEEP!r}]"
+    other = "env={**os.environ, 'LOCAL_RANK': '1'}"
+    program = f"{ARM}page = arm(0)\nsubprocess.Popen({child})\nsubprocess.Popen({child}, {other})\n{SLEEP}"
+    process = start("import os, subprocess, sys\n" + program, ups=3)
+    found = Discovery(run).find(process.pid)
+    assert [(w.rank, w.local_rank) for w in by_role(found, Role.RANK)] == [(0, None), (None, 1)]
+    assert len(by_role(found, Role.CHILD)) == 1
+
+
 def test_a_shell_around_one_rank_is_no_rank(start: Start) -> None:
     process = start(SLEEP, command=("sh", "-c", '"$0" "$@"; exit $?'), RANK="0", LOCAL_RANK="0")
     found = Discovery(None).find(process.pid)

@@ -160,3 +160,21 @@ def test_a_line_that_is_no_condition_or_not_there() -> None:
     for path, line in (("/job/train.py", 4), ("/job/train.py", 99), ("/job/broken.py", 1), ("/other.py", 1)):
         assert program.of(path, line) is None
     assert program.around("/job/train.py", 99) == ()
+
+
+FILLED = """\
+def report(scores, labelled):
+    found = {"intent": 1.0}
+    if labelled.any():
+        found["topic"] = 2.0
+    for name, value in found.items():
+        log(name, value)
+    for name in ("a", "b"):
+        log(name, 0)
+"""
+
+
+def test_a_mapping_that_is_filled_on_a_condition_is_not_alike_everywhere() -> None:
+    program = conditions({"/job/train.py": FILLED})
+    told = [program.of("/job/train.py", line) for line in (5, 7)]
+    assert [one and one.on for one in told] == [DependsOn.UNKNOWN, DependsOn.UNIFORM]

@@ -27,7 +27,7 @@ def test_the_newest_movement_of_any_rank_counts(tmp_path: Path) -> None:
     assert start.pages == 2
     assert pages.pulse(workers, start.moved).moved == start.moved
     time.sleep(0.002)
-    second.mark(layout.OPTIMIZER_STEPS, EVENT_KIND["optimizer_step"], 7, 0)
+    second.mark(layout.OPTIMIZER_STEPS, EVENT_KIND["optimizer_step"], 7, (0, 0))
     after = pages.pulse(workers, start.moved)
     assert after.moved > start.moved
     assert after.steps == 1

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.probe import call_sites
+from ddpdoctor.probe import page as layout
+from ddpdoctor.probe.string_table import StringTable
 from ddpdoctor.probe.writer import PageWriter
 
 IDENTITY = {"pid": 7, "started_ticks": 99, "rank": 1, "world_size": 4, "torch_version": "2.13.0", "backend": "gloo"}
-Ask = Callable[[], int]
+Ask = Callable[[], object]
 
 
 @pytest.fixture
@@ -35,6 +37,10 @@ def _library(folder: Path, ask: Ask) -> object:
     return _module(folder / "site-packages" / "fabric.py", "def barrier():\n    return ask()\n", ask=ask)["barrier"]
 
 
+def _texts(writer: PageWriter) -> StringTable:
+    return StringTable(bytes(writer._map[layout.TEXTS : layout.TEXTS + writer._text_end]))
+
+
 def _called(made: object) -> int:
     assert callable(made)
     return int(made())
@@ -44,7 +50,7 @@ def test_a_collective_is_the_jobs_own_line_that_led_to_it(tmp_path: Path, writer
     own = tmp_path / "train.py"
 
     def asked() -> int:
-        return call_sites.call_position(writer, sys._getframe(1))
+        return call_sites.place(writer, sys._getframe(1))[0]
 
     source = "def first():\n    return barrier()\n\ndef second():\n    return barrier()\n"
     names = _module(own, source, barrier=_library(tmp_path, asked))
@@ -55,17 +61,37 @@ def test_a_collective_is_the_jobs_own_line_that_led_to_it(tmp_path: Path, writer
     assert _called(names["first"]) == first
 
 
-def test_of_training_the_innermost_line_counts(tmp_path: Path, writer: PageWriter) -> None:
+def test_the_path_of_calls_is_recorded_beside_the_jobs_line(tmp_path: Path, writer: PageWriter) -> None:
     def asked() -> int:
-        return call_sites.position(writer, sys._getframe(1))
+        return call_sites.place(writer, sys._getframe(1))[1]
 
-    names = _module(tmp_path / "train.py", "def run():\n    return barrier()\n", barrier=_library(tmp_path, asked))
-    assert _called(names["run"]) == writer.text((str(tmp_path / "site-packages" / "fabric.py"), 2, "barrier"))
+    source = "def first():\n    return barrier()\n\ndef second():\n    return barrier()\n"
+    names = _module(tmp_path / "train.py", source, barrier=_library(tmp_path, asked))
+    first, second, again = [_called(names[name]) for name in ("first", "second", "first")]
+    assert again == first
+    # THEN the paths are told apart by their callers although both end in one line of the library
+    for path, line, function in ((first, 2, "first"), (second, 5, "second")):
+        found = _texts(writer).path(path)
+        assert found[0] == (str(tmp_path / "site-packages" / "fabric.py"), 2, "barrier")
+        assert found[1] == (str(tmp_path / "train.py"), line, function)
+
+
+def test_paths_leave_room_for_other_texts(tmp_path: Path, writer: PageWriter) -> None:
+    def asked() -> object:
+        return call_sites.place(writer, sys._getframe(1))
+
+    while writer.frame(1, writer._text_end):
+        pass
+    names = _module(tmp_path / "train.py", "def run():\n    return ask()\n", ask=asked)
+    run = names["run"]
+    assert callable(run)
+    place = run()
+    assert place == (writer.text((str(tmp_path / "train.py"), 2, "run")), 0)
 
 
 def test_several_packages_are_passed(tmp_path: Path, writer: PageWriter) -> None:
     def asked() -> int:
-        return call_sites.call_position(writer, sys._getframe(1))
+        return call_sites.place(writer, sys._getframe(1))[0]
 
     source = "def run():\n    return barrier()\n"
     outer = _module(tmp_path / "site-packages" / "app.py", source, barrier=_library(tmp_path, asked))
@@ -87,9 +113,9 @@ def test_without_a_line_of_its_own_the_package_is_named(tmp_path: Path, writer: 
 
         f_code, f_lasti, f_lineno, f_back = held[0].f_code, held[0].f_lasti, 2, None
 
-    found = call_sites.call_position(writer, Alone)  # type: ignore[arg-type]
+    found = call_sites.place(writer, Alone)[0]  # type: ignore[arg-type]
     assert found == writer.text((str(tmp_path / "site-packages" / "fabric.py"), 2, "barrier"))
-    assert call_sites.call_position(writer, None) == 0
+    assert call_sites.place(writer, None) == (0, 0)
 
 
 TRAINS = """\

@@ -38,7 +38,7 @@ def all_reduce(writer: PageWriter, numel: int = 8) -> Operation:
 def communicate(writer: PageWriter, numel: int) -> None:
     """One call, over at once."""
     slot = writer.slot()
-    writer.enter(slot, all_reduce(writer, numel), 0, EVENT_KIND["call"])
+    writer.enter(slot, all_reduce(writer, numel), (0, 0), EVENT_KIND["call"])
     writer.leave(slot, 0)
 
 
@@ -58,10 +58,10 @@ def test_identity_is_there_from_the_start_and_may_change(writer: PageWriter) -> 
 def test_counters_and_loaders(writer: PageWriter) -> None:
     site = writer.text(SITE)
     for _ in range(3):
-        writer.mark(writer.loader(site) + 1, EVENT_KIND["next"], 7, site)
-    writer.mark(writer.loader(site) + 2, EVENT_KIND["stop_iteration"], 7, site)
-    writer.mark(layout.FORWARDS, EVENT_KIND["forward"], 7, site)
-    writer.mark(layout.OPTIMIZER_STEPS, EVENT_KIND["optimizer_step"], 7, site)
+        writer.mark(writer.loader(site) + 1, EVENT_KIND["next"], 7, (site, 0))
+    writer.mark(writer.loader(site) + 2, EVENT_KIND["stop_iteration"], 7, (site, 0))
+    writer.mark(layout.FORWARDS, EVENT_KIND["forward"], 7, (site, 0))
+    writer.mark(layout.OPTIMIZER_STEPS, EVENT_KIND["optimizer_step"], 7, (site, 0))
     page = seen(writer)
     (loader,) = page.counters.loaders
     assert (loader.site, loader.delivered, loader.stops) == (Site(*SITE), 3, 1)
@@ -72,13 +72,13 @@ def test_counters_and_loaders(writer: PageWriter) -> None:
 def test_more_creation_sites_than_rows_share_the_last_one(writer: PageWriter) -> None:
     for line in range(layout.LOADER_ROWS + 10):
         site = writer.text(("/job/train.py", line, "main"))
-        writer.mark(writer.loader(site) + 1, EVENT_KIND["next"], 7, site)
+        writer.mark(writer.loader(site) + 1, EVENT_KIND["next"], 7, (site, 0))
     assert seen(writer).counters.delivered == layout.LOADER_ROWS + 10
 
 
 def test_a_call_is_in_flight_between_enter_and_leave(writer: PageWriter) -> None:
     slot, before = writer.slot(), seen(writer)
-    writer.enter(slot, all_reduce(writer), writer.text(SITE))
+    writer.enter(slot, all_reduce(writer), (writer.text(SITE), 0))
     (call,) = seen(writer).calls
     assert (call.kind, call.op, call.numel, call.dtype) == (Kind.ALL, "all_reduce", 8, "float32")
     assert call.group == Group("0", tuple(map(Rank, range(4))), "default_pg")
@@ -94,7 +94,7 @@ def test_a_call_is_in_flight_between_enter_and_leave(writer: PageWriter) -> None
 def test_peer_root_and_tag_zero_are_values(writer: PageWriter) -> None:
     slot = writer.slot()
     flags = layout.TAGGED | layout.ASYNCHRONOUS
-    writer.enter(slot, Operation(CALL_KIND["recv"], writer.text("irecv"), peer=0, root=0, tag=0, flags=flags), 0)
+    writer.enter(slot, Operation(CALL_KIND["recv"], writer.text("irecv"), peer=0, root=0, tag=0, flags=flags), (0, 0))
     (call,) = seen(writer).calls
     assert (call.kind, call.peer, call.root, call.tag, call.asynchronous) == (Kind.RECV, 0, 0, 0, True)
     assert call.site is None
@@ -103,15 +103,15 @@ def test_peer_root_and_tag_zero_are_values(writer: PageWriter) -> None:
 
 def test_a_backward_shows_beside_the_call_inside_it(writer: PageWriter) -> None:
     slot = writer.slot()
-    writer.enter(slot, Operation(CALL_KIND["backward"], writer.text("backward")), writer.text(SITE))
-    writer.enter(slot, all_reduce(writer), writer.text(SITE))
+    writer.enter(slot, Operation(CALL_KIND["backward"], writer.text("backward")), (writer.text(SITE), 0))
+    writer.enter(slot, all_reduce(writer), (writer.text(SITE), 0))
     assert [call.kind for call in seen(writer).calls] == [Kind.BACKWARD, Kind.ALL]
 
 
 def test_calls_nested_deeper_than_the_page_holds_are_forgotten_on_the_way_back(writer: PageWriter) -> None:
     slot = writer.slot()
     for _ in range(layout.CALL_DEPTH + 3):
-        writer.enter(slot, all_reduce(writer), 0)
+        writer.enter(slot, all_reduce(writer), (0, 0))
     assert len(seen(writer).calls) == layout.CALL_DEPTH
     writer.leave(slot, 0)
     assert seen(writer).calls == ()
@@ -122,7 +122,7 @@ def test_every_thread_has_its_own_row_until_it_is_gone(writer: PageWriter) -> No
 
     def work() -> None:
         slot = writer.slot()
-        writer.enter(slot, all_reduce(writer), 0, EVENT_KIND["call"])
+        writer.enter(slot, all_reduce(writer), (0, 0), EVENT_KIND["call"])
         entered.wait()
         leave.wait()
 
@@ -151,7 +151,7 @@ def test_more_threads_than_rows_do_no_harm(writer: PageWriter) -> None:
 
     def work() -> None:
         slot = writer.slot()
-        writer.enter(slot, all_reduce(writer), 0, EVENT_KIND["call"])
+        writer.enter(slot, all_reduce(writer), (0, 0), EVENT_KIND["call"])
         ready.wait()
         done.wait()
         writer.leave(slot, 0)
@@ -194,7 +194,7 @@ def test_texts_are_kept_once_and_a_full_log_gives_no_name(writer: PageWriter) ->
     event = writer.text('quote " and \x1b and \ud800')
     assert event > 0
     slot = writer.slot()
-    writer.enter(slot, Operation(CALL_KIND["all"], event), 0)
+    writer.enter(slot, Operation(CALL_KIND["all"], event), (0, 0))
     assert seen(writer).calls[0].op == 'quote " and \x1b and \ud800'
 
 
@@ -213,7 +213,7 @@ def test_threads_write_texts_at_once_without_mixing_them(writer: PageWriter) -> 
         thread.join()
     slot = writer.slot()
     for name, place in places.items():
-        writer.enter(slot, Operation(CALL_KIND["all"], place), 0)
+        writer.enter(slot, Operation(CALL_KIND["all"], place), (0, 0))
         assert seen(writer).calls[0].op == name
         writer.leave(slot, 0)
 
@@ -276,3 +276,29 @@ def test_started_ticks_is_the_kernel_s_field() -> None:
 
 def test_members_keep_their_order() -> None:
     assert string_table.encode_members([0, 1, 2, 6, 7, 4]) == [[0, 3], [6, 2], [4, 1]]
+
+
+def test_a_path_of_calls_is_kept_as_a_tree(writer: PageWriter) -> None:
+    outer, inner = Site("/job/train.py", 9, "main"), Site(*SITE)
+    caller = writer.frame(writer.text(("/job/train.py", 9, "main")), 0)
+    path = writer.frame(writer.text(SITE), caller)
+    assert writer.frame(writer.text(SITE), caller) == path
+    slot = writer.slot()
+    writer.mark(layout.FORWARDS, EVENT_KIND["forward"], 7, (writer.text(SITE), path))
+    writer.enter(slot, all_reduce(writer), (writer.text(SITE), path), EVENT_KIND["call"])
+    page = seen(writer)
+    assert [event.path for event in page.events] == [(inner, outer)] * 2
+    assert page.calls[0].path == (inner, outer)
+
+
+def test_pages_without_paths_have_the_same_layout(writer: PageWriter) -> None:
+    """The path lies in bytes that were padding, which `pack_into` fills with zeros."""
+    assert (layout.EVENT.size, layout.CALL.size) == (72, 136)
+    writer.mark(layout.FORWARDS, EVENT_KIND["forward"], 7, (writer.text(SITE), 0))
+    assert seen(writer).events[0].path == ()
+
+
+def test_a_damaged_path_is_no_path(writer: PageWriter) -> None:
+    later = writer.text((writer.text(SITE), 10_000))
+    writer.mark(layout.FORWARDS, EVENT_KIND["forward"], 7, (0, later))
+    assert seen(writer).events[0].path == ()

@@ -103,7 +103,7 @@ def test_what_a_line_calls() -> None:
 
 
 def test_the_with_that_names_something() -> None:
-    found = enclosing.with_block(PROGRAM, at("with"), "no_sync")
+    found = enclosing.with_block(PROGRAM, at("with"), frozenset({"no_sync"}))
     assert found is not None
     assert found.text == "with model.no_sync(), other as o:"
-    assert enclosing.with_block(PROGRAM, at("then"), "no_sync") is None
+    assert enclosing.with_block(PROGRAM, at("then"), frozenset({"no_sync"})) is None

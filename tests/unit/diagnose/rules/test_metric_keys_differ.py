@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
 from tests.unit.diagnose.builders import At, Doing, job
-from tests.unit.diagnose.verdicts import one_odd, verdict
+from tests.unit.diagnose.verdicts import first, one_odd, verdict
 
 AT = At()
 PROGRAM = """\
@@ -168,3 +170,34 @@ def test_names_in_an_expression() -> None:
     found = verdict(MAPPED, one_odd(odd, usual))
     assert (found.code, found.culprits.members) == ("DD211", (1,))
     assert found.locations[0].line == 7
+
+
+GATHERED = """\
+def report(meter):
+    return accelerator.gather(meter.averages())
+
+
+def main():
+    report(meter)
+    dist.barrier()
+"""
+NESTED = """\
+def recursively(function, data):
+    return {k: recursively(function, v) for k, v in data.items()}
+
+
+def gather(data):
+    return recursively(dist.all_gather, data)
+"""
+
+
+def test_names_that_a_library_goes_over_are_those_that_the_jobs_line_gives_it() -> None:
+    library = At("/env/lib/python3.11/site-packages/gatherer/operations.py", "recursively")
+    frames = (library.line(2), library.line(6, "gather"), AT.line(2, "report"), AT.line(6, "main"))
+    gather = replace(AT.all("all_gather", 2, function="report"), path=frames)
+    barrier = AT.all("barrier", 7, function="main")
+    usual, odd = Doing([STARTED, gather, gather]), Doing([STARTED, gather, barrier])
+    found = first(job([usual, odd, usual], code={AT.file: GATHERED, library.file: NESTED}))
+    assert (found.code, found.culprits.members) == ("DD211", (1,))
+    # THEN the line shown is the job's
+    assert (found.locations[0].file, found.locations[0].line) == (AT.file, 2)

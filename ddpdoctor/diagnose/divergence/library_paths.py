@@ -1,0 +1,188 @@
+"""Branch points inside a library: where the ranks parted if the loop that they were in is a framework's.
+
+A framework's source is large, and a name in it rarely tells which function is called. So only those of its functions
+are searched that the recorded paths of the three steps name, and a function is entered only from the line that called
+it. What a condition of a library tests is then looked for in the job's own source (`stop_flags`).
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ddpdoctor.diagnose.digest import histories
+from ddpdoctor.diagnose.digest.histories import History, HistoryStep
+from ddpdoctor.diagnose.digest.sides import Comparison
+from ddpdoctor.diagnose.divergence import stop_flags
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
+from ddpdoctor.diagnose.divergence.cfg import FlowGraph
+from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
+from ddpdoctor.diagnose.facts import Facts, kept
+from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
+from ddpdoctor.program.nodes import walk
+
+Frames = tuple[Site, ...]
+#: events that are recorded when what they name is done: a step of an optimizer runs its closure first
+_WHEN_DONE = frozenset({EventKind.OPTIMIZER_STEP, EventKind.NEXT, EventKind.STOP_ITERATION})
+
+
+def fork(*steps: HistoryStep | None) -> Site | None:
+    """The innermost function that all steps passed through on the same way, as the first step's line in it. None if
+    their paths are not known.
+    """
+    paths = [step.path[::-1] if step else () for step in steps]
+    found = None
+    for frames in zip(*paths, strict=False):
+        first = frames[0]
+        if any((frame.file, frame.function) != (first.file, first.function) for frame in frames):
+            break
+        found = first
+        if any(frame.line != first.line for frame in frames):
+            break
+    return found
+
+
+def goes_round(facts: Facts, compared: Comparison) -> bool:
+    """Whether one line of the job made the last common call and the reference ranks' next one, and the library that it
+    calls has a loop around them: the line is then a whole program and not one statement.
+    """
+    before, following = compared.before, compared.reference_next
+    if before is None or following is None or before.site != following.site:
+        return False
+    return any(enclosing.enclosing_loop(facts.program, frame) for frame in (*before.via, *following.via))
+
+
+@kept
+def explained(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
+    """The branch points to show for ranks that parted in a library.
+
+    They are conditions under which the job sets what the library tests; else statements of the job on the paths; else
+    those of the library's function in which the ranks parted.
+    """
+    where = fork(compared.before, compared.odd_next, compared.reference_next)
+    if where is None or not facts.is_library(where.file):
+        return ()
+    every = branch_points(facts, compared)
+    told = _told(facts, compared, where, every)
+    if told:
+        return told
+    own = tuple(point for point in every if not facts.is_library(point.site.file))
+    left = own or _without_flags(
+        facts, [p for p in every if (p.site.file, p.site.function) == (where.file, where.function)]
+    )
+    return tuple(_shown(facts, point, compared) for point in left)
+
+
+def _told(facts: Facts, compared: Comparison, where: Site, every: Sequence[BranchPoint]) -> tuple[BranchPoint, ...]:
+    """The conditions of the job under which it sets what a condition of the library on the way tests."""
+    tested = [point for point in every if point.kind is BranchKind.CONDITION and facts.is_library(point.site.file)]
+    entered = (*tested, *_conditions_above(facts, compared.odd_next, where))
+    shared = fork(compared.before, compared.reference_next) or where
+    passed = (*_conditions_above(facts, compared.reference_next, shared), *_exits(facts, compared.before, where))
+    asked = [*((point, False) for point in entered), *((point, True) for point in passed)]
+    told = {p.place: p for one, leaves in asked for p in stop_flags.told_by_job(facts, one, leaves=leaves)}
+    return tuple(told.values())
+
+
+def _without_flags(facts: Facts, points: list[BranchPoint]) -> list[BranchPoint]:
+    """Without the flags that may end a loop too: the job sets none of them, so the loop ended by itself."""
+    loops = [point for point in points if point.taken is EdgeKind.END]
+    flags = [p for p in points if p.kind is BranchKind.CONDITION and stop_flags.flags(facts, p.site)]
+    return loops if loops and len(loops) + len(flags) == len(points) else points
+
+
+def _shown(facts: Facts, point: BranchPoint, compared: Comparison) -> BranchPoint:
+    """A branch point in a library, to be shown at the job's line that runs it.
+
+    Whether its loops can pass without a trace is not asked: in a framework they could, on ways that no job takes.
+    """
+    step = compared.odd_next
+    if step is None or not facts.is_library(point.site.file):
+        return point
+    return replace(point, shown=step.site, idle=False)
+
+
+def _conditions_above(facts: Facts, step: HistoryStep | None, where: Site) -> list[BranchPoint]:
+    """Conditions around the lines of libraries that led to a step, from the fork on, innermost first."""
+    found = []
+    for frame in step.path if step else ():
+        for node in enclosing.around(facts.program, frame) if facts.is_library(frame.file) else ():
+            if isinstance(node, ast.If):
+                site = replace(frame, line=node.lineno)
+                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.line(site).rstrip(":")))
+        if (frame.file, frame.function) == (where.file, where.function):
+            break
+    return found
+
+
+def _exits(facts: Facts, step: HistoryStep | None, where: Site) -> list[BranchPoint]:
+    """Conditions that end a loop of a library around the step, from the fork on, innermost first."""
+    found = []
+    for frame in step.path if step else ():
+        around = enclosing.around(facts.program, frame) if facts.is_library(frame.file) else ()
+        heads = [node for loop in around if isinstance(loop, enclosing.LOOPS) for node in walk(loop)]
+        for node in heads:
+            if isinstance(node, ast.If) and isinstance(node.body[-1], (ast.Break, ast.Return, ast.Raise)):
+                site = replace(frame, line=node.lineno)
+                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.line(site).rstrip(":")))
+        if (frame.file, frame.function) == (where.file, where.function):
+            break
+    return found
+
+
+@kept
+def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
+    """All possible branch points in the functions on the three paths, in the job's and in libraries' files."""
+    before, odd_next, reference_next = compared.before, compared.odd_next, compared.reference_next
+    left, right = (facts.histories.get(side.members[0]) for side in (compared.odd, compared.reference))
+    if before is None or odd_next is None or reference_next is None or left is None or right is None:
+        return ()
+    graph = _graph(facts, (before.path, odd_next.path, reference_next.path))
+    steps = [_reached(graph, step) for step in (before, odd_next, reference_next)]
+    if any(step.site is None for step in steps):
+        return ()
+    callers = tuple(nodes for nodes in (graph.at(f.file, f.line) for f in odd_next.path[1:]) if nodes)
+    search = Search(graph, _traced(graph, left, right), _traced(graph, right, left), lambda _: False, callers)
+    return search.branch_points(facts.program, steps[0], steps[1], steps[2])
+
+
+def _graph(facts: Facts, paths: Sequence[Frames]) -> FlowGraph:
+    files = dict.fromkeys(frame.file for path in paths for frame in path)
+    modules = {file: module for file in files if (module := facts.program.module(file)) is not None}
+    lines = frozenset((frame.file, frame.line) for path in paths for frame in path)
+    pairs = {pair for path in paths for pair in itertools.pairwise(path)}
+    calls = frozenset(((caller.file, caller.line), (called.file, called.line)) for called, caller in pairs)
+    return FlowGraph(modules, lines, calls, only=lines)
+
+
+def _reached(graph: FlowGraph, step: HistoryStep) -> HistoryStep:
+    """The step at its innermost line whose function is known and runs when it is called (a generator does not)."""
+    for frame in step.path:
+        nodes = graph.at(frame.file, frame.line)
+        if nodes and not any(graph.functions[graph.home[node]].yields for node in nodes):
+            return replace(step, site=frame)
+    return replace(step, site=None)
+
+
+def _traced(graph: FlowGraph, one: History, other: History) -> frozenset[int]:
+    """Statements that `one` cannot have passed without a trace: both sides have traces of them, or only the other."""
+    both = {_innermost(step) for side in histories.shared(one, other) for step in side}
+    ours, theirs = ({_innermost(step) for step in history.steps} for history in (one, other))
+    never = set() if one.truncated else theirs - ours
+    return frozenset().union(*(_left_at(graph, site, kind) for site, kind in both | never if site is not None))
+
+
+def _innermost(step: HistoryStep) -> tuple[Site | None, EventKind]:
+    return step.path[0] if step.path and step.kind is not EventKind.NEXT_RAISED else None, step.kind
+
+
+def _left_at(graph: FlowGraph, site: Site, kind: EventKind) -> frozenset[int]:
+    """Where a statement leaves its trace: behind the calls that it makes, if the probe records it when it is done."""
+    nodes = graph.at(site.file, site.line)
+    if kind in _WHEN_DONE:
+        nodes = frozenset(graph.seen_after.get(node, node) for node in nodes)
+    return graph.done(nodes)
