@@ -46,7 +46,10 @@ from ddpdoctor.model.ranks import Rank, RankSet
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     circle = _circle(facts)
-    left = strayed_alone(facts, [wait.rank for wait in circle])
+    # if others have left their order as well, the program began another phase, and its schedule is wrong
+    left = strayed_alone(facts, facts.waiting)
+    if left is not None and left[0] not in {wait.rank for wait in circle}:
+        left = None
     if left is not None and left[1].skipped:
         return
     if circle:

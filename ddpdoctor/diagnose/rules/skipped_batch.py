@@ -51,9 +51,9 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for divergence in divergences_of(facts, Cause.SKIPPED_BATCH):
         if divergence.reference_next:
             yield _diagnosis(facts, divergence, divergence.reference_next)
-    messages = [wait.rank for wait in facts.graph.all_waits() if wait.kind in (Kind.SEND, Kind.RECV)]
-    left = strayed_alone(facts, messages) if not facts.splits else None
-    if left is not None and left[1].skipped:
+    left = strayed_alone(facts, facts.waiting) if not facts.splits else None
+    wait = facts.wait(left[0]) if left else None
+    if left and left[1].skipped and wait and wait.kind in (Kind.SEND, Kind.RECV):
         yield from _without_collectives(facts, *left)
 
 

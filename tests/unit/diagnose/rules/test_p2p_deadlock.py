@@ -108,6 +108,15 @@ def test_the_stage_that_left_the_order_of_its_earlier_rounds() -> None:
     assert "left the order of its earlier rounds" in found.summary
 
 
+def test_a_phase_that_several_ranks_began_is_nobodys_mistake() -> None:
+    """The stage before sends two at once from this round on, too: the schedule is wrong, and no single rank."""
+    first, last = _stages(3)
+    third = [_put(0), AT.update(60)]
+    other = Doing([*third * 3, _put(0), _put(0), AT.recv(70, 0)])
+    found = examine(job([first, last, other], code={AT.file: PIPELINE})).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD218", ())
+
+
 @pytest.mark.parametrize("rounds", [0, 1])
 def test_too_few_rounds_show_no_order(rounds: int) -> None:
     """A helper that both stages call is one line, but not the mistake."""
