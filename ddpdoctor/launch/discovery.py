@@ -132,10 +132,23 @@ def _classified(family: Mapping[int, _LiveProcess]) -> Iterator[Worker]:
 def _is_made_rank(seen: _LiveProcess, rank: _LiveProcess) -> bool:
     """Whether a rank has started the process as another rank of its node, which has no page yet.
 
-    Data workers and other helpers have the environment of the rank that started them.
+    It runs the same program and is told only its number on the node. A helper runs another program, or has what the
+    rank's environment says of the rank itself.
     """
-    local = seen.environ.get("LOCAL_RANK")
-    return seen.python and _number(local) is not None and local != rank.environ.get("LOCAL_RANK", "0")
+    local = _number(seen.environ.get("LOCAL_RANK"))
+    if (
+        not seen.python
+        or local is None
+        or "RANK" in seen.environ
+        or local == _number(rank.environ.get("LOCAL_RANK", "0"))
+    ):
+        return False
+    return _program(seen) == _program(rank)
+
+
+def _program(process: _LiveProcess) -> list[str]:
+    """What the interpreter is told to run, by its name: the same script may be named by an absolute path."""
+    return [Path(argument).name for argument in process.command[1:]]
 
 
 def _outranks(below: _LiveProcess, seen: _LiveProcess) -> bool:

@@ -116,14 +116,20 @@ def test_a_plain_program_with_rank_is_the_rank_and_its_children_are_not(start: S
 
 
 def test_a_rank_may_start_the_other_ranks_of_its_node(start: Start, run: Path) -> None:
-    """They have no page as long as they import, and the first rank's own helpers are none of them."""
-    child = f"[sys.executable, '-c', {SLEEP!r}]"
-    other = "env={**os.environ, 'LOCAL_RANK': '1'}"
-    program = f"{ARM}page = arm(0)\nsubprocess.Popen({child})\nsubprocess.Popen({child}, {other})\n{SLEEP}"
-    process = start("import os, subprocess, sys\n" + program, ups=3)
+    """They run the same program and have no page as long as they import; the first rank's helpers are none of them."""
+    helper = f"[sys.executable, '-c', {SLEEP!r}]"
+    program = (
+        f"{ARM}\nimport subprocess\n"
+        "if 'LOCAL_RANK' not in os.environ:\n"
+        "    page = arm(0)\n"
+        "    subprocess.Popen(sys.orig_argv, env={**os.environ, 'LOCAL_RANK': '1'})\n"
+        f"    subprocess.Popen({helper}, env={{**os.environ, 'LOCAL_RANK': '1'}})\n"
+        f"    subprocess.Popen(sys.orig_argv, env={{**os.environ, 'RANK': '0', 'LOCAL_RANK': '2'}})\n{SLEEP}"
+    )
+    process = start(program, ups=4)
     found = Discovery(run).find(process.pid)
     assert [(w.rank, w.local_rank) for w in by_role(found, Role.RANK)] == [(0, None), (None, 1)]
-    assert len(by_role(found, Role.CHILD)) == 1
+    assert len(by_role(found, Role.CHILD)) == 2
 
 
 def test_a_shell_around_one_rank_is_no_rank(start: Start) -> None:
