@@ -147,7 +147,9 @@ def _with_late_ranks(workers: list[Worker], family: Mapping[int, _LiveProcess]) 
         places = {worker.pid: Rank(rank) for worker, rank in zip(late, missing, strict=True)}
     for worker in workers:
         rank = places.get(worker.pid)
-        yield worker if rank is None else replace(worker, role=Role.RANK, rank=rank, world_size=size)
+        local = _local_rank(worker.pid, family)
+        late_rank = replace(worker, role=Role.RANK, rank=rank, local_rank=local, world_size=size)
+        yield worker if rank is None else late_rank
 
 
 def _is_sibling(worker: Worker, known: list[Worker]) -> bool:
@@ -159,11 +161,22 @@ def _is_sibling(worker: Worker, known: list[Worker]) -> bool:
 
 
 def _is_started_by_rank(worker: Worker, family: Mapping[int, _LiveProcess]) -> bool:
-    """Whether a rank has started it as another one, as Lightning starts the ranks of a node: with a LOCAL_RANK."""
+    """Whether a rank has started it as another one, as Lightning starts the ranks of a node.
+
+    It runs the same program and is told only its number on the node. A helper runs another program, or has what the
+    rank's environment says of the rank itself.
+    """
+    seen, rank = family.get(worker.pid), family.get(worker.parent or 0)
     given = _local_rank(worker.pid, family)
-    if worker.role is not Role.CHILD or given is None or family[worker.pid].parent != worker.parent:
+    if worker.role is not Role.CHILD or seen is None or rank is None or given is None or seen.parent != rank.pid:
         return False
-    return given != _local_rank(worker.parent, family)
+    other = "RANK" not in seen.environ and given != _local_rank(rank.pid, family)
+    return other and _program(seen) == _program(rank)
+
+
+def _program(process: _LiveProcess) -> tuple[str, ...]:
+    """What the interpreter is told to run, by its name: the same script may be named by an absolute path."""
+    return tuple(Path(argument).name for argument in process.command[1:])
 
 
 def _local_rank(pid: int | None, family: Mapping[int, _LiveProcess]) -> int | None:

@@ -18,6 +18,8 @@ PROBE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 MOST_CODES = 20_000
 #: frames of one path; a framework's loop is about twenty frames above the call
 MOST_FRAMES = 32
+#: paths that are remembered
+MOST_PATHS = 20_000
 
 _torch = ""
 _library = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
@@ -27,7 +29,10 @@ _packaged: set[int] = set()
 #: the installed packages that the job runs, once one is found
 _own: frozenset[str] = frozenset()
 _positions: dict[tuple[int, int], tuple[PageWriter, int]] = {}
-_paths: tuple[PageWriter | None, dict[tuple[int, int, int], int]] = (None, {})
+#: those of `_outside` that are outside, and those that are not
+_outside_ids: set[int] = set()
+_inside_ids: set[int] = set()
+_places: tuple[PageWriter | None, dict[tuple[int, ...], tuple[int, int]]] = (None, {})
 
 
 def set_torch_folder(init_file: str) -> None:
@@ -43,47 +48,65 @@ def place(page: PageWriter, frame: FrameType | None) -> tuple[int, int]:
     One line of an installed package may issue every collective of a job, and one line of a job may call a framework
     that runs all of it, so only both together distinguish the operations.
     """
-    # the innermost frames of the path, innermost first
-    path: list[tuple[CodeType, int, FrameType]] = []
-    own: FrameType | None = None
+    # every operation comes here, so that a known path is found by one look-up: code and instruction of each frame
+    key: list[int] = []
+    started, outside = frame, _outside_ids
     while frame is not None:
+        code = frame.f_code
+        number = id(code)
+        if number in outside or (number not in _inside_ids and _learn(code)[0]):
+            key.append(number)
+            key.append(frame.f_lasti)
+            if len(key) == 2 * MOST_FRAMES:
+                break
+        frame = frame.f_back
+    known = _known_places(page)
+    found = known.get(tuple(key))
+    return found if found is not None else _new_place(page, started, known)
+
+
+def _new_place(
+    page: PageWriter, frame: FrameType | None, known: dict[tuple[int, ...], tuple[int, int]]
+) -> tuple[int, int]:
+    path: list[FrameType] = []
+    own: FrameType | None = None
+    while frame is not None and (own is None or len(path) < MOST_FRAMES):
         code = frame.f_code
         if (_outside.get(id(code)) or _learn(code))[0]:
             if len(path) < MOST_FRAMES:
-                path.append((code, frame.f_lasti, frame))
-            if own is None and id(code) not in _packaged:
+                path.append(frame)
+            if own is None and not _is_of_package(code):
                 own = frame
-            if own is not None and len(path) == MOST_FRAMES:
-                break
         frame = frame.f_back
     if not path:
         return 0, 0
-    return _text(page, own or path[0][2]), _path(page, path)
+    here = _text(page, own or path[0]), _path(page, path)
+    # an id is that of a code object only as long as this is remembered; a path without the job's line may be cut off
+    if own in path and len(known) < MOST_PATHS and all(id(one.f_code) in _outside for one in path):
+        known[tuple(part for one in path for part in (id(one.f_code), one.f_lasti))] = here
+    return here
 
 
-def _path(page: PageWriter, path: list[tuple[CodeType, int, FrameType]]) -> int:
-    """The text position of a path: each of its frames is written once for each caller that it had."""
-    known = _known_paths(page)
+def _path(page: PageWriter, path: list[FrameType]) -> int:
+    """The text position of a path: each of its frames is written once for each path of its caller."""
     at = 0
-    for code, instruction, frame in reversed(path):
-        key = (at, id(code), instruction)
-        found = known.get(key)
-        if found is None:
-            found = page.frame(_text(page, frame), at)
-            if not found:
-                return 0
-            if id(code) in _outside:
-                known[key] = found
-        at = found
+    for frame in reversed(path):
+        at = page.frame(_text(page, frame), at)
+        if not at:
+            return 0
     return at
 
 
-def _known_paths(page: PageWriter) -> dict[tuple[int, int, int], int]:
-    """The paths that the page holds: caller's path, code, instruction -> text position."""
-    global _paths
-    if _paths[0] is not page:
-        _paths = (page, {})
-    return _paths[1]
+def _known_places(page: PageWriter) -> dict[tuple[int, ...], tuple[int, int]]:
+    """The places that the page holds, by the code and the instruction of each frame."""
+    global _places
+    if _places[0] is not page:
+        _places = (page, {})
+    return _places[1]
+
+
+def _is_of_package(code: CodeType) -> bool:
+    return id(code) in _packaged if id(code) in _outside else _is_packaged(code.co_filename)
 
 
 def _text(page: PageWriter, frame: FrameType) -> int:
@@ -130,6 +153,7 @@ def _learn(code: CodeType) -> tuple[bool, CodeType]:
     known = (not inside, code)
     if len(_outside) < MOST_CODES:
         _outside[id(code)] = known
+        (_inside_ids if inside else _outside_ids).add(id(code))
         if _is_packaged(file):
             _packaged.add(id(code))
     return known

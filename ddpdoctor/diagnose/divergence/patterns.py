@@ -259,16 +259,19 @@ def _passed_over(facts: Facts, compared: Comparison, odd_next: HistoryStep, refe
 
 
 def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
-    """Whether the step belongs to the next round, or to what a framework's loop does in each round all the same."""
-    if step.kind in _NEW_ROUND or step.kind is EventKind.OPTIMIZER_STEP:
+    """Whether the step belongs to the next round, or to what a framework's loop does in each round all the same.
+
+    The second is believed only if the source shows a way to it.
+    """
+    if step.kind in _NEW_ROUND:
         return True
-    if step.kind is not EventKind.CALL or not step.via:
-        return False
     history = facts.histories.get(compared.reference.members[0])
     pairs = itertools.pairwise(history.steps if history else ())
     # such as a broadcast with which every round begins
-    follow = {following.kind for one, following in pairs if one == step}
-    return follow == {EventKind.NEXT}
+    begins = bool(step.via) and {following.kind for one, following in pairs if one == step} == {EventKind.NEXT}
+    if step.kind is EventKind.OPTIMIZER_STEP or (step.kind is EventKind.CALL and begins):
+        return bool(control_flow_diff.branch_points(facts, compared))
+    return False
 
 
 def _raised_past(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:

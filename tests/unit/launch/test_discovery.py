@@ -115,17 +115,6 @@ def test_a_plain_program_with_rank_is_the_rank_and_its_children_are_not(start: S
     assert (helper.parent, helper.rank) == (process.pid, None)
 
 
-def test_a_rank_may_start_the_other_ranks_of_its_node(start: Start, run: Path) -> None:
-    """They have no page as long as they import, and the first rank's own helpers are none of them."""
-    child = f"[sys.executable, '-c', {SLEEP!r}]"
-    other = "env={**os.environ, 'LOCAL_RANK': '1'}"
-    program = f"{ARM}page = arm(0)\nsubprocess.Popen({child})\nsubprocess.Popen({child}, {other})\n{SLEEP}"
-    process = start("import os, subprocess, sys\n" + program, ups=3)
-    found = Discovery(run).find(process.pid)
-    assert [(w.rank, w.local_rank) for w in by_role(found, Role.RANK)] == [(0, None), (None, 1)]
-    assert len(by_role(found, Role.CHILD)) == 1
-
-
 def test_a_shell_around_one_rank_is_no_rank(start: Start) -> None:
     process = start(SLEEP, command=("sh", "-c", '"$0" "$@"; exit $?'), RANK="0", LOCAL_RANK="0")
     found = Discovery(None).find(process.pid)
@@ -169,22 +158,28 @@ def test_a_rank_that_has_no_page_yet_is_told_by_its_siblings(
 
 
 def test_a_rank_that_another_rank_has_started_is_none_of_its_children(start: Start, run: Path) -> None:
-    """As Lightning starts the ranks of a node: with LOCAL_RANK, and without RANK. Data workers have neither."""
-    worker = f"import os\nif os.fork() == 0:\n    os.write(1, b'up\\n'); __import__('time').sleep(60)\n{SLEEP}"
+    """As Lightning starts the ranks of a node: the same program, with LOCAL_RANK, and without RANK or a page yet.
+
+    Helpers run another program, data workers are forked, and neither is a rank.
+    """
+    helper = f"[sys.executable, '-c', {SLEEP!r}]"
     program = (
-        ARM
-        + "import subprocess\n"
-        + f"worker = {worker!r}\n"
-        + "for number in (2, 1):\n"
-        + "    subprocess.Popen([sys.executable, '-c', worker], env={**os.environ, 'LOCAL_RANK': str(number)})\n"
-        + "page = arm(0, 3)\n"
-        + "if os.fork() == 0:\n    os.write(1, b'up\\n'); __import__('time').sleep(60)\n"
-        + SLEEP
+        f"{ARM}import subprocess\n"
+        "if 'LOCAL_RANK' not in os.environ:\n"
+        "    for number in (2, 1):\n"
+        "        subprocess.Popen(sys.orig_argv, env={**os.environ, 'LOCAL_RANK': str(number)})\n"
+        f"    subprocess.Popen({helper}, env={{**os.environ, 'LOCAL_RANK': '1'}})\n"
+        "    page = arm(0, 3)\n"
+        f"os.fork()\n{SLEEP}"
     )
-    process = start(program, ups=6)
+    process = start(program, ups=7)
     found = Discovery(run).find(process.pid)
-    given = {w.rank: psutil.Process(w.pid).environ().get("LOCAL_RANK") for w in by_role(found, Role.RANK)}
-    assert given == {0: None, 1: "1", 2: "2"}
+    assert [(w.rank, w.local_rank) for w in by_rank(found)] == [(0, None), (1, 1), (2, 2)]
+    assert len(by_role(found, Role.CHILD)) == 4
+
+
+def by_rank(found: tuple[Worker, ...]) -> list[Worker]:
+    return sorted(by_role(found, Role.RANK), key=lambda worker: worker.rank or 0)
 
 
 def test_a_rank_with_another_parent_by_now_is_found_by_its_page_and_so_are_its_children(
