@@ -15,13 +15,18 @@ PACKAGE = Path(ddpdoctor.__file__).parent
 ENGINE = ("probe", "collect", "observe", "diagnose")
 
 
-@functools.cache
 def engine() -> str:
     """A hash over the source of the engine, as it was when the runs began."""
-    digest = hashlib.sha256()
-    for path in sorted(path for folder in ENGINE for path in (PACKAGE / folder).rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:12]
+    return digest(ENGINE)
+
+
+@functools.cache
+def digest(folders: tuple[str, ...]) -> str:
+    """A hash over the source of some of the package's folders, as it was when it was first asked for."""
+    hashed = hashlib.sha256()
+    for path in sorted(path for folder in folders for path in (PACKAGE / folder).rglob("*.py")):
+        hashed.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    return hashed.hexdigest()[:12]
 
 
 @functools.cache
