@@ -17,11 +17,12 @@ from pathlib import Path
 from benchmarks.lint_history import cases, clones, judge, linting, table
 from benchmarks.lint_history.cases import CaseError, Fix, Half, Trap
 from benchmarks.lint_history.clones import CloneError
-from benchmarks.lint_history.judge import Judged
+from benchmarks.lint_history.judge import Judged, Revision
 from benchmarks.lint_history.linting import File, Linted, Told
 from benchmarks.measured import ROOT, commit
 
 RESULTS = ROOT / "build" / "lint-history.jsonl"
+_NOT_LINTED = Linted(error="not linted")
 
 
 def main() -> int:
@@ -92,23 +93,26 @@ def _print_fixes(half: Half, fixes: Iterable[Fix], repos: Path, linted: dict[Fil
 
 
 def _judged(fix: Fix, repos: Path, linted: dict[File, Linted]) -> Judged | None:
-    """None if the commit before the fix could not be linted."""
+    """None if one of the two commits could not be linted."""
     clone = clones.find(repos, fix.repository)
-    before = linted.get(File(fix.repository, fix.parent, fix.path))
-    if clone is None or before is None or before.error:
+    if clone is None or linted.get(File(fix.repository, fix.parent, fix.path), _NOT_LINTED).error:
         return None
-    earlier = clones.text(clone, fix.parent, fix.path), _findings(fix, fix.parent, linted)
-    try:
-        later = clones.text(clone, fix.commit, fix.path), _findings(fix, fix.commit, linted)
-    except CloneError:  # the fix removed the file
-        return judge.judge(fix, earlier, None)
-    after = linted.get(File(fix.repository, fix.commit, fix.path))
-    return None if after is None or after.error else judge.judge(fix, earlier, later)
+    before, after = (_revision(clone, fix, commit_, linted) for commit_ in (fix.parent, fix.commit))
+    if fix.path in after.texts and linted.get(File(fix.repository, fix.commit, fix.path), _NOT_LINTED).error:
+        return None
+    return judge.judge(fix, before, after)
 
 
-def _findings(fix: Fix, revision: str, linted: dict[File, Linted]) -> list[Told]:
-    files = [File(fix.repository, revision, path) for path in _paths(fix)]
-    return [told for file in files if file in linted for told in linted[file].findings]
+def _revision(clone: Path, fix: Fix, revision: str, linted: dict[File, Linted]) -> Revision:
+    texts: dict[str, str] = {}
+    findings: list[Told] = []
+    for path in _paths(fix):
+        try:
+            texts[path] = clones.text(clone, revision, path)
+        except CloneError:  # the fix removed the file
+            continue
+        findings += linted.get(File(fix.repository, revision, path), _NOT_LINTED).findings
+    return Revision(texts, tuple(findings))
 
 
 def _print_traps(half: Half, traps: Iterable[Trap], linted: dict[File, Linted], *, listed: bool) -> None:

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import difflib
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.lint_history.cases import Fix, Trap
 from benchmarks.lint_history.linting import Told
@@ -49,24 +49,42 @@ class Place:
         return any(abs(line - mine) <= NEAR for mine in self.lines)
 
 
-def judge(fix: Fix, before: tuple[str, Iterable[Told]], after: tuple[str, Iterable[Told]] | None) -> Judged:
-    """Judge a fix by the text and the findings of its file, before and after; None if the fix deleted the file."""
-    place = place_of(fix.path, before[0], fix.lines)
+@dataclasses.dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit as lint saw it: the texts of the files that a fix is about, by path, and the findings in them."""
+
+    texts: Mapping[str, str]
+    findings: tuple[Told, ...]
+
+
+def judge(fix: Fix, before: Revision, after: Revision) -> Judged:
+    """Judge a fix by the commit before it and by its own. A file that is not in `after` was deleted by the fix."""
+    place = place_of(fix.path, before.texts[fix.path], fix.lines)
     others = [Place(path, (int(line),), ()) for path, _, line in (one.rpartition(":") for one in fix.elsewhere)]
-    mine = [told for told in before[1] if told.code in fix.rules]
-    told_before = [told for told in mine if place.is_around(told) or any(other.is_near(told) for other in others)]
-    told_after: list[Told] = []
-    silent = True
-    if after is not None:
-        later = place_of(fix.path, after[0], moved(before[0], after[0], fix.lines))
-        told_after = [told for told in after[1] if told.code in fix.rules and later.is_around(told)]
-        # what else the function does wrong, before and after, is no business of this fix
-        silent = not any(later.is_near(told) for told in told_after) and len(told_after) <= len(told_before)
+    told_before = _at(fix, before, place, others)
+    later = place_of(fix.path, after.texts.get(fix.path, ""), _moved_lines(place, before, after))
+    told_after = _at(fix, after, later, [Place(one.path, _moved_lines(one, before, after), ()) for one in others])
     return Judged(
         found=len(told_before) > len(told_after),
         found_by_default=sum(told.by_default for told in told_before) > sum(told.by_default for told in told_after),
-        silent=silent,
+        # what else the function does wrong, before and after, is no business of this fix
+        silent=not any(later.is_near(told) for told in told_after) and len(told_after) <= len(told_before),
     )
+
+
+def _at(fix: Fix, revision: Revision, place: Place, others: list[Place]) -> list[Told]:
+    """The findings of the fix's rules at its place, or near one of its others."""
+    return [
+        told
+        for told in revision.findings
+        if told.code in fix.rules and (place.is_around(told) or any(other.is_near(told) for other in others))
+    ]
+
+
+def _moved_lines(place: Place, before: Revision, after: Revision) -> tuple[int, ...]:
+    if place.path not in before.texts or place.path not in after.texts:
+        return ()
+    return moved(before.texts[place.path], after.texts[place.path], place.lines)
 
 
 def is_silent(trap: Trap, findings: Iterable[Told]) -> bool:
