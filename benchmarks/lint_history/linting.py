@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from benchmarks.lint_history import clones
 from benchmarks.lint_history.clones import CloneError
@@ -20,6 +21,8 @@ from benchmarks.measured import ROOT, digest
 
 #: what the findings of a file depend on
 ENGINE = ("lint", "program", "model", "cli")
+#: files that import a linted file and are linted with it, at most
+IMPORTERS = 25
 _PROGRAM = "import sys; from ddpdoctor.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
@@ -100,9 +103,11 @@ def _lint_tree(folder: Path, files: list[File], limit: float) -> dict[File, Lint
 
 
 def _lint(tree: Path, path: str, limit: float) -> Linted:
+    """The findings that name a place in the file, in it or in a file that imports it: lint may place them there."""
     if not (tree / path).is_file():
         return Linted(error=f"{path}: not in this commit")
-    command = [sys.executable, "-c", _PROGRAM, "lint", "--select", "ALL", "--jobs", "1", "-o", "json", "--", path]
+    options = ["--select", "ALL", "--jobs", "1", "-o", "json"]
+    command = [sys.executable, "-c", _PROGRAM, "lint", *options, "--", path, *importers(tree, path)]
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
     try:
         run = subprocess.run(command, cwd=tree, env=environ, capture_output=True, text=True, timeout=limit, check=False)
@@ -111,8 +116,21 @@ def _lint(tree: Path, path: str, limit: float) -> Linted:
     if run.returncode not in (0, 1):
         told = run.stderr.strip().splitlines()
         return Linted(error=f"{path}: lint ended with {run.returncode}: {told[-1] if told else ''}")
-    findings = json.loads(run.stdout)
-    return Linted(tuple(_told(tree, finding) for finding in findings))
+    findings = (_told(tree, finding) for finding in json.loads(run.stdout))
+    return Linted(tuple(told for told in findings if any(place == path for place, _ in told.places)))
+
+
+def importers(tree: Path, path: str) -> list[str]:
+    """Files with an import statement that names the file's module, the nearest folders first; `IMPORTERS` at most."""
+    own = PurePosixPath(path)
+    name = own.parent.name if own.stem == "__init__" else own.stem
+    names_it = re.compile(rf"^\s*(?:from|import)\b.*\b{re.escape(name)}\b".encode(), re.MULTILINE)
+    found = [
+        (len(Path(os.path.relpath(other.parent, (tree / path).parent)).parts), inside)
+        for other in tree.rglob("*.py")
+        if (inside := other.relative_to(tree).as_posix()) != path and names_it.search(other.read_bytes())
+    ]
+    return [inside for _, inside in sorted(found)[:IMPORTERS]]
 
 
 def _told(tree: Path, finding: dict[str, object]) -> Told:

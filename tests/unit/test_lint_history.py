@@ -237,3 +237,14 @@ def test_a_file_that_takes_too_long_is_an_error_in_one_line(tmp_path: Path) -> N
         [file], tmp_path / "clones", tmp_path / "results.jsonl", jobs=1, limit=0.001, progress=lambda _: None
     )
     assert results == {file: Linted(error="train.py: not linted within 0 s")}
+
+
+def test_the_files_that_import_a_file_are_linted_with_it(tmp_path: Path) -> None:
+    for path, text in (
+        ("package/helper.py", ""), ("package/user.py", "from .helper import save\n"),
+        ("package/other.py", "x = 'helper'\n"), ("train.py", "import package.helper\n"),
+    ):  # fmt: skip
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert linting.importers(tmp_path, "package/helper.py") == ["package/user.py", "train.py"]
+    assert linting.importers(tmp_path, "train.py") == []
