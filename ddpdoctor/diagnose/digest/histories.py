@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ddpdoctor.diagnose.digest import frames
-from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.collectives import COLLECTIVE
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.progress import Event, EventKind
 from ddpdoctor.model.ranks import Rank
@@ -31,7 +31,6 @@ _FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
 _DATA = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.NEXT_RAISED})
 #: collectives with which wrapped models begin a forward
 _BEGIN_FORWARDS = ("broadcast", "all_gather_into_tensor", "_all_gather_base")
-_COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ def _step(event: Event, *, reduces: bool) -> HistoryStep | None:
         reducing = event.kind is EventKind.BACKWARD and reduces
         return HistoryStep(event.kind, event.site, collective=reducing, via=via, path=path)
     call = event.call
-    if call is None or call.kind not in _COLLECTIVE:
+    if call is None or call.kind not in COLLECTIVE:
         return None
     group = (call.group.name, call.group.members) if call.group else None
     root = call.root if group and call.root in group[1] else None
@@ -209,17 +208,17 @@ def shared(left: History, right: History) -> tuple[tuple[HistoryStep, ...], tupl
 def _walk(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> list[HistoryDiff]:
     found: list[HistoryDiff] = []
     harmless: set[tuple[HistoryStep, HistoryStep]] = set()
-    i = j = differences = 0
+    i = j = differences = together = 0
     while i < len(ours) and j < len(theirs):
         if ours[i] == theirs[j]:
-            i, j = i + 1, j + 1
+            i, j, together = i + 1, j + 1, together + 1
             continue
         before = ours[i - 1] if i else None
         differences += 1
         step = _rejoin(ours, theirs, i, j, thorough=differences <= THOROUGH)
         if step is None:
-            known = (ours[i], theirs[j]) in harmless
-            found.extend(_open_end(before, ours[i:], theirs[j:], harmless=known))
+            parts = together >= RUN and (ours[i], theirs[j]) not in harmless
+            found.extend(_open_end(before, ours[i:], theirs[j:], parts=parts))
             break
         ends = i + step[0], j + step[1]
         diff = HistoryDiff(before, tuple(ours[i : ends[0]]), tuple(theirs[j : ends[1]]), True, after=ours[ends[0]])
@@ -227,7 +226,7 @@ def _walk(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> list[Hi
             found.append(diff)
         else:
             harmless.add((ours[i], theirs[j]))
-        i, j = ends
+        i, j, together = *ends, 0
     return found
 
 
@@ -236,16 +235,16 @@ def _issued(steps: Sequence[HistoryStep]) -> list[object]:
 
 
 def _open_end(
-    before: HistoryStep | None, ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], *, harmless: bool
+    before: HistoryStep | None, ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], *, parts: bool
 ) -> list[HistoryDiff]:
     """The histories never agree again: where they part for good, or else the first collective in which they differ.
 
-    `harmless`: they have differed in this way before, and agreed again.
+    `parts`: they went together until here, and have not differed in this way before.
     """
     left, right = _issued(ours), _issued(theirs)
     shorter = min(len(left), len(right))
     same = next((n for n in range(shorter) if left[n] != right[n]), shorter)
-    apart = same < shorter and not harmless and _apart(ours, theirs, same)
+    apart = same < shorter and parts and _apart(ours, theirs, same)
     if apart or _one_reduces(ours, theirs):
         same = 0  # whatever both issue first
     if len(left) == len(right) == same:
@@ -255,18 +254,19 @@ def _open_end(
 
 
 def _apart(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], same: int) -> bool:
-    """Whether the first collectives of both pair by chance: they have no step in common; or one side's data have ended,
-    and what follows is the last round.
+    """Whether the first collectives of both pair by chance: they have no step in common, and neither goes round in a
+    loop of its own; or one side's data have ended, and what follows is the last round.
     """
     if {ours[0].kind, theirs[0].kind} == {EventKind.NEXT, EventKind.STOP_ITERATION} and ours[0].site == theirs[0].site:
         return True
-    ends = [next(n for n, count in enumerate(_counted(steps)) if count == same) for steps in (ours, theirs)]
-    return set(ours[: ends[0] + 1]).isdisjoint(theirs[: ends[1] + 1])
+    left, right = _until(ours, same), _until(theirs, same)
+    return set(left).isdisjoint(right) and ours[0] not in left[1:] and theirs[0] not in right[1:]
 
 
-def _counted(steps: Sequence[HistoryStep]) -> Iterator[int]:
-    """How many collectives there are up to each step, itself included."""
-    return itertools.accumulate(int(step.collective) for step in steps)
+def _until(steps: Sequence[HistoryStep], count: int) -> Sequence[HistoryStep]:
+    """The steps up to the collective of this number, counted from 1, itself included."""
+    places = [index for index, step in enumerate(steps) if step.collective]
+    return steps[: places[count - 1] + 1] if count else ()
 
 
 def _one_reduces(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> bool:

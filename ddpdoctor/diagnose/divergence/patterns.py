@@ -19,7 +19,7 @@ from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
-from ddpdoctor.diagnose.divergence.habits import left_own_way
+from ddpdoctor.diagnose.divergence.habits import left_own_way, left_partners
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
     left_loop,
@@ -130,7 +130,7 @@ def divergences(facts: Facts) -> tuple[Divergence, ...]:
 
 
 def _divergences(facts: Facts) -> Iterator[Divergence]:
-    for split in facts.splits:
+    for split in facts.splits or left_partners(facts):
         sides = split.odd | split.reference
         cap = cap_of_histories(facts.outcome, facts.graph, facts.failures, (split.odd, split.reference))
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
@@ -148,6 +148,9 @@ def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence 
         return None
     compared, own = found
     pattern, points = _pattern(facts, own), control_flow_diff.branch_points(facts, own, own.odd)
+    usual = own.reference_next
+    if usual is not None and usual.kind is EventKind.CALL and not usual.collective:
+        pattern = Pattern.LEFT_LOOP  # into another round it would have gone by a message
     if pattern is Pattern.UNCLEAR or not points:
         return None
     # the lines of the two sides cannot be compared, so another line of theirs may be at fault
