@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.job import STARTUP, Run, forked, watch
+from benchmarks.healthy import command
+from tests.e2e.job import STARTUP, Run, watch
 
 HEALTHY = Path(__file__).parent / "healthy"
 #: programs in which one rank works for half a minute while the others wait, and that rank
@@ -37,7 +38,7 @@ def test_the_list_is_whole() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_patient_watch_says_nothing(name: str, tmp_path: Path) -> None:
-    run = watch(forked(HEALTHY / f"{name}.py", 3), tmp_path, timeout=STARTUP + 60)
+    run = watch(command(name, 3), tmp_path, timeout=STARTUP + 60)
     assert run.status == 0, run.explain()
     _never_sure(run)
     assert all(report["outcome"] == "healthy" for report in run.reports), run.explain()
@@ -47,7 +48,7 @@ def test_patient_watch_says_nothing(name: str, tmp_path: Path) -> None:
     "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SEEDED else []) for name in QUICK]
 )
 def test_hasty_watch_is_never_sure(name: str, tmp_path: Path) -> None:
-    run = watch(forked(HEALTHY / f"{name}.py", 3), tmp_path, "--stall-after", "4", timeout=STARTUP + 60)
+    run = watch(command(name, 3), tmp_path, "--stall-after", "4", timeout=STARTUP + 60)
     assert run.status == 0, run.explain()
     _never_sure(run)
 
@@ -56,7 +57,7 @@ def test_hasty_watch_is_never_sure(name: str, tmp_path: Path) -> None:
     "name", [pytest.param(name, marks=[] if name in SHOWN else [pytest.mark.slow]) for name in sorted(SLOW)]
 )
 def test_slow_rank_is_named_and_excused(name: str, tmp_path: Path) -> None:
-    run = watch(forked(HEALTHY / f"{name}.py", 3), tmp_path, "--stall-after", "10", timeout=STARTUP + 60)
+    run = watch(command(name, 3), tmp_path, "--stall-after", "10", timeout=STARTUP + 60)
     assert run.status == 0, run.explain()
     _never_sure(run)
     slow = [report for report in run.reports if report["outcome"] == "slow"]
