@@ -34,6 +34,8 @@ LEAST = {"broadcast_and_subgroup_barrier": 3}
 WORKING = frozenset({"slow_compiling", "slow_piping", "slow_polling", "slow_reading", "slow_saving", "slow_tokenizing"})
 #: options for torchrun of those kinds that need it
 RESTARTING = {"elastic_restart": ("--max-restarts", "2")}
+#: in these a rank is lost and the launcher starts all again: a crash is true of that attempt
+LOSING = frozenset({*RESTARTING, "unseen/plain_b/elastic_wav_restart"})
 #: seeds from this one on are started by a launcher that imports torch once for all ranks, at half the cost
 UNDER_TORCHRUN = 4
 #: seconds for --stall-after with every other run, a minute's work being as many seconds as the program sleeps
@@ -60,6 +62,11 @@ class Said:
             tuple(f"{one['code']} {one['confidence']}" for one in told),
             any("certain" in (one["confidence"], one["culprit_confidence"]) for one in told),
         )
+
+    @property
+    def true_of_an_attempt(self) -> bool:
+        """It is about an attempt that failed, in a job that is started again."""
+        return self.outcome == "crash" and self.deadlock == "no"
 
     @property
     def alarm(self) -> str:
@@ -99,7 +106,7 @@ class HealthyRun:
     def alarm(self) -> str:
         """What was false, "" if nothing was: a healthy job was called more than slow, or did not end well."""
         for one in self.said:
-            if one.alarm:
+            if one.alarm and not (self.kind in LOSING and one.true_of_an_attempt):
                 return one.alarm
         if self.status is None:
             return "did not end in time"

@@ -38,6 +38,14 @@ def test_healthy_jobs_may_be_called_slow_and_nothing_else(said: tuple[Said, ...]
     assert told.is_miss is bool(alarm)
 
 
+def test_the_crash_of_an_attempt_is_no_alarm_where_the_launcher_starts_again() -> None:
+    crash = Said("crash", "no", ("DD251 certain",), True)
+    assert dataclasses.replace(WELL, kind="elastic_restart", said=(crash, SLOW)).alarm == ""
+    assert dataclasses.replace(WELL, kind="elastic_restart", said=(crash, HANG)).alarm
+    assert dataclasses.replace(WELL, kind="elastic_restart", said=(crash,), status=1).alarm == "exit status 1"
+    assert dataclasses.replace(WELL, said=(crash,)).alarm
+
+
 def test_the_gist_of_a_report() -> None:
     diagnosis = {"code": "DD231", "confidence": "likely", "culprit_confidence": "certain"}
     report = {"outcome": "slow", "deadlock": "no", "diagnoses": [diagnosis]}

@@ -1,4 +1,4 @@
-"""Rank 0 compiles its model with torch.compile before the first step; the others use theirs as it is, and wait for it."""
+"""Rank 0 compiles its model with torch.compile before the first step; the others use theirs as it is, and wait."""
 
 import argparse
 import random

@@ -23,9 +23,11 @@ def main() -> None:
     source = random.Random(args.seed)
     steps, pace = source.randint(20, 40), source.uniform(0.1, 0.2)
     lost = source.randrange(steps // 3, steps)
-    first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
-    dist.init_process_group("gloo")
-    rank, size = dist.get_rank(), dist.get_world_size()
+    attempt, rank, size = (int(os.environ[name]) for name in ("TORCHELASTIC_RESTART_COUNT", "RANK", "WORLD_SIZE"))
+    # without a prefix of its own an attempt may find addresses of the one before in the launcher's store
+    keys = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), size, is_master=False)
+    store = dist.PrefixStore(f"attempt/{attempt}", keys)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=size)
     torch.manual_seed(0)
     model = DistributedDataParallel(nn.Linear(6, 1))
     begin = 0
@@ -34,7 +36,7 @@ def main() -> None:
         begin = state["step"]
         model.module.load_state_dict(state["model"])
     for step in range(begin, steps):
-        if first and step == lost and rank == args.seed % size:
+        if attempt == 0 and step == lost and rank == args.seed % size:
             os._exit(75)  # as a worker on a preempted node
         model(torch.randn(8, 6)).square().mean().backward()
         time.sleep(pace)

@@ -1,4 +1,4 @@
-"""Each rank has a heartbeat, a thread that fetches batches into a queue, and one that writes logs; one fetches slowly."""
+"""Each rank has threads for a heartbeat, for fetching batches and for writing logs; one of them fetches slowly."""
 
 import argparse
 import queue
