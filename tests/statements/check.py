@@ -1,0 +1,77 @@
+"""Check every sentence of a report's diagnoses against the evidence: `check(report, evidence)`.
+
+The evidence is read without the engine's rules (tests/statements/witness.py). A sentence that names ranks, lines or
+counts must be of a known form (tests/statements/forms.py); one that can be read in several ways is right if one of them
+is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ddpdoctor.model.diagnosis import Diagnosis
+from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.report import Report
+from tests.statements.claims import Case
+from tests.statements.forms import FORMS
+from tests.statements.grammar import Sentence, names, take_apart
+from tests.statements.witness import Witness
+
+NO_FORM = "of no known form"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A sentence that the evidence contradicts, or that has no form."""
+
+    code: str
+    #: summary, why, fix or evidence
+    part: str
+    text: str
+    wrong: str
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.part}: {self.text!r}: {self.wrong}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How many texts named something that was checked, and what is wrong with them."""
+
+    checked: int
+    faults: tuple[Fault, ...]
+
+
+def check(report: Report, evidence: Evidence) -> Result:
+    """Check all diagnoses of a report."""
+    witness = Witness(evidence)
+    checked, faults = 0, []
+    for diagnosis in report.diagnoses:
+        case = Case(witness, diagnosis)
+        for part, text in texts(diagnosis):
+            checked += names(text)
+            faults.extend(Fault(diagnosis.code, part, text, wrong) for wrong in wrong_in(text, case))
+    return Result(checked, tuple(faults))
+
+
+def texts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
+    """The parts of a diagnosis that consist of sentences."""
+    yield from (("summary", diagnosis.summary), ("why", diagnosis.why), ("fix", diagnosis.fix))
+    yield from (("evidence", one) for one in diagnosis.evidence)
+
+
+def wrong_in(text: str, case: Case) -> list[str]:
+    """What is wrong with a text: of the reading in which least is."""
+    if not names(text):
+        return []
+    readings = take_apart(text, FORMS)
+    if not readings:
+        return [NO_FORM]
+    return min((list(_faults(reading, case)) for reading in readings), key=len)
+
+
+def _faults(reading: list[Sentence], case: Case) -> Iterator[str]:
+    for sentence in reading:
+        if sentence.form and sentence.match:
+            yield from sentence.form.faults(sentence.match, case)
