@@ -62,13 +62,19 @@ def texts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
 
 
 def wrong_in(text: str, case: Case) -> list[str]:
-    """What is wrong with a text: of the reading in which least is."""
+    """What is wrong with a text: of the reading that leaves least of it unchecked, and in which least is wrong."""
     if not names(text):
         return []
     readings = take_apart(text, FORMS)
     if not readings:
         return [NO_FORM]
-    return min((list(_faults(reading, case)) for reading in readings), key=len)
+    closest = min(map(_unchecked, readings))
+    return min((list(_faults(one, case)) for one in readings if _unchecked(one) == closest), key=len)
+
+
+def _unchecked(reading: list[Sentence]) -> int:
+    """The length of what is free text."""
+    return sum(sentence.unchecked for sentence in reading)
 
 
 def _faults(reading: list[Sentence], case: Case) -> Iterator[str]:

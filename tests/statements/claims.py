@@ -76,6 +76,13 @@ def not_blamed(case: Case, text: str) -> str:
     return ranks(case, text) or (f"ranks {both} are blamed" if both else "")
 
 
+def side(case: Case, text: str) -> str:
+    """One side of a divergence: the blamed ranks, or ranks of which none is blamed; the smaller side is."""
+    here, blamed = members(text), case.diagnosis.culprits
+    wrong = "" if here == blamed or not any(rank in blamed for rank in here) else f"blamed are {blamed}"
+    return ranks(case, text) or wrong
+
+
 def waiting(case: Case, text: str) -> str:
     idle = members(text) - case.diagnosis.waiting
     return ranks(case, text) or (f"ranks {idle} are not among the waiting" if idle else "")
@@ -127,20 +134,25 @@ def _same(site: object, text: str) -> bool:
     return isinstance(site, Site) and place_of(site) == place(text)
 
 
-def is_in(case: Case, text: str, who: str) -> str:
-    """Each of the ranks is in this operation now, and at this place."""
+def is_in(case: Case, text: str, *who: str) -> str:
+    """Each of the ranks is in this operation now, and at this place; without ranks, any is."""
     if text == "no known wait":
         return ""
+    if who:
+        return next((wrong for rank in members(who[0]) if (wrong := _rank_is_in(case, text, rank))), "")
+    found = [_rank_is_in(case, text, rank) for rank in sorted(case.witness.ranks)]
+    return "" if "" in found else f"no rank is in {text}"
+
+
+def _rank_is_in(case: Case, text: str, rank: int) -> str:
     found = re.fullmatch(
         rf"(?P<op>{OP})(?: seq (?P<seq>\d+))?(?: (?:to|from) (?:rank (?P<peer>\d+)|any rank))?(?: at (?P<at>{PLACE}))?",
         text,
     )
     if found is None:
         return f"cannot be read: {text}"
-    for rank in members(who):
-        if wrong := _not_in(case.witness, rank, found["op"], found["seq"], found["peer"]):
-            return wrong
-    return is_at(case, found["at"], who) if found["at"] else ""
+    wrong = _not_in(case.witness, rank, found["op"], found["seq"], found["peer"])
+    return wrong or (is_at(case, found["at"], f"rank {rank}") if found["at"] else "")
 
 
 def _not_in(witness: Witness, rank: int, op: str, seq: str | None, peer: str | None) -> str:
@@ -200,6 +212,24 @@ def code(case: Case, text: str, *where: str) -> str:
     return "" if not sources or any(wanted in _squeezed(one.text) for one in sources) else f"{text} stands nowhere"
 
 
+def taken(case: Case, text: str, at: str) -> str:
+    """`if bad(loss): continue`, of which the last word is at the place and the condition in the lines before it."""
+    condition, _, action = text.strip("`").partition(": ")
+    file, line = place(at)
+    there = case.witness.line((file, line))
+    before = [case.witness.line((file, number)) or "" for number in range(max(line - 12, 1), line + 1)]
+    if there is None:
+        return ""
+    found = any(_squeezed(condition) in _squeezed(one) for one in before)
+    return "" if found and _squeezed(there).startswith(_squeezed(action)) else f"{text} does not stand at {at}"
+
+
+def called(case: Case, text: str, at: str) -> str:
+    """The line calls a function of this name, or a stack has it."""
+    there = case.witness.line(place(at))
+    return "" if there is None or text.rsplit(".", 1)[-1] in there else f"{at} does not call {text}"
+
+
 def code_line(case: Case, text: str, quoted: str, near: str) -> str:
     """`(line N)`: where the code quoted before stands in the file of a place."""
     file, _ = place(near)
@@ -207,7 +237,8 @@ def code_line(case: Case, text: str, quoted: str, near: str) -> str:
 
 
 def _squeezed(text: str) -> str:
-    return re.sub(r"\s+", "", text)
+    """Without spaces and with one kind of quotes: conditions are written as `ast.unparse` writes them."""
+    return re.sub(r"\s+", "", text).replace('"', "'")
 
 
 def function(case: Case, text: str, at: str) -> str:
@@ -337,6 +368,14 @@ def elements(case: Case, text: str, who: str) -> str:
     return ""
 
 
+def root(case: Case, text: str, who: str) -> str:
+    for rank in members(who):
+        calls = (*case.witness.calls(rank), *(event.call for event in case.witness.events(rank) if event.call))
+        if not any(call.root is not None and call.root == int(text) for call in calls):
+            return f"rank {rank} has called nothing with root {text}"
+    return ""
+
+
 def dtype(case: Case, text: str, who: str) -> str:
     for rank in members(who):
         types = {str(call.dtype) for call in case.witness.calls(rank)}
@@ -357,6 +396,7 @@ TYPES: Mapping[str, Type] = {
     "ranks": Type(RANKS, ranks),
     "culprits": Type(RANKS, culprits),
     "others": Type(RANKS, not_blamed),
+    "side": Type(RANKS, side),
     "waiting": Type(RANKS, waiting),
     "unseen": Type(RANKS, unseen),
     "ended": Type(RANKS, lambda case, text: ended(case, text, text)),
@@ -368,6 +408,9 @@ TYPES: Mapping[str, Type] = {
     "now": Type(NOW, now),
     "op": Type(OP, operation),
     "code": Type(r"`[^`]*`", code),
+    "taken": Type(r"`[^`]*`", taken),
+    "called": Type(OP, called),
+    "name": Type(OP, lambda case, text: ""),
     "code_line": Type(_INT, code_line),
     "function": Type(r"[\w.<>]+", function),
     "group": Type(GROUP, group),
@@ -380,7 +423,7 @@ TYPES: Mapping[str, Type] = {
     "left": Type(_INT, _counted(lambda c: c.backward_left)),
     "calls": Type(_INT, call_count),
     "status": Type(r"-?\d+", status),
-    "raised": Type(r".+?", raised),
+    "raised": Type(r"(?:[a-z_]\w*\.)*[A-Z]\w*(?:: .+)?", raised),
     "since_start": Type(r"\d+(?:\.\d+)?", since_start),
     "cpu": Type(_INT, _moving(lambda m: 100 * m.cpu_share, 1.0)),
     "apart": Type(r"\d+(?:\.\d+)?", _moving(lambda m: m.seconds, 0.6)),
@@ -388,6 +431,7 @@ TYPES: Mapping[str, Type] = {
     "process": Type(_INT, process),
     "world": Type(_INT, world),
     "elements": Type(r"[\d,]+", elements),
+    "root": Type(_INT, root),
     "dtype": Type(r"\w+", dtype),
     "number": Type(r"\d+(?:\.\d+)?", anything),
     "text": Type(r".+?", anything),

@@ -19,9 +19,9 @@ It is in {w:wait}; {b:ranks} [waits|wait] in {x:wait b}
 the histories diverge: {s:step} against {t:step}
 the histories diverge there: {s:step} against {t:step}
 {c:code p} at {p:place} [held|ended] on {a:ranks} and [not|continued] on {b:ranks}
-{a:ranks} took {c:code p} at {p:place}; {b:ranks} did not
-perhaps {a:ranks} took {c:code p} at {p:place}; {b:ranks} did not
-{a:ranks} ran {c:code p} at {p:place}, which {d:code q} at {q:place} tests
+{a:ranks} took {c:taken p} at {p:place}; {b:ranks} did not
+perhaps {a:ranks} took {c:taken p} at {p:place}; {b:ranks} did not
+{a:ranks} ran {c:taken p} at {p:place}, which {d:code q} at {q:place} tests
 {a:ranks} raised what {c:code} at {p:place} catches; {b:ranks} did not
 perhaps {a:ranks} raised what {c:code} at {p:place} catches; {b:ranks} did not
 {c:code} is true on [local |]rank 0 only
@@ -33,7 +33,8 @@ perhaps {a:ranks} raised what {c:code} at {p:place} catches; {b:ranks} did not
 {a:ranks}: idle in {f:text}; {x:text}
 {a:ranks}: exit status {n:status a}
 {a:ranks}: {n:cpu a}% of a core between two samples {s:apart a} s apart
-{a:ranks}: its child {p:process a}[ |]{x:text} uses {n:number}% of a core
+{a:ranks}: its child {p:process a} uses {n:number}% of a core
+{a:ranks}: its child {p:process a} ({x:text}) uses {n:number}% of a core
 {a:ranks}: its stack changed between the samples
 {a:ranks}: {n:io a} bytes read or written within {s:apart a} s
 {a:ranks}: the line {p:place a} sleeps for a fixed time, and wakes by itself
@@ -43,14 +44,14 @@ perhaps {a:ranks} raised what {c:code} at {p:place} catches; {b:ranks} did not
 """
 
 _DD201 = """
-{a:culprits} [runs|run] out of data at {p:place a} after {n:delivered a} [batch|batches] where {b:others} got {m:delivered b}
-{a:culprits} [runs|run] out of data at {p:place a} where {b:others} got another batch
-the loop at {p:place} ended on {a:culprits} where {b:others} went on to {s:step b}
-the loop at {p:place}, which {q:place} runs, ended on {a:culprits} where {b:others} went on to {s:step b}
-{b:others} started another step, whose gradients need every rank
-{b:others} went on to {s:step b}, which needs every rank
-{a:culprits} had no [batch|iteration] left and continued after the loop: into {w:wait a}
-{a:culprits} had no [batch|iteration] left and continued after the loop: {x:text}
+{a:side} [runs|run] out of data at {p:place a} after {n:delivered a} [batch|batches] where {b:side} got {m:delivered b}
+{a:side} [runs|run] out of data at {p:place a} where {b:side} got another batch
+the loop at {p:place} ended on {a:side} where {b:side} went on to {s:step b}
+the loop at {p:place}, which {q:place} runs, ended on {a:side} where {b:side} went on to {s:step b}
+{b:side} started another step, whose gradients need every rank
+{b:side} went on to {s:step b}, which needs every rank
+{a:side} had no [batch|iteration] left and continued after the loop: into {w:wait a}
+{a:side} had no [batch|iteration] left and continued after the loop: {x:text}
 the histories diverge at {p:place}: StopIteration against another batch
 {a:ranks}: {n:delivered a} [batch|batches] delivered, {m:stops a} StopIteration
 {a:ranks}: {n:forwards a} forwards, {m:backwards a} backwards entered
@@ -58,36 +59,36 @@ the histories diverge at {p:place}: StopIteration against another batch
 """
 
 _DD202 = """
-{a:culprits} began another micro-batch at {p:place a} where {b:others} [was|were] done with the step
-All ranks fetched equally many batches, but split the last into different numbers of micro-batches. {a:culprits} [is|are] in {w:wait a}, {b:others} [is|are] already in {x:wait b}
+{a:side} began another micro-batch at {p:place a} where {b:side} [was|were] done with the step
+All ranks fetched equally many batches, but split the last into different numbers of micro-batches. {a:side} [is|are] in {w:wait a}, {b:side} [is|are] already in {x:wait b}
 {a:ranks}: {n:batches a} [batch|batches], {m:forwards a} forwards
 """
 
 _DD203 = """
-only {a:culprits} [calls|call] {o:op a} at {p:place a}; {b:others} went on to {s:step b}
-only {a:culprits} can reach {o:op a} at {p:place a}; {b:others} {n:now b}
-Every rank of a group must enter the same collectives in the same order. {a:culprits} entered {o:op a} at {p:place a}, which {b:others} did not; [it|they] {n:now b}
-Every rank of a group must enter the same collectives in the same order. {a:culprits} [is|are] in one that is reached only past a condition on the rank
-{b:others} never made a call at {p:never b}; {a:culprits} did
-{a:culprits} made one more {o:op a} at {p:place a} than {b:others}
+only {a:side} [calls|call] {o:op a} at {p:place a}; {b:side} went on to {s:step b}
+only {a:side} can reach {o:op a} at {p:place a}; {b:side} {n:now b}
+Every rank of a group must enter the same collectives in the same order. {a:side} entered {o:op a} at {p:place a}, which {b:side} did not; [it|they] {n:now b}
+Every rank of a group must enter the same collectives in the same order. {a:side} [is|are] in one that is reached only past a condition on the rank
+{b:side} never made a call at {p:never b}; {a:side} did
+{a:side} made one more {o:op a} at {p:place a} than {b:side}
 {p:place} is reached only past {c:code} (line {n:code_line c p})
 {p:place} is reached only past {c:code} (line {n:code_line c p}): {d:code} depends on {x:text}
 {p:place} is reached only past {c:code} (line {n:code_line c p}): {d:code} is true on [local |]rank 0 only
 {p:place} is reached only past {c:code} (line {n:code_line c p}): {d:code} is true on every [local |]rank but 0
 {p:place} is reached only past {c:code}
-{b:others} [is|are] past no such condition
+{b:side} [is|are] past no such condition
 Move {o:op} out of {c:code p} ({p:place}) so that all ranks call it
 """
 
 _DD204 = """
-only {a:culprits} [calls|call] {o:text} at {p:place a}; {b:others} went on to {s:step b}
-{o:text} [gathers|collects] the shards of all ranks. {a:culprits} is in {w:wait a} for it; {b:others} did not reach it and [is|are] in {x:wait b}
+only {a:side} [calls|call] {o:called p} at {p:place a}; {b:side} went on to {s:step b}
+{o:name} [gathers|collects] the shards of all ranks. {a:side} is in {w:wait a} for it; {b:side} did not reach it and [is|are] in {x:wait b}
 """
 
 _DD205 = """
-only {a:culprits} [runs|run] a forward through the wrapped model at {p:place a}; {b:others} [is|are] in {w:wait b}
-{a:culprits} [waits|wait] for ranks that run no forward here; {b:others} [waits|wait] for {c:culprits} in another operation
-{b:others} never ran a forward at {p:no_forward b}; {a:culprits} did
+only {a:side} [runs|run] a forward through the wrapped model at {p:place a}; {b:side} [is|are] in {w:wait b}
+{a:side} [waits|wait] for ranks that run no forward here; {b:side} [waits|wait] for {c:side} in another operation
+{b:side} never ran a forward at {p:no_forward b}; {a:side} did
 that forward broadcasts buffers: {w:wait}
 """
 
@@ -99,56 +100,54 @@ They diverged at a condition on {c:code}, although they have gone round together
 """
 
 _DD207 = """
-{a:culprits} skipped a backward at {p:place b} in its last round: it went past it at {q:place a}
-{a:culprits} skipped {s:step} in [its|their] last round: [it|they] went past it at {q:place a}
-{a:culprits} skipped the [backward|forward and backward] of a batch at {p:place} that {b:others} trained on
-{a:culprits} issued one gradient all-reduce fewer than {b:others}, so all later ones were paired with the wrong step until no partner was left: {c:others} [is|are] in {w:wait c}, {d:culprits} [is|are] in {x:wait d}
-{a:culprits} issued one gradient all-reduce fewer than {b:others}, so all later ones were paired with the wrong step until no partner was left: {c:others} {n:now c}, {d:culprits} {m:now d}
-{a:culprits} issued one gradient all-reduce fewer than {b:others}, so each side waits for the other in another process group: {c:others} {n:now c}, {d:culprits} {m:now d}
-{a:culprits} went on to {s:step a} without the messages that follow the skipped work, and the other ranks wait for those. It is in {w:wait a}
+{a:side} skipped {s:step} in [its|their] last round: [it|they] went past it at {q:place}
+{a:side} skipped the [backward|forward and backward] of a batch at {p:place} that {b:side} trained on
+{a:side} issued one gradient all-reduce fewer than {b:side}, so all later ones were paired with the wrong step until no partner was left: {c:side} [is|are] in {w:wait c}, {d:side} [is|are] in {x:wait d}
+{a:side} issued one gradient all-reduce fewer than {b:side}, so all later ones were paired with the wrong step until no partner was left: {c:side} {n:now c}, {d:side} {m:now d}
+{a:side} issued one gradient all-reduce fewer than {b:side}, so each side waits for the other in another process group: {c:side} {n:now c}, {d:side} {m:now d}
+{a:side} went on to {s:step a} without the messages that follow the skipped work, and the other ranks wait for those. It is in {w:wait a}
 {a:ranks}: {n:batches a} [batch|batches], {m:forwards a} forwards, {k:backwards a} backwards entered
 """
 
 _DD208 = """
-{a:culprits} [left the loop|skipped a batch|continued] without {s:step}; only the {c:code} at {p:place} leads there
-the data loader of {p:place} raised an exception on {a:culprits}, which continued without that batch
-{a:culprits} [issued|caught the exception and issued] fewer [gradient all-reduces] than {b:others}, so all later operations [meet|are paired with] the wrong ones: {c:others} {n:now c}, {d:culprits} {m:now d}
-{a:culprits} [issued|caught the exception and issued] fewer gradient all-reduces than {b:others}, so all later operations [meet|are paired with] the wrong ones: {c:others} {n:now c}, {d:culprits} {m:now d}
-{a:culprits} [issued|caught the exception and issued] fewer calls of {o:op b} than {b:others}, so all later operations [meet|are paired with] the wrong ones: {c:others} {n:now c}, {d:culprits} {m:now d}
+{a:side} [left the loop|skipped a batch|continued] without {s:step}; only the {c:code} at {p:place} leads there
+the data loader of {p:place} raised an exception on {a:side}, which continued without that batch
+{a:side} [issued|caught the exception and issued] fewer gradient all-reduces than {b:side}, so all later operations [meet|are paired with] the wrong ones: {c:side} {n:now c}, {d:side} {m:now d}
+{a:side} [issued|caught the exception and issued] fewer calls of {o:op b} than {b:side}, so all later operations [meet|are paired with] the wrong ones: {c:side} {n:now c}, {d:side} {m:now d}
 """
 
 _DD209 = """
-{a:culprits}'s backward at {p:place a} returned without {s:step b}, in which {b:others} [waits|wait]
-{a:culprits}'s backward at {p:place a} returned without the reduction in which {b:others} [waits|wait]
-{a:culprits} ran as many forwards and backwards as {b:others}, and made this call in earlier ones; this time what calls it was not part of the loss, so backward did not reach it. It is in {w:wait a}
-{a:culprits} ran the same batches, forwards and backwards as {b:others}, but a part of its model got no gradient, so DDP did not reduce that bucket there. It is in {w:wait a}; {c:others} [waits|wait] in {x:wait c}
+{a:side}'s backward at {p:place a} returned without {s:step b}, in which {b:side} [waits|wait]
+{a:side}'s backward at {p:place a} returned without the reduction in which {b:side} [waits|wait]
+{a:side} ran as many forwards and backwards as {b:side}, and made this call in earlier ones; this time what calls it was not part of the loss, so backward did not reach it. It is in {w:wait a}
+{a:side} ran the same batches, forwards and backwards as {b:side}, but a part of its model got no gradient, so DDP did not reduce that bucket there. It is in {w:wait a}; {c:side} [waits|wait] in {x:wait c}
 """
 
 _DD210 = """
-{a:culprits} did not reach the [sharded module that is called|{x:op}] at {p:place b}, {b:others} did
-{a:culprits} did not reach the sharded module that is called at {p:place b}, {b:others} did
-{a:culprits} did not reach the {o:op b} at {p:place b}, {b:others} did
-The forward issues {o:op b} at {p:place b}, and every rank must take part. {a:culprits} went on to {s:step a} instead, so all later operations are paired with the wrong ones: {b:others} [is|are] in {w:wait b}, {c:culprits} in {x:wait c}
-The forward issues {o:op} at {p:place}, and every rank must take part. {a:culprits} went on to {s:step a} instead, so all later operations are paired with the wrong ones: {c:ranks} [is|are] in {w:wait c}, {d:ranks} in {x:wait d}
+{a:side} did not reach the sharded module that is called at {p:place b}, {b:side} did
+{a:side} did not reach the {o:op b} at {p:place b}, {b:side} did
+The forward issues {o:op b} at {p:place b}, and every rank must take part. {a:side} went on to {s:step a} instead, so all later operations are paired with the wrong ones: {b:side} [is|are] in {w:wait b}, {c:side} in {x:wait c}
+The forward issues {o:op} at {p:place}, and every rank must take part. {a:side} went on to {s:step a} instead, so all later operations are paired with the wrong ones: {c:ranks} [is|are] in {w:wait c}, {d:ranks} in {x:wait d}
 """
 
 _DD211 = """
-{a:culprits} ran fewer iterations of {c:code p} at {p:place} than {b:others}
-{a:culprits} had nothing for {o:op b} at {p:place b} and did not reach it, {b:others} did
-Every iteration issues {o:op b} at {p:place b}. {b:others} had one more name to reduce and [is|are] in {w:wait b}; {a:culprits} [is|are] already in {x:wait a}
+{a:side} ran fewer iterations of {c:code p} at {p:place} than {b:side}
+{a:side} had nothing for {o:op b} at {p:place b} and did not reach it, {b:side} did
+Every iteration issues {o:op b} at {p:place b}. {b:side} had one more name to reduce and [is|are] in {w:wait b}; {a:side} [is|are] already in {x:wait a}
 They diverged at {c:code p} at {p:place}: {a:ranks} {n:now a}, {b:ranks} {m:now b}
 """
 
 _DD212 = """
-{a:culprits} did not reach the {o:op b} at {p:place}; [its|their] next {q:op a} was paired with it
-Barriers are paired by order alone. {b:others} reached the one at {p:place b}, {a:culprits} only to {s:step a}: both returned, and since then the ranks are off by one. {c:ranks} {n:now c}, {d:ranks} {m:now d}
-Barriers are paired by order alone. {b:others} reached the one at {p:place b}, {a:culprits} only {s:step a}: both returned, and since then the ranks are off by one. {c:ranks} {n:now c}, {d:ranks} {m:now d}
+{a:side} did not reach the {o:op} at {p:place}; [its|their] next {q:op a} was paired with it
+Barriers are paired by order alone. {b:side} reached the one at {p:place b}, {a:side} only to {s:step a}: both returned, and since then the ranks are off by one. {c:ranks} {n:now c}, {d:ranks} {m:now d}
+Barriers are paired by order alone. {b:side} reached the one at {p:place b}, {a:side} only {s:step a}: both returned, and since then the ranks are off by one. {c:ranks} {n:now c}, {d:ranks} {m:now d}
 {a:ranks} called the {o:op} at {p:place} {n:calls a o p} [time|times]
 Let every rank reach the {o:op} at {p:place}: move it out of the condition
 """
 
 _DD213 = """
-{a:ranks} [issues|issue] {o:op a}[ with root |]{r:root a} at {p:place a} where {b:ranks} [issues|issue] {q:op b}[ with root |]{t:root b} at {u:place b}
+{a:ranks} [issues|issue] {o:op a} at {p:place a} where {b:ranks} [issues|issue] {q:op b} at {u:place b}
+{a:ranks} [issues|issue] {o:op a} with root {r:root a} at {p:place a} where {b:ranks} [issues|issue] {q:op b} with root {t:root b} at {u:place b}
 at number {n:number} of {g:group} {x:text}
 {a:ranks} [issues|issue] {o:op a} at {p:place a} with {n:elements a} elements of {t:dtype a}
 {a:ranks} [issues|issue] {o:op a} with {n:elements a} elements of {t:dtype a}
@@ -159,32 +158,35 @@ the tensors that the ranks pass to {o:op} at {p:place} differ in [size|type] ({x
 """
 
 _DD216 = """
-{a:culprits} went to {s:step a} because of a signal, {b:others} went on to {t:step b}
-It reached {a:culprits} and not {b:others}: {c:ranks} [is|are] in {w:wait c}, {d:ranks} in {x:wait d}
+{a:side} went to {s:step a} because of a signal, {b:side} went on to {t:step b}
+It reached {a:side} and not {b:side}: {c:ranks} [is|are] in {w:wait c}, {d:ranks} in {x:wait d}
 """
 
 _DD217 = """
-{a:culprits} ran a step under no_sync at {p:place a} that {b:others} synchronised
-{a:culprits} reduced no gradients in a backward in which {b:others} did, so all later reductions were paired with the wrong step: {c:ranks} [is|are] in {w:wait c}, {d:ranks} in {x:wait d}
+{a:side} ran a step under no_sync at {p:place} that {b:side} synchronised
+{a:side} reduced no gradients in a backward in which {b:side} did, so all later reductions were paired with the wrong step: {c:ranks} [is|are] in {w:wait c}, {d:ranks} in {x:wait d}
 {a:ranks}: {n:forwards a} synchronising forwards, {m:no_sync a} under no_sync, {k:backwards a} backwards
 """
 
 _DD218 = """
-{a:ranks} [send|receive|wait] in a cycle: {x:text}
+{a:ranks} [send|receive|wait] in a cycle: {b:ranks} waits in {w:wait b}
+only {a:side} left the order of [its|their] earlier rounds
 {a:ranks} [send|receive][ at |]{x:text}, and no rank that is seen [receives|sends]
 {a:ranks} [send|receive], and no rank that is seen [receives|sends]
 {a:ranks} [receives|sends] for the {x:text} time [from|to] {b:ranks}, which has [sent|received] {n:number} times and is in {w:wait b}
-{a:ranks} is in {w:wait a} where its earlier rounds went on with {x:wait a}; the others are where they always were, and wait for that
+{a:ranks} is in {w:wait a} where its earlier rounds went on with {x:step a}
 {a:ranks} waits in an operation that {b:ranks} has to join, and cannot reach its part of this one: the two do not agree on how often they [exchange|meet]
 {a:ranks}: {n:number} [answered|issued with] {x:text}
 {a:ranks}: {n:number} answered
-{c:code} at {p:place} is where {a:culprits} left that order
+{c:code} at {p:place} is where {a:side} left that order
 Let both sides expect the same number of messages at {p:place}: agree on the number of micro-batches before, and skip on neither side alone
 """
 
+_DD218 += "{a:ranks} waits in {w:wait a} ...\n"
+
 _DD219 = """
-{a:culprits} did not call {o:op b} at {p:place b}, {b:others} did
-{b:others} have created one more than {a:culprits}; what is created next does not belong together: {c:ranks} {n:now c}, {d:ranks} {m:now d}
+{a:side} did not call {o:op b} at {p:place b}, {b:side} did
+{b:side} have created one more than {a:side}; what is created next does not belong together: {c:ranks} {n:now c}, {d:ranks} {m:now d}
 {b:ranks} [has|have] created one more than {a:ranks}; what is created next does not belong together: {c:ranks} {n:now c}, {d:ranks} {m:now d}
 all ranks are creating groups, but not the same: {x:text}
 Call {o:op} at {p:place} on every rank, and keep the result on the members; or pass use_local_synchronization=True
@@ -193,7 +195,7 @@ Move the call out of {c:code p} ({p:place}): every rank calls {o:op} for every g
 
 _DD220 = """
 {a:ranks} wait for each other in a cycle through {n:number} process groups
-{a:ranks} [waits|wait] in {o:wait a} of {g:group} for {b:ranks}[;|]
+{a:ranks} [waits|wait] in {o:wait a} of {g:group} for {b:ranks}
 {a:ranks} [needs|need] {b:ranks} in {w:wait a} of {g:group}
 {a:ranks} [is|are] in {w:wait a} of {g:group} where {b:ranks} [is|are] in {x:wait b} of {h:group}
 {a:ranks} [waits|wait] in {g:group} for {b:ranks}, and {c:ranks} in {h:group} for {d:ranks}: each would enter the other group only afterwards
@@ -258,7 +260,6 @@ its read end is open in {x:text}
 its reader is not known: {x:text}
 pipe:{x:text} is descriptor {n:number} of {a:culprits}
 process {n:process} sleeps in the kernel's {f:text}
-{a:culprits} cannot write to [standard output|standard error|a pipe|descriptor] {n:number} at {p:place a}: the pipe is full and is not read
 {a:culprits} cannot write to {x:text} at {p:place a}: the pipe is full and is not read
 {a:culprits} waits at {p:place a} for the exit of a child that cannot write: its pipe is full
 Process {n:process a}, a child of {a:culprits}, sleeps inside a write to a pipe that is not read

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from tests.statements.claims import PLACE, RANKS, TYPES, Case
 
 _SLOT = re.compile(r"\{(?P<name>\w+):(?P<type>\w+)(?P<args>(?: \w+)*)\}|\[(?P<words>[^\]]*\|[^\]]*)\]")
-#: a sentence ends here: the text, or a full stop before the next sentence
-_END = r"(?=\.?(?:\s|$))"
+#: where a sentence, or a part of one, may end; also within a place or a message, so every end is tried
+_END = re.compile(r"[.;](?:\s+|$)|$")
 #: of what has no form, this must not be in it
 _NAMES = re.compile(rf"\b{RANKS}|{PLACE}|(?<![\w.-])\d+(?![\w-])")
 _QUOTED = re.compile(r"`[^`]*`|\(DD\d+\)|DD\d+")
@@ -46,7 +46,7 @@ class Form:
 
 @functools.cache
 def form(text: str) -> Form:
-    """Compile a form. Raises KeyError for an unknown type."""
+    """Compile a form. Raises KeyError for an unknown type, ValueError for an argument that is no slot of the form."""
     pattern, slots, end = "", [], 0
     for part in _SLOT.finditer(text):
         pattern += re.escape(text[end : part.start()])
@@ -58,7 +58,9 @@ def form(text: str) -> Form:
             slots.append(slot)
             pattern += f"(?P<{slot.name}>{TYPES[slot.type].pattern})"
     pattern += re.escape(text[end:])
-    return Form(text, re.compile(pattern + _END, re.DOTALL), tuple(slots))
+    if not {one for slot in slots for one in slot.arguments} <= {slot.name for slot in slots}:
+        raise ValueError(f"an argument is no slot: {text}")
+    return Form(text, re.compile(pattern, re.DOTALL), tuple(slots))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,13 @@ class Sentence:
     text: str
     form: Form | None
     match: re.Match[str] | None
+
+    @property
+    def unchecked(self) -> int:
+        """The length of what is free text in it."""
+        if self.form is None or self.match is None:
+            return 0
+        return sum(len(self.match[slot.name]) for slot in self.form.slots if slot.type == "text")
 
 
 def names(text: str) -> bool:
@@ -84,27 +93,11 @@ def _readings(text: str, start: int, forms: tuple[Form, ...]) -> Iterator[list[S
     if start >= len(text):
         yield []
         return
-    for one in forms:
-        found = one.pattern.match(text, start)
+    for end in _END.finditer(text, start):
+        part = text[start : end.start()]
+        found = [Sentence(part, one, match) for one in forms if (match := one.pattern.fullmatch(part))]
+        if not found and not names(part):
+            found = [Sentence(part, None, None)]
         if found:
-            for rest in _readings(text, _next(text, found.end()), forms):
-                yield [Sentence(found[0], one, found), *rest]
-    for end in _ends(text, start):
-        plain = text[start:end]
-        if not names(plain):
-            for rest in _readings(text, _next(text, end), forms):
-                yield [Sentence(plain, None, None), *rest]
-            return
-
-
-def _ends(text: str, start: int) -> Iterator[int]:
-    yield from (found.start() for found in re.finditer(r"\.?(?:\s|$)", text) if found.start() > start and _stops(found))
-
-
-def _stops(found: re.Match[str]) -> bool:
-    return found[0].startswith(".") or found.end() == len(found.string)
-
-
-def _next(text: str, end: int) -> int:
-    rest = re.compile(r"\.?\s*").match(text, end)
-    return rest.end() if rest else end
+            for rest in _readings(text, end.end(), forms):
+                yield from ([one, *rest] for one in found)
