@@ -1,18 +1,17 @@
-"""Check every sentence of a report's diagnoses against the evidence: `check(report, evidence)`.
+"""Check every sentence of diagnoses against the evidence: `check(diagnoses, evidence)`.
 
 The evidence is read without the engine's rules (tests/statements/witness.py). A sentence that names ranks, lines or
-counts must be of a known form (tests/statements/forms.py); one that can be read in several ways is right if one of them
-is.
+counts must be of a known form (tests/statements/forms.txt). Of several ways to read it those count that leave least of
+it unchecked, and it is right if one of them is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ddpdoctor.model.diagnosis import Diagnosis
 from ddpdoctor.model.evidence import Evidence
-from ddpdoctor.model.report import Report
 from tests.statements.claims import Case
 from tests.statements.forms import FORMS
 from tests.statements.grammar import Sentence, names, take_apart
@@ -43,11 +42,11 @@ class Result:
     faults: tuple[Fault, ...]
 
 
-def check(report: Report, evidence: Evidence) -> Result:
-    """Check all diagnoses of a report."""
+def check(diagnoses: Iterable[Diagnosis], evidence: Evidence) -> Result:
+    """Check all that these diagnoses say."""
     witness = Witness(evidence)
-    checked, faults = 0, []
-    for diagnosis in report.diagnoses:
+    checked, faults = 0, list[Fault]()
+    for diagnosis in diagnoses:
         case = Case(witness, diagnosis)
         for part, text in texts(diagnosis):
             checked += names(text)

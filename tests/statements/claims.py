@@ -94,8 +94,11 @@ def is_at(case: Case, text: str, *who: str) -> str:
     if not who:
         known = any(where in witness.places(rank) for rank in witness.ranks)
         return "" if known or (witness.line(where) or "").strip() else f"{text} occurs nowhere"
-    missing = [rank for rank in members(who[0]) if where not in witness.places(rank)]
-    return f"{text} occurs in nothing of ranks {missing}" if missing else ""
+    return _of_each(
+        case,
+        members(who[0]),
+        lambda rank: "" if where in witness.places(rank) else f"{text} occurs in nothing of rank {rank}",
+    )
 
 
 def step(case: Case, text: str, *who: str) -> str:
@@ -105,8 +108,8 @@ def step(case: Case, text: str, *who: str) -> str:
     kind = _STEPS.get(what, EventKind.CALL)
     asked = members(who[0]) if who else case.witness.ranks
     did = [rank for rank in asked if case.witness.did(rank, kind, what, place(at))]
-    if who and len(did) < len(asked):
-        return f"not in the history of ranks {sorted(set(asked) - set(did))}: {text}"
+    if who:
+        return _of_each(case, members(who[0]), lambda rank: "" if rank in did else f"rank {rank} never did {text}")
     return "" if did else f"in no history: {text}"
 
 
@@ -139,9 +142,17 @@ def is_in(case: Case, text: str, *who: str) -> str:
     if text == "no known wait":
         return ""
     if who:
-        return next((wrong for rank in members(who[0]) if (wrong := _rank_is_in(case, text, rank))), "")
+        return _of_each(case, members(who[0]), lambda rank: _rank_is_in(case, text, rank))
     found = [_rank_is_in(case, text, rank) for rank in sorted(case.witness.ranks)]
     return "" if "" in found else f"no rank is in {text}"
+
+
+def _of_each(case: Case, who: RankSet, wrong: Callable[[int], str]) -> str:
+    """What is wrong of some of these ranks; and of which it is right, where it is said of all."""
+    found = {rank: wrong(rank) for rank in who}
+    right = [rank for rank, fault in found.items() if not fault]
+    first = next((fault for fault in found.values() if fault), "")
+    return f"{first}, as rank {right[0]} is" if first and right else first
 
 
 def _rank_is_in(case: Case, text: str, rank: int) -> str:
@@ -284,7 +295,9 @@ def status(case: Case, text: str, who: str) -> str:
 
 
 def ended(case: Case, text: str, who: str) -> str:
-    left = [r for r in members(who) if (seen := case.witness.of(r)) and seen.exit is None and not case.witness.raised(r)]
+    left = [
+        r for r in members(who) if (seen := case.witness.of(r)) and seen.exit is None and not case.witness.raised(r)
+    ]
     return ranks(case, who) or (f"ranks {left} have not ended" if left else "")
 
 
@@ -294,7 +307,10 @@ def raised(case: Case, text: str, who: str) -> str:
     start = message.split("\n")[0].removesuffix("...").strip()[:40]
     for rank in members(who):
         seen = case.witness.raised(rank)
-        if not any(one.type.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1] and start in " ".join(one.message.split()) for one in seen):
+        if not any(
+            one.type.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1] and start in " ".join(one.message.split())
+            for one in seen
+        ):
             return f"rank {rank} has not raised {text}"
     return ""
 
@@ -309,6 +325,29 @@ def since_start(case: Case, text: str, who: str) -> str:
         times += [seen.page.ending.time] if seen and seen.page and seen.page.ending else []
         if not any(abs(time - began - value) <= (0.06 if value < 10 else 0.6) for time in times):
             return f"rank {rank} did not fail or end {text} s after the start"
+    return ""
+
+
+def later(case: Case, text: str, who: str) -> str:
+    """Seconds between the first exception of another rank and that of these."""
+    others = [one.time for rank in case.witness.ranks - set(members(who)) for one in case.witness.raised(rank)]
+    own = [one.time for rank in members(who) for one in case.witness.raised(rank)]
+    near = any(abs(mine - other - float(text)) <= 0.06 for mine in own for other in others)
+    return "" if near else f"{who} did not raise it {text} s later"
+
+
+def said(case: Case, text: str) -> str:
+    """The message of an exception, perhaps shortened."""
+    start = " ".join(text.removesuffix("...").split())[:60].strip()
+    messages = (" ".join(one.message.split()) for rank in case.witness.ranks for one in case.witness.raised(rank))
+    return "" if any(start in one for one in messages) else f"nobody raised {text}"
+
+
+def frame(case: Case, text: str, who: str) -> str:
+    """A function that these ranks are or were in."""
+    for rank in members(who):
+        if text.rsplit(".", 1)[-1] not in {site.function.rsplit(".", 1)[-1] for site in case.witness.sites(rank)}:
+            return f"rank {rank} is not in {text}"
     return ""
 
 
@@ -425,6 +464,9 @@ TYPES: Mapping[str, Type] = {
     "status": Type(r"-?\d+", status),
     "raised": Type(r"(?:[a-z_]\w*\.)*[A-Z]\w*(?:: .+)?", raised),
     "since_start": Type(r"\d+(?:\.\d+)?", since_start),
+    "later": Type(r"\d+(?:\.\d+)?", later),
+    "said": Type(r".+?", said),
+    "frame": Type(r"[\w.<>]+", frame),
     "cpu": Type(_INT, _moving(lambda m: 100 * m.cpu_share, 1.0)),
     "apart": Type(r"\d+(?:\.\d+)?", _moving(lambda m: m.seconds, 0.6)),
     "io": Type(r"\d+", _moving(lambda m: m.io_bytes, 1.0)),

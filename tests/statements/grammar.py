@@ -17,7 +17,7 @@ _SLOT = re.compile(r"\{(?P<name>\w+):(?P<type>\w+)(?P<args>(?: \w+)*)\}|\[(?P<wo
 #: where a sentence, or a part of one, may end; also within a place or a message, so every end is tried
 _END = re.compile(r"[.;](?:\s+|$)|$")
 #: of what has no form, this must not be in it
-_NAMES = re.compile(rf"\b{RANKS}|{PLACE}|(?<![\w.-])\d+(?![\w-])")
+_NAMES = re.compile(rf"\b{RANKS}|{PLACE}|(?<![\w./-])\d+(?![\w-])")
 _QUOTED = re.compile(r"`[^`]*`|\(DD\d+\)|DD\d+")
 
 

@@ -56,18 +56,21 @@ class Witness:
         seen = self.of(rank)
         return seen is None or seen.page is None or seen.page.events_lost > 0
 
-    def did(self, rank: int, kind: EventKind, op: str, place: Place | None) -> bool:
-        """An entry of the history, or a call or a stack that is there now, is of this kind and at this place."""
+    def did(self, rank: int, kind: EventKind, op: str, place: Place) -> bool:
+        """An entry of the history or of the recorder, or a call in flight, is of this kind and at this place."""
         for event in self.events(rank):
             named = event.call.op if event.call else ""
             if event.kind is kind and (kind is not EventKind.CALL or named == op):
                 sites = (event.site, *event.path, *(event.call.path if event.call else ()))
-                if place is None or place in {place_of(site) for site in sites if site}:
+                if place in {place_of(site) for site in sites if site}:
                     return True
-        return kind is EventKind.CALL and any(
-            call.op == op and (place is None or place in {place_of(site) for site in (call.site, *call.path) if site})
-            for call in self.calls(rank)
-        )
+        if kind is not EventKind.CALL:
+            return False
+        issued: list[tuple[str, tuple[Site | None, ...]]] = [
+            *((call.op, (call.site, *call.path)) for call in self.calls(rank)),
+            *((entry.op, (entry.site,)) for entry in self.entries(rank)),
+        ]
+        return any(named == op and place in {place_of(site) for site in sites if site} for named, sites in issued)
 
     def calls(self, rank: int) -> tuple[Call, ...]:
         """In flight."""
