@@ -113,8 +113,54 @@ def step(case: Case, text: str, *who: str) -> str:
     return "" if did else f"in no history: {text}"
 
 
-def never(case: Case, text: str, who: str) -> str:
-    """No call at a place, in a history that is complete."""
+def step_more(case: Case, text: str, who: str, others: str) -> str:
+    """These went on to it and the others did not: they have not done it more often, in histories that are complete."""
+    if wrong := step(case, text, who):
+        return wrong
+    witness = case.witness
+    if text == "nothing more" or any(witness.lost(rank) for rank in (*members(who), *members(others))):
+        return ""
+    what, at = text.split(" (by ")[0].rsplit(" at ", 1)
+    kind = _STEPS.get(what, EventKind.CALL)
+    most = max(witness.times(rank, kind, what, place(at)) for rank in members(others))
+    return _of_each(
+        case,
+        members(who),
+        lambda rank: (
+            ""
+            if witness.times(rank, kind, what, place(at)) >= most
+            else f"rank {rank} has done less than the others: {text}"
+        ),
+    )
+
+
+def loop(case: Case, text: str) -> str:
+    return "" if place(text) in case.witness.loops() else f"no data loop is at {text}"
+
+
+def seen_place(case: Case, text: str) -> str:
+    known = any(place(text) in case.witness.places(rank) for rank in case.witness.ranks)
+    return "" if known else f"no rank was at {text}"
+
+
+def _compared(read: Callable[[Counters], int]) -> Callable[..., str]:
+    """The others have no higher count than these."""
+
+    def check(case: Case, text: str, others: str) -> str:
+        if wrong := side(case, text):
+            return wrong
+        pages = {rank: seen.page for rank in case.witness.ranks if (seen := case.witness.of(rank)) and seen.page}
+        most = max((read(pages[rank].counters) for rank in members(others) if rank in pages), default=-1)
+        low = [rank for rank in members(text) if rank in pages and read(pages[rank].counters) < most]
+        return f"ranks {low} have fewer than the others" if low else ""
+
+    return check
+
+
+def never(case: Case, text: str, who: str, others: str) -> str:
+    """No call at a place, where others have made one."""
+    if wrong := is_at(case, text, others):
+        return wrong
     for rank in members(who):
         calls = (event for event in case.witness.events(rank) if event.kind is EventKind.CALL)
         if any(is_call_at.site and _same(is_call_at.site, text) for is_call_at in calls):
@@ -163,7 +209,9 @@ def _rank_is_in(case: Case, text: str, rank: int) -> str:
     if found is None:
         return f"cannot be read: {text}"
     wrong = _not_in(case.witness, rank, found["op"], found["seq"], found["peer"])
-    return wrong or (is_at(case, found["at"], f"rank {rank}") if found["at"] else "")
+    if not wrong and found["at"] and place(found["at"]) not in case.witness.now(rank):
+        return f"rank {rank} is not at {found['at']}"
+    return wrong
 
 
 def _not_in(witness: Witness, rank: int, op: str, seq: str | None, peer: str | None) -> str:
@@ -176,7 +224,8 @@ def _not_in(witness: Witness, rank: int, op: str, seq: str | None, peer: str | N
         return f"rank {rank} is not in {op}"
     if seq is not None and not _numbered(witness, rank, int(seq)):
         return f"rank {rank} has no operation {seq}"
-    if peer is not None and calls and not any(str(call.peer) == peer for call in calls):
+    peers = {str(one.peer) for one in (*calls, *entries) if one.peer is not None}
+    if peer is not None and (calls or peers) and peer not in peers:
         return f"rank {rank} is in {op} with another rank than {peer}"
     return ""
 
@@ -380,12 +429,29 @@ def process(case: Case, text: str, *who: str) -> str:
     return "" if int(text) in known else f"process {text} is not known"
 
 
-def group(case: Case, text: str) -> str:
+def group(case: Case, text: str, *who: str) -> str:
+    """A group that exists, of which these ranks are members; the first of them are in an operation of it."""
     if text == "the default group":
         return ""
     name, of = text.split("'")[1], members(text.split("' of ")[1])
-    known = any(g.members == of.members and name in (g.name, g.description) for g in case.witness.groups())
-    return "" if known else f"there is no {text}"
+    known = [g for g in case.witness.groups() if g.members == of.members and name in (g.name, g.description)]
+    strange = [rank for one in who for rank in members(one) if rank not in of]
+    if not known or strange:
+        return f"ranks {strange} are not in {text}" if known else f"there is no {text}"
+    names = {g.name for g in known}
+    for rank in members(who[0]) if who else ():
+        used = {call.group.name for call in case.witness.calls(rank) if call.group}
+        if not names & (used | {entry.group for entry in case.witness.outstanding(rank)}):
+            return f"rank {rank} is not in {text}"
+    return ""
+
+
+def sizes(case: Case, text: str) -> str:
+    """`rank 1: 7, ranks 0,2: 9` elements, or their types."""
+    for who, value in re.findall(rf"({RANKS}): (\w+)", text):
+        if wrong := (elements if value.isdigit() else dtype)(case, value, who):
+            return wrong
+    return ""
 
 
 def unseen(case: Case, text: str) -> str:
@@ -443,6 +509,13 @@ TYPES: Mapping[str, Type] = {
     "step": Type(STEP, step),
     "never": Type(PLACE, never),
     "no_forward": Type(PLACE, no_forward),
+    "step_more": Type(STEP, step_more),
+    "loop": Type(PLACE, loop),
+    "seen_place": Type(PLACE, seen_place),
+    "more_backwards": Type(RANKS, _compared(lambda c: c.backward_entered)),
+    "more_forwards": Type(RANKS, _compared(lambda c: c.forwards)),
+    "more_no_sync": Type(RANKS, _compared(lambda c: c.forwards_no_sync)),
+    "sizes": Type(r".+", sizes),
     "wait": Type(WAIT, is_in),
     "now": Type(NOW, now),
     "op": Type(OP, operation),

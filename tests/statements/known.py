@@ -1,11 +1,18 @@
-"""What is known to be said without support, until it is mended; nothing else may be."""
+"""What diagnoses say without support in the evidence; what is known of that, until it is mended."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
-from tests.statements.check import Fault
+from ddpdoctor.collect.assemble import assemble
+from ddpdoctor.collect.bundle import read
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Diagnosis
+from ddpdoctor.model.evidence import Evidence
+from tests.statements.check import Fault, check
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,13 @@ KNOWN = (
 )
 
 
-def unknown(faults: tuple[Fault, ...]) -> list[Fault]:
-    """Faults that are not known."""
+def unsupported(diagnoses: Iterable[Diagnosis], evidence: Evidence) -> list[Fault]:
+    """What the diagnoses say without support in the evidence, and what is of no known form; without what is known."""
+    faults = check(diagnoses, evidence).faults
     return [fault for fault in faults if not any(known.covers(fault) for known in KNOWN)]
+
+
+def unsupported_in(bundle: Path) -> list[Fault]:
+    """The same of the diagnoses that are made from a bundle."""
+    evidence = assemble(read(bundle))
+    return unsupported(examine(evidence).diagnoses, evidence)

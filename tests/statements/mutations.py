@@ -9,7 +9,9 @@ from itertools import combinations
 from tests.statements.claims import PLACE, RANKS
 
 _QUOTED = re.compile(r"`[^`]*`")
-_COUNT = re.compile(r"(?<![\w:./-])\d+(?= (?:batch|forward|backward|StopIteration|under|synchronising|time|elements|left))")
+_COUNT = re.compile(
+    r"(?<![\w:./-])\d+(?= (?:batch|forward|backward|StopIteration|under|synchronising|time|elements|left))"
+)
 
 
 def swapped(text: str) -> Iterator[str]:
@@ -20,7 +22,8 @@ def swapped(text: str) -> Iterator[str]:
 
         def by_other(match: re.Match[str], exchange: dict[str, str] = exchange) -> str:
             word, members = match[0].split(" ")
-            return f"{word} {exchange.get(members, members)}"
+            now = exchange.get(members, members)
+            return f"{word[:4]}{'' if now.isdigit() else 's'} {now}"
 
         yield re.sub(RANKS, by_other, text)
 

@@ -47,6 +47,33 @@ class Witness:
     def places(self, rank: int) -> frozenset[Place]:
         return frozenset(place_of(site) for site in self.sites(rank))
 
+    def now(self, rank: int) -> frozenset[Place]:
+        """Places where it is, as its stacks and open operations have it; all that is known where there are neither."""
+        seen = self.of(rank)
+        sites = [*(_in_stacks(seen.stacks) if seen else ())]
+        for call in self.calls(rank):
+            sites.extend(_of_call(call))
+        sites.extend(entry.site for entry in self.outstanding(rank) if entry.site)
+        return frozenset(place_of(site) for site in sites) or self.places(rank)
+
+    def loops(self) -> frozenset[Place]:
+        """Places of data loops."""
+        found = [loader.site for seen in self.evidence.ranks if seen.page for loader in seen.page.counters.loaders]
+        kinds = (EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.NEXT_RAISED)
+        for rank in self.ranks:
+            for event in self.events(rank):
+                found.extend(filter(None, (event.site, *event.path)) if event.kind in kinds else ())
+        return frozenset(map(place_of, found))
+
+    def times(self, rank: int, kind: EventKind, op: str, place: Place) -> int:
+        """How often its history has such an entry."""
+        return sum(
+            event.kind is kind
+            and (kind is not EventKind.CALL or (event.call is not None and event.call.op == op))
+            and place in {place_of(site) for site in (event.site, *event.path) if site}
+            for event in self.events(rank)
+        )
+
     def events(self, rank: int) -> tuple[Event, ...]:
         seen = self.of(rank)
         return seen.page.events if seen and seen.page else ()

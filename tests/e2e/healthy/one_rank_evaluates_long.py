@@ -29,7 +29,7 @@ def step(model: nn.Module, rows: Tensor, size: int) -> float:
             assert weight.grad is not None
             dist.all_reduce(weight.grad)
             weight -= 0.01 * weight.grad / size
-    return float(loss)
+    return float(loss.item())
 
 
 def main() -> None:
