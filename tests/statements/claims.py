@@ -168,7 +168,10 @@ def never(case: Case, text: str, who: str, others: str) -> str:
     return ""
 
 
-def no_forward(case: Case, text: str, who: str) -> str:
+def no_forward(case: Case, text: str, who: str, others: str) -> str:
+    """No forward at a place, where others have run one."""
+    if wrong := is_at(case, text, others):
+        return wrong
     kinds = (EventKind.FORWARD, EventKind.FORWARD_NO_SYNC)
     for rank in members(who):
         if any(e.kind in kinds and e.site and _same(e.site, text) for e in case.witness.events(rank)):
@@ -224,7 +227,7 @@ def _not_in(witness: Witness, rank: int, op: str, seq: str | None, peer: str | N
         return f"rank {rank} is not in {op}"
     if seq is not None and not _numbered(witness, rank, int(seq)):
         return f"rank {rank} has no operation {seq}"
-    peers = {str(one.peer) for one in (*calls, *entries) if one.peer is not None}
+    peers = {str(one) for one in (*(c.peer for c in calls), *(e.peer for e in entries)) if one is not None}
     if peer is not None and (calls or peers) and peer not in peers:
         return f"rank {rank} is in {op} with another rank than {peer}"
     return ""
@@ -260,6 +263,34 @@ def operation(case: Case, text: str, *who: str) -> str:
         if text not in names:
             return f"rank {rank} has not called {text}"
     return ""
+
+
+def op_at(case: Case, text: str, at: str) -> str:
+    """An operation that some rank has called at this place."""
+    return step(case, f"{text} at {at}")
+
+
+def reached(case: Case, text: str, who: str, others: str, at: str) -> str:
+    """An operation that these have called at this place, and the others not more often."""
+    return step_more(case, f"{text} at {at}", who, others)
+
+
+def op_now(case: Case, text: str, who: str) -> str:
+    """An operation that these ranks are in."""
+    return is_in(case, text, who)
+
+
+def more_groups(case: Case, text: str, others: str) -> str:
+    """These have created more groups, in histories that are complete."""
+
+    def count(rank: int) -> int:
+        return sum(event.call is not None and event.call.op == "new_group" for event in case.witness.events(rank))
+
+    if any(case.witness.lost(rank) for rank in (*members(text), *members(others))):
+        return ranks(case, text)
+    most = max(count(rank) for rank in members(others))
+    low = [rank for rank in members(text) if count(rank) < most]
+    return ranks(case, text) or (f"ranks {low} have created fewer groups" if low else "")
 
 
 def code(case: Case, text: str, *where: str) -> str:
@@ -519,6 +550,10 @@ TYPES: Mapping[str, Type] = {
     "wait": Type(WAIT, is_in),
     "now": Type(NOW, now),
     "op": Type(OP, operation),
+    "op_at": Type(OP, op_at),
+    "op_now": Type(OP, op_now),
+    "reached": Type(OP, reached),
+    "more_groups": Type(RANKS, more_groups),
     "code": Type(r"`[^`]*`", code),
     "taken": Type(r"`[^`]*`", taken),
     "called": Type(OP, called),

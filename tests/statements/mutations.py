@@ -10,7 +10,8 @@ from tests.statements.claims import PLACE, RANKS
 
 _QUOTED = re.compile(r"`[^`]*`")
 _COUNT = re.compile(
-    r"(?<![\w:./-])\d+(?= (?:batch|forward|backward|StopIteration|under|synchronising|time|elements|left))"
+    r"(?<![\w:./,-])(?<!rank )(?<!ranks )\d+"
+    r"(?= (?:batch|forward|backward|StopIteration|under|synchronising|time|elements|left))"
 )
 
 
