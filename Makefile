@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help env demo test test-slow variants coverage check format docs bench accuracy clean
+.PHONY: help env demo test test-slow variants coverage check format docs bench accuracy healthy-runs clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
@@ -17,6 +17,7 @@ help:
 	@echo "make docs       write the pages that are made from the program"
 	@echo "make bench      what watching costs"
 	@echo "make bench-dumps  what diagnosing up to 16,384 recorder dumps costs (4 GB of disk)"
+	@echo "make healthy-runs  is any healthy job stopped (hours; goes on where it was broken off)"
 	@echo "make accuracy   how often the verdict is right (an hour; goes on where it was broken off)"
 
 env: $(INSTALLED)
@@ -72,6 +73,10 @@ bench-dumps: env
 
 accuracy: env
 	$(BIN)/python -m benchmarks.accuracy
+
+# more: make healthy-runs ARGS="--load 4 --until 60"
+healthy-runs: env
+	$(BIN)/python -m benchmarks.healthy_runs $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

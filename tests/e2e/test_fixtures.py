@@ -20,6 +20,7 @@ from ddpdoctor.repro.catalogue import load_all, root
 from tests.e2e import leftovers
 from tests.e2e.ablation import wrongly_sure
 from tests.e2e.job import STARTUP, Run, forked, is_told, torchrun, watch
+from tests.statements.known import unsupported_in
 
 #: seconds from the last progress of any rank to the report, where a deadlock can be proven
 PROVEN_WITHIN = 6.0
@@ -65,6 +66,7 @@ def _gets_its_verdict(case: Case, command: list[str], tmp_path: Path) -> None:
         assert run.status == 124, run.explain()
     assert _without_late_findings(_replayed(run.bundle), report) == _without_late_findings(report, report)
     assert wrongly_sure(bundle.read(run.bundle), case.code, tuple(case.culprits), Deadlock(report["deadlock"])) == []
+    assert unsupported_in(run.bundle) == []
     assert leftovers.faults(bundle.read(run.bundle), tmp_path / "leftovers") == []
 
 
