@@ -54,6 +54,8 @@ class Case:
     needs: str
     #: the longest that a run may take, in seconds
     seconds: int
+    #: packages that it imports besides torch, by the name that it imports; all of them are in the extra `frameworks`
+    packages: tuple[str, ...] = ()
     #: set if the program is run without `watch`, and its own numbers show the fault
     harm: Harm | None = None
     #: other numbers of ranks with the same fault, and the culprits there

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib.util
 import os
 import signal
 import subprocess
@@ -70,6 +71,8 @@ class RunResult:
 
 def missing(case: Case) -> str:
     """What this machine lacks for a case, "" if nothing."""
+    if absent := [package for package in case.packages if importlib.util.find_spec(package) is None]:
+        return f"needs {' and '.join(absent)}, which {'is' if len(absent) == 1 else 'are'} not installed"
     if case.needs == "gpu" and not Path("/dev/nvidia0").exists():
         return "needs a GPU"
     return "needs several nodes" if case.needs == "multi-node" else ""
@@ -166,7 +169,12 @@ def launch_command(launcher: str, program: Path, ranks: int) -> list[str]:
         module = [sys.executable, "-m", "torch.distributed.run"]
         return [*module, "--standalone", "--nproc-per-node", str(ranks), str(program)]
     if launcher == "accelerate":
-        return [str(here / "accelerate"), "launch", "--cpu", "--num_processes", str(ranks), str(program)]
+        # with --cpu it starts one process; the program itself asks for the CPU
+        several = ["--multi_gpu", "--num_machines", "1", "--num_processes", str(ranks), "--main_process_port", "0"]
+        return [str(here / "accelerate"), "launch", *several, str(program)]
+    if launcher == "python":
+        # the program starts its ranks itself, through its framework
+        return [sys.executable, str(program), "--workers", str(ranks)]
     return [sys.executable, str(program)]
 
 
