@@ -90,7 +90,7 @@ class HistoryDiff:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The events of one rank's main thread, oldest first."""
+    """The events of the thread that trains in one rank, oldest first."""
 
     rank: Rank
     steps: tuple[HistoryStep, ...]
@@ -109,10 +109,10 @@ class History:
 
 
 def read_history(rank: RankEvidence) -> History | None:
-    """The main thread's history; None if the rank has no page."""
+    """The history of the thread that trains; None if the rank has no page."""
     if rank.page is None:
         return None
-    events = [event for event in rank.page.events if event.thread in (rank.page.pid, 0)]
+    events = rank.page.training()
     steps: list[HistoryStep] = []
     times: list[float] = []
     synchronises = False

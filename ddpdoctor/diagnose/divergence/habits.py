@@ -16,7 +16,6 @@ from ddpdoctor.diagnose.digest import histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.progress import Event, EventKind
 from ddpdoctor.model.ranks import Rank
 
@@ -89,9 +88,7 @@ def strayed(facts: Facts, rank: Rank) -> Strayed | None:
     seen = facts.evidence.rank(rank)
     if seen is None or seen.page is None:
         return None
-    steps = [
-        (_step(event), event.call.peer if event.call else None) for event in seen.page.events if _is_main(event, seen)
-    ]
+    steps = [(_step(event), event.call.peer if event.call else None) for event in seen.page.training()]
     rounds = _rounds(steps)
     if len(rounds) < ENOUGH_ROUNDS:
         return None
@@ -102,10 +99,6 @@ def strayed(facts: Facts, rank: Rank) -> Strayed | None:
     if longest == len(present) or not 0 < longest < len(usual):
         return None
     return Strayed(present[longest - 1][0], present[longest][0], usual[longest][0])
-
-
-def _is_main(event: Event, seen: RankEvidence) -> bool:
-    return seen.page is not None and event.thread in (seen.page.pid, 0)
 
 
 def _step(event: Event) -> HistoryStep:
