@@ -78,6 +78,12 @@ class Case:
         return found is self.deadlock or (self.sometimes_proven and found is Deadlock.PROVEN)
 
     @property
+    def needed(self) -> tuple[str, ...]:
+        """What it needs besides torch, in words; empty for most."""
+        machine = {"gpu": "a GPU", "multi-node": "several nodes"}
+        return (*self.packages, *filter(None, [machine.get(self.needs)]))
+
+    @property
     def expected_ending(self) -> str:
         """How broken.py ends, in a word."""
         return "harm" if self.harm else self.outcome.value

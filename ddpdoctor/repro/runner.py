@@ -71,11 +71,18 @@ class RunResult:
 
 def missing(case: Case) -> str:
     """What this machine lacks for a case, "" if nothing."""
-    if absent := [package for package in case.packages if importlib.util.find_spec(package) is None]:
-        return f"needs {' and '.join(absent)}, which {'is' if len(absent) == 1 else 'are'} not installed"
+    if lacking := missing_packages(case):
+        return lacking
     if case.needs == "gpu" and not Path("/dev/nvidia0").exists():
         return "needs a GPU"
     return "needs several nodes" if case.needs == "multi-node" else ""
+
+
+def missing_packages(case: Case) -> str:
+    """Which packages a case imports that are not installed, "" if none."""
+    absent = [package for package in case.packages if importlib.util.find_spec(package) is None]
+    verb = "is" if len(absent) == 1 else "are"
+    return f"needs {' and '.join(absent)}, which {verb} not installed" if absent else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from ddpdoctor.cli import main
 from ddpdoctor.cli.lint_citations import UNFINISHED, WITHIN
@@ -17,6 +18,7 @@ from ddpdoctor.collect import bundle
 from ddpdoctor.model.diagnosis import Deadlock
 from ddpdoctor.repro.case import Case
 from ddpdoctor.repro.catalogue import load_all, root
+from ddpdoctor.repro.runner import launch_command, missing_packages
 from tests.e2e import leftovers
 from tests.e2e.ablation import wrongly_sure
 from tests.e2e.job import STARTUP, Run, forked, is_told, torchrun, watch
@@ -37,8 +39,20 @@ LAUNCHED = (
 TIMED = ("rank-conditional-collective", "lock-wait", "slow-host-work")
 
 KNOWN = [case for case in load_all(root()) if not case.needs]
-CASES = [case for case in KNOWN if case.harm is None]
-by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+HANGING = [case for case in KNOWN if case.harm is None]
+CASES = [case for case in HANGING if not case.packages]
+#: cases whose cause another one shows every day; what they add is the part of torch in which the ranks wait
+SELDOM = frozenset({"fsdp2-skipped-bad-loss", "dtensor-weight-report"})
+by_name = pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.name, marks=[pytest.mark.slow] * (case.name in SELDOM)) for case in CASES]
+)
+by_name_each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+#: what is not right yet, and why
+OPEN: dict[str, str] = {}
+
+
+def _framework(case: Case, marks: list[pytest.MarkDecorator]) -> ParameterSet:
+    return pytest.param(case, id=case.name, marks=[pytest.mark.frameworks, *marks])
 
 
 @by_name
@@ -48,9 +62,30 @@ def test_broken_gets_its_verdict(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@by_name
+@by_name_each
 def test_broken_gets_its_verdict_under_torchrun(case: Case, tmp_path: Path) -> None:
     _gets_its_verdict(case, torchrun(case.broken, case.ranks), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        _framework(case, [pytest.mark.xfail(reason=OPEN[case.name], strict=True)] if case.name in OPEN else [])
+        for case in HANGING
+        if case.packages
+    ],
+)
+def test_broken_gets_its_verdict_inside_a_framework(
+    case: Case, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    _require(case, pytestconfig)
+    _gets_its_verdict(case, launch_command(case.launcher, case.broken, case.ranks), tmp_path)
+
+
+def _require(case: Case, config: pytest.Config) -> None:
+    """Skips the test if a package of the case is not installed; `make test-frameworks` lets it fail."""
+    if lacking := missing_packages(case):
+        (pytest.fail if config.getoption("--require-frameworks") else pytest.skip)(f"{case.name} {lacking}")
 
 
 def _gets_its_verdict(case: Case, command: list[str], tmp_path: Path) -> None:
@@ -97,9 +132,17 @@ def test_fixed_ends_and_is_left_alone(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@by_name
+@by_name_each
 def test_fixed_ends_and_is_left_alone_under_torchrun(case: Case, tmp_path: Path) -> None:
     _is_left_alone(torchrun(case.fixed, case.ranks), tmp_path)
+
+
+@pytest.mark.parametrize("case", [_framework(case, []) for case in HANGING if case.packages])
+def test_fixed_ends_and_is_left_alone_inside_a_framework(
+    case: Case, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    _require(case, pytestconfig)
+    _is_left_alone(launch_command(case.launcher, case.fixed, case.ranks), tmp_path)
 
 
 def _is_left_alone(command: list[str], folder: Path) -> None:

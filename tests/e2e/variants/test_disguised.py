@@ -14,7 +14,7 @@ from ddpdoctor.repro.catalogue import load_all, root
 from tests.e2e.job import STARTUP, is_told, torchrun, watch
 from tests.e2e.variants.disguise import disguise
 
-CASES = [case for case in load_all(root()) if not case.needs and case.launcher == "torchrun" and case.harm is None]
+CASES = [case for case in load_all(root()) if not case.needed and case.launcher == "torchrun" and case.harm is None]
 #: one of equal stacks, one of groups, one crash
 FEW = ("skipped-batch", "group-order-cycle", "rank-died")
 #: what is not the same yet, and why
