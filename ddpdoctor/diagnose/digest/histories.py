@@ -9,6 +9,7 @@ stretch that changes the order of collectives counts as a difference.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -237,12 +238,29 @@ def _open_end(
     left, right = _issued(ours), _issued(theirs)
     shorter = min(len(left), len(right))
     same = next((n for n in range(shorter) if left[n] != right[n]), shorter)
-    if {ours[0].kind, theirs[0].kind} == _FORWARDS and ours[0].site == theirs[0].site:
-        same = 0  # only one of the two will reduce gradients, whatever both issue first
+    if _one_reduces(ours, theirs):
+        same = 0  # whatever both issue first
     if len(left) == len(right) == same:
         return []
     ours, theirs = _after(ours, same), _after(theirs, same)
     return [HistoryDiff(None if same else before, tuple(ours), tuple(theirs), rejoined=False, behind=same == shorter)]
+
+
+def _one_reduces(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> bool:
+    """Whether only one of the two goes on to reduce gradients: the other's forward was under no_sync, or it is in
+    another round already.
+    """
+    if {ours[0].kind, theirs[0].kind} == _FORWARDS:
+        return ours[0].site == theirs[0].site
+    return any(_reduces(one) and other[0].kind in _DATA for one, other in ((ours, theirs), (theirs, ours)))
+
+
+def _reduces(steps: Sequence[HistoryStep]) -> bool:
+    """Whether a backward comes now, with collectives of its own: it reduces itself, or a hook of FSDP does."""
+    if steps[0].kind is not EventKind.BACKWARD:
+        return False
+    inside = itertools.takewhile(lambda step: step.kind is EventKind.CALL and step.site == steps[0].site, steps[1:])
+    return steps[0].collective or any(inside)
 
 
 def _after(steps: Sequence[HistoryStep], count: int) -> Sequence[HistoryStep]:

@@ -29,6 +29,8 @@ class BranchKind(Enum):
     DATA = "data"
     #: an exception was raised, conditionally or unexpectedly, and caught
     EXCEPTION = "exception"
+    #: a call in which a library runs the job's loop has returned
+    RETURN = "return"
 
 
 @dataclass(frozen=True, slots=True)

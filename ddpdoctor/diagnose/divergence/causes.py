@@ -145,8 +145,8 @@ def _skipped(_: Facts, divergence: Divergence) -> bool:
 
 def _local_decision(facts: Facts, divergence: Divergence) -> bool:
     kinds = {point.kind for point in divergence.branch_points}
-    left = divergence.pattern is Pattern.LEFT_LOOP and BranchKind.CONDITION in kinds and BranchKind.DATA not in kinds
-    return left or decided_alone(facts, divergence)
+    stopped = bool(kinds & {BranchKind.CONDITION, BranchKind.RETURN}) and BranchKind.DATA not in kinds
+    return (divergence.pattern is Pattern.LEFT_LOOP and stopped) or decided_alone(facts, divergence)
 
 
 def _rank_condition(facts: Facts, divergence: Divergence) -> bool:

@@ -163,6 +163,8 @@ def _sentence(point: BranchPoint, odd: str, reference: str) -> str:
         )
     if point.taken is EdgeKind.RAISED:
         return f"{odd} raised what `{point.text}` at {where} catches; {reference} did not"
+    if point.kind is BranchKind.RETURN:
+        return f"`{point.text}` at {where} returned on {odd}, whose data had not ended; {reference} went on in it"
     if point.kind in (BranchKind.COUNT, BranchKind.DATA):
         ended, went_on = (odd, reference) if point.taken is EdgeKind.END else (reference, odd)
         return f"`{point.text}` at {where} ended on {ended} and continued on {went_on}"

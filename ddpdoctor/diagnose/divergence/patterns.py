@@ -244,7 +244,7 @@ def _round_pattern(
         return Pattern.ENDED_EARLY
     if odd_next.kind is EventKind.FORWARD_NO_SYNC and reference_next.kind is EventKind.FORWARD:
         return Pattern.NO_SYNC
-    in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD)
+    in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD, EventKind.CALL)
     if reference_next.kind is EventKind.BACKWARD and in_round and _goes_on(facts, compared, odd_next):
         return Pattern.SKIPPED
     skips_forward = odd_next.kind in (EventKind.NEXT, EventKind.STOP_ITERATION)

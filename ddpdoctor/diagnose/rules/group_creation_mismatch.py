@@ -37,7 +37,7 @@ from ddpdoctor.diagnose.divergence.causes import CREATING, Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 
@@ -88,14 +88,13 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     site = relative_position.users_line(facts, divergence.odd, called)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
-    culprits = RankSet() if divergence.tie else divergence.culprits
     made, missed = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return diagnosis(
         GROUP_CREATION_MISMATCH,
         facts.waiting,
         confidence=confidence,
         blame=Confidence.POSSIBLE if divergence.tie else confidence,
-        culprits=culprits,
+        culprits=divergence.culprits,
         summary=(
             f"{missed} did not call {divergence.odd_next.op if divergence.odd_next else 'new_group'} at "
             f"{wording.place(site)}, {made} did"
@@ -111,7 +110,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
             "use_local_synchronization=True."
         ),
         locations=(
-            facts.location(culprits or divergence.odd, site),
+            facts.location(divergence.odd, site),
             *facts.locations_of((*divergence.odd, *divergence.reference)),
         ),
         evidence=(

@@ -47,7 +47,8 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for divergence in divergences_of(facts, Cause.LOCAL_DECISION):
-        conditions = [point for point in divergence.branch_points if point.kind is BranchKind.CONDITION]
+        kinds = (BranchKind.CONDITION, BranchKind.RETURN)
+        conditions = [point for point in divergence.branch_points if point.kind in kinds]
         yield _diagnosis(facts, divergence, conditions)
 
 
