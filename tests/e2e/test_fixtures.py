@@ -75,9 +75,7 @@ def test_broken_gets_its_verdict_under_torchrun(case: Case, tmp_path: Path) -> N
         if case.packages
     ],
 )
-def test_broken_gets_its_verdict_inside_a_framework(
-    case: Case, tmp_path: Path, pytestconfig: pytest.Config
-) -> None:
+def test_broken_gets_its_verdict_inside_a_framework(case: Case, tmp_path: Path, pytestconfig: pytest.Config) -> None:
     _require(case, pytestconfig)
     _gets_its_verdict(case, launch_command(case.launcher, case.broken, case.ranks), tmp_path)
 
