@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ddpdoctor.diagnose.digest import frames
@@ -208,6 +208,7 @@ def shared(left: History, right: History) -> tuple[tuple[HistoryStep, ...], tupl
 
 def _walk(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> list[HistoryDiff]:
     found: list[HistoryDiff] = []
+    harmless: set[tuple[HistoryStep, HistoryStep]] = set()
     i = j = differences = 0
     while i < len(ours) and j < len(theirs):
         if ours[i] == theirs[j]:
@@ -217,12 +218,15 @@ def _walk(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> list[Hi
         differences += 1
         step = _rejoin(ours, theirs, i, j, thorough=differences <= THOROUGH)
         if step is None:
-            found.extend(_open_end(before, ours[i:], theirs[j:]))
+            known = (ours[i], theirs[j]) in harmless
+            found.extend(_open_end(before, ours[i:], theirs[j:], harmless=known))
             break
         ends = i + step[0], j + step[1]
         diff = HistoryDiff(before, tuple(ours[i : ends[0]]), tuple(theirs[j : ends[1]]), True, after=ours[ends[0]])
         if _issued(diff.left) != _issued(diff.right):
             found.append(diff)
+        else:
+            harmless.add((ours[i], theirs[j]))
         i, j = ends
     return found
 
@@ -232,18 +236,37 @@ def _issued(steps: Sequence[HistoryStep]) -> list[object]:
 
 
 def _open_end(
-    before: HistoryStep | None, ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]
+    before: HistoryStep | None, ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], *, harmless: bool
 ) -> list[HistoryDiff]:
-    """The histories never agree again: continue to the first collective in which they differ."""
+    """The histories never agree again: where they part for good, or else the first collective in which they differ.
+
+    `harmless`: they have differed in this way before, and agreed again.
+    """
     left, right = _issued(ours), _issued(theirs)
     shorter = min(len(left), len(right))
     same = next((n for n in range(shorter) if left[n] != right[n]), shorter)
-    if _one_reduces(ours, theirs):
+    apart = same < shorter and not harmless and _apart(ours, theirs, same)
+    if apart or _one_reduces(ours, theirs):
         same = 0  # whatever both issue first
     if len(left) == len(right) == same:
         return []
     ours, theirs = _after(ours, same), _after(theirs, same)
     return [HistoryDiff(None if same else before, tuple(ours), tuple(theirs), rejoined=False, behind=same == shorter)]
+
+
+def _apart(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], same: int) -> bool:
+    """Whether the first collectives of both pair by chance: they have no step in common; or one side's data have ended,
+    and what follows is the last round.
+    """
+    if {ours[0].kind, theirs[0].kind} == {EventKind.NEXT, EventKind.STOP_ITERATION} and ours[0].site == theirs[0].site:
+        return True
+    ends = [next(n for n, count in enumerate(_counted(steps)) if count == same) for steps in (ours, theirs)]
+    return set(ours[: ends[0] + 1]).isdisjoint(theirs[: ends[1] + 1])
+
+
+def _counted(steps: Sequence[HistoryStep]) -> Iterator[int]:
+    """How many collectives there are up to each step, itself included."""
+    return itertools.accumulate(int(step.collective) for step in steps)
 
 
 def _one_reduces(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> bool:
