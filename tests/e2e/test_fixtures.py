@@ -53,7 +53,7 @@ OPEN = {
     "lightning-uneven-shards": "DD299: a batch is fetched ahead, so the loader's end comes before the last step",
     "pipeline-last-stage-stops": "DD299: the return is not connected with the barrier behind the loop",
     "ray-local-early-stop": "DD299: the thread that trained has ended, and its process waits for Ray",
-    "trainer-evaluate-on-process-zero": "DD299 at times: the condition in the callback is not connected with its evaluation",
+    "trainer-evaluate-on-process-zero": "DD299 at times: the condition in the callback is not connected with the call",
 }
 
 
