@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Where it is set, `print` writes a line and its end apart, and the lines of ranks that share a pipe run into each
@@ -24,3 +25,9 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
 # Generated examples take longer beside other work: neither their time nor that of a test says anything about the code.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--require-frameworks`, for `make test-frameworks`."""
+    told = "a case whose packages are not installed fails instead of being skipped"
+    parser.addoption("--require-frameworks", action="store_true", help=told)
