@@ -33,7 +33,9 @@ def left_partners(facts: Facts) -> tuple[HistorySplit, ...]:
         others = RankSet.of(one for one in facts.waiting if one != rank)
         side = Comparison(RankSet.of([rank]), others, HistoryDiff(None, (), (), rejoined=False))
         if own := _left_its_partner(facts, side) if others else None:
-            found.append(HistorySplit(own.odd, own.reference, (own.diff,), minority=len(others) > 1))
+            (waits, *_) = (one for one in others if _waits_for_message(facts, one, rank))
+            diff = HistoryDiff(own.before, own.diff.left, (_messages(facts, waits)[-1][0],), rejoined=False)
+            found.append(HistorySplit(own.odd, own.reference, (diff,), minority=len(others) > 1))
     return tuple(found) if len(found) == 1 else ()
 
 
@@ -52,9 +54,8 @@ def left_own_way(facts: Facts, compared: Comparison) -> tuple[Comparison, Compar
 
 def _left_its_partner(facts: Facts, side: Comparison) -> Comparison | None:
     """A rank that did not begin another round, and for whose message of that round another waits."""
-    (rank, *more), waits = side.odd.members, [facts.wait(one) for one in side.reference]
-    asked = any(one is not None and one.kind in (Kind.SEND, Kind.RECV) and rank in one.targets for one in waits)
-    if more or not asked:
+    rank, *more = side.odd.members
+    if more or not any(_waits_for_message(facts, one, rank) for one in side.reference):
         return None
     rounds = _rounds(_messages(facts, rank))
     if len(rounds) < ENOUGH_ROUNDS:
@@ -66,6 +67,11 @@ def _left_its_partner(facts: Facts, side: Comparison) -> Comparison | None:
     if not begins or known or peer not in side.reference or not now.collective:
         return None
     return Comparison(side.odd, side.reference, HistoryDiff(earlier[-1][-1][0], (now,), (usual,), rejoined=False))
+
+
+def _waits_for_message(facts: Facts, waiting: Rank, rank: Rank) -> bool:
+    wait = facts.wait(waiting)
+    return wait is not None and wait.kind in (Kind.SEND, Kind.RECV) and rank in wait.targets
 
 
 def _against_own_round(facts: Facts, side: Comparison) -> Comparison | None:
