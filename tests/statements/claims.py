@@ -32,6 +32,12 @@ class Type:
     check: Callable[..., str]
 
 
+def _each(one: str) -> str:
+    """`X (rank 0), Y (rank 1) and Z (ranks 2-3)`: what is said of some of the ranks, and of the others."""
+    part = rf"{one} \({RANKS}\)"
+    return rf"{part}(?:, {part})* and {part}"
+
+
 RANKS = r"[Rr]anks? \d+(?:[-,]\d+)*"
 PLACE = r"(?:[\w.+-]+/)?(?:<[\w .-]+>|[\w.+-]+):\d+(?: \[\d+\])?"
 OP = r"[A-Za-z_][\w.]*"
@@ -45,8 +51,10 @@ _STEPS = {
     "an exception of the data loader": EventKind.NEXT_RAISED,
 }
 STEP = rf"(?:nothing more|(?:{'|'.join(sorted(_STEPS, key=len, reverse=True))}|{OP}) at {PLACE}(?: \(by {PLACE}\))?)"
-WAIT = rf"(?:no known wait|{OP}(?: seq \d+)?(?: (?:to|from) (?:rank \d+|any rank))?(?: at {PLACE})?)"
-NOW = rf"(?:(?:is|are) in {WAIT}|ended at {PLACE}|(?:is|are) at {PLACE})"
+_ONE_WAIT = rf"{OP}(?: seq \d+)?(?: (?:to|from) (?:rank \d+|any rank))?(?: at {PLACE})?"
+WAIT = rf"(?:no known wait|{_ONE_WAIT}|{_each(_ONE_WAIT)})"
+_AT = rf"(?:at {PLACE}|{_each(f'at {PLACE}')})"
+NOW = rf"(?:(?:is|are) in {WAIT}|(?:ended|is|are) {_AT})"
 GROUP = rf"(?:the default group|group '[^']*' of {RANKS})"
 
 
@@ -190,10 +198,22 @@ def is_in(case: Case, text: str, *who: str) -> str:
     """Each of the ranks is in this operation now, and at this place; without ranks, any is."""
     if text == "no known wait":
         return ""
+    if parts := _apart(text):
+        whole = RankSet.of(rank for _, named in parts for rank in members(named))
+        missing = [rank for rank in members(who[0]) if rank not in whole] if who else []
+        waits = [rank for rank in missing if case.witness.calls(rank)]
+        wrong = (is_in(case, one, named) for one, named in parts)
+        return f"nothing is said of ranks {waits}" if waits else next(filter(None, wrong), "")
     if who:
         return _of_each(case, members(who[0]), lambda rank: _rank_is_in(case, text, rank))
     found = [_rank_is_in(case, text, rank) for rank in sorted(case.witness.ranks)]
     return "" if "" in found else f"no rank is in {text}"
+
+
+def _apart(text: str) -> list[tuple[str, str]]:
+    """What is said of some, and of whom, in a text that says it of each."""
+    found = re.findall(rf"(?:^|, | and )(.+?) \(({RANKS})\)", text)
+    return [(one, named) for one, named in found]
 
 
 def _of_each(case: Case, who: RankSet, wrong: Callable[[int], str]) -> str:
@@ -244,11 +264,15 @@ def _plain(op: str) -> str:
 
 
 def now(case: Case, text: str, who: str) -> str:
-    if text.startswith("ended at "):
+    verb, rest = text.split(" ", 1)
+    if verb == "ended":
         alive = [r for r in members(who) if (seen := case.witness.of(r)) and seen.exit is None]
-        return f"ranks {alive} have not ended" if alive else is_at(case, text[len("ended at ") :], who)
-    rest = text.split(" ", 1)[1]
-    return is_at(case, rest[3:], who) if rest.startswith("at ") else is_in(case, rest[3:], who)
+        if alive:
+            return f"ranks {alive} have not ended"
+    if rest.startswith("in "):
+        return is_in(case, rest[3:], who)
+    parts = _apart(rest) or [(rest, who)]
+    return next(filter(None, (is_at(case, one.removeprefix("at "), named) for one, named in parts)), "")
 
 
 def operation(case: Case, text: str, *who: str) -> str:
@@ -423,14 +447,6 @@ def said(case: Case, text: str) -> str:
     return "" if any(start in one for one in messages) else f"nobody raised {text}"
 
 
-def frame(case: Case, text: str, who: str) -> str:
-    """A function that these ranks are or were in."""
-    for rank in members(who):
-        if text.rsplit(".", 1)[-1] not in {site.function.rsplit(".", 1)[-1] for site in case.witness.sites(rank)}:
-            return f"rank {rank} is not in {text}"
-    return ""
-
-
 def _moving(read: Callable[[Motion], float], tolerance: float) -> Callable[..., str]:
     def check(case: Case, text: str, who: str) -> str:
         for rank in members(who):
@@ -574,7 +590,6 @@ TYPES: Mapping[str, Type] = {
     "since_start": Type(r"\d+(?:\.\d+)?", since_start),
     "later": Type(r"\d+(?:\.\d+)?", later),
     "said": Type(r".+?", said),
-    "frame": Type(r"[\w.<>]+", frame),
     "cpu": Type(_INT, _moving(lambda m: 100 * m.cpu_share, 1.0)),
     "apart": Type(r"\d+(?:\.\d+)?", _moving(lambda m: m.seconds, 0.6)),
     "io": Type(r"\d+", _moving(lambda m: m.io_bytes, 1.0)),

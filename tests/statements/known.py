@@ -27,11 +27,8 @@ class Known:
         return bool(re.fullmatch(self.code, fault.code) and re.search(self.wrong, fault.wrong))
 
 
-KNOWN = (
-    Known(r"DD\d+", r", as rank \d+ is$", "what the first of several ranks does is said of all of them"),
-    Known("DD206", "occurs in nothing of rank", "the place of an operation is that of the condition that leads to it"),
-    Known("DD219", "does not stand at", "the place of a quoted condition is that of the call below it"),
-)
+#: none at present
+KNOWN: tuple[Known, ...] = ()
 
 
 def unsupported(diagnoses: Iterable[Diagnosis], evidence: Evidence) -> list[Fault]:

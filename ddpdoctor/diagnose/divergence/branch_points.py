@@ -250,4 +250,4 @@ def _at_loop_head(point: BranchPoint) -> bool:
 
 
 def _text(program: Program, file: str, line: int) -> str:
-    return program.line_text(file, line).rstrip(":")
+    return program.statement_text(file, line)

@@ -94,7 +94,7 @@ def _returned(facts: Facts, compared: Comparison, where: Site) -> tuple[BranchPo
         return ()
     stops = [*_exits(facts, before, where), *_exits(facts, following, where)]
     told = {p.place: p for one in stops for p in stop_flags.told_by_job(facts, one, leaves=True)}
-    return tuple(told.values()) or (BranchPoint(BranchKind.RETURN, EdgeKind.END, where, facts.line(where)),)
+    return tuple(told.values()) or (BranchPoint(BranchKind.RETURN, EdgeKind.END, where, facts.statement(where)),)
 
 
 def _loops_below(facts: Facts, step: HistoryStep, where: Site) -> bool:
@@ -140,7 +140,7 @@ def _conditions_above(facts: Facts, step: HistoryStep | None, where: Site) -> li
         for node in enclosing.around(facts.program, frame) if facts.is_library(frame.file) else ():
             if isinstance(node, ast.If):
                 site = replace(frame, line=node.lineno)
-                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.line(site).rstrip(":")))
+                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.statement(site)))
         if (frame.file, frame.function) == (where.file, where.function):
             break
     return found
@@ -155,7 +155,7 @@ def _exits(facts: Facts, step: HistoryStep | None, where: Site) -> list[BranchPo
         for node in heads:
             if isinstance(node, ast.If) and isinstance(node.body[-1], (ast.Break, ast.Return, ast.Raise)):
                 site = replace(frame, line=node.lineno)
-                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.line(site).rstrip(":")))
+                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.statement(site)))
         if (frame.file, frame.function) == (where.file, where.function):
             break
     return found

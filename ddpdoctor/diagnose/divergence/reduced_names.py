@@ -86,7 +86,7 @@ def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep
         tree = facts.program.tree(frame.file)
         for node in walk(tree) if tree else ():
             if _goes_over_names(node) and node.lineno <= frame.line <= (node.end_lineno or node.lineno):
-                text = facts.program.line_text(frame.file, frame.line)
+                text = facts.statement(frame)
                 # a library goes over the names that the job's line gives it
                 shown = more.site if facts.is_library(frame.file) else None
                 return BranchPoint(BranchKind.DATA, EdgeKind.ROUND, frame, text, shown=shown)

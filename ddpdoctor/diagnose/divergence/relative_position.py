@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -32,7 +33,7 @@ class SourceLoop:
     span: enclosing.Span
 
 
-def made_by(facts: Facts, step: HistoryStep, ranks: RankSet) -> bool:
+def made_by(facts: Facts, step: HistoryStep, ranks: Iterable[Rank]) -> bool:
     """Whether any of the ranks has made this call from this place before, or is making it."""
     return any(facts.histories[rank].made(step) for rank in ranks if rank in facts.histories)
 

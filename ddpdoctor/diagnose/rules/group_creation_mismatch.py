@@ -27,6 +27,7 @@ https://github.com/pytorch/pytorch/issues/81291 https://github.com/pytorch/pytor
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_CREATION_MISMATCH
@@ -76,13 +77,17 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
             "order. Here ranks wait for others that are creating a different group."
         ),
         fix=(
-            (f"Move the call out of `{first[1].text}` ({wording.place(first[0])}): every" if first else "Every")
+            (f"Move the call out of `{first[1].text}` ({wording.place(_head(*first))}): every" if first else "Every")
             + " rank calls new_group for every group, and keeps the result where it is a member; or pass "
             "use_local_synchronization=True."
         ),
         locations=(*shown, *facts.locations_of(facts.waiting)),
         evidence=tuple(f"rank {wait.rank} waits in {wait.op}" for wait in waits if wait),
     )
+
+
+def _head(site: Site, span: enclosing.Span) -> Site:
+    return replace(site, line=span.first)
 
 
 def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:

@@ -61,17 +61,16 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
     first = divergence.place(conditions[-1])
     start = counter_start(facts, conditions[-1].site)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    what = "left the loop" if left else f"went to {divergence.odd_next.op if divergence.odd_next else 'a call'} alone"
+    call = divergence.odd_next.op if divergence.odd_next else "a call"
+    where = wording.place(first)
+    what = f"left the loop at {where}" if left else f"went to {call} alone (decided at {where})"
     return diagnosis(
         LOCAL_STOP_DECISION,
         facts.waiting,
         confidence=confidence,
         blame=divergence.blame(confidence),
         culprits=divergence.culprits,
-        summary=(
-            f"{odd} {what} at {wording.place(first)} while {reference} went on to "
-            f"{wording.step(divergence.reference_next)}"
-        ),
+        summary=(f"{odd} {what} while {reference} went on to {wording.step(divergence.reference_next)}"),
         why=(
             f"{odd.capitalize()} {wording.now(facts, divergence.odd)}; {reference}, not on a path to it, "
             f"{wording.now(facts, divergence.reference)}. {_reason(start)}"

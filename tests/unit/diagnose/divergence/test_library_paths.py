@@ -149,7 +149,7 @@ def test_what_a_hook_answers_is_followed() -> None:
     (main,) = lines(source, "train")
     found = points(ranks(source, LEAVING))
     assert [(point.kind, point.shown, point.sets) for point in found] == [
-        (BranchKind.CONDITION, MAIN.line(lines(source, "sets")[0], "on_batch_start"), "return -1  # sets")
+        (BranchKind.CONDITION, MAIN.line(lines(source, "sets")[0], "on_batch_start"), "return -1")
     ]
     other = source.replace("return -1", "return 0")
     assert all(not point.sets for point in points(ranks(other, LEAVING)))
