@@ -19,7 +19,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.observations import Observations, Seen
 from ddpdoctor.lint.interpreter.signals import raised
 from ddpdoctor.lint.knowledge import aliases
-from ddpdoctor.lint.knowledge.frameworks import UNSHARED
+from ddpdoctor.lint.knowledge.frameworks import SYNCHRONISING, UNSHARED
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
 from ddpdoctor.lint.values.iteration import count_of, iterated_of
 from ddpdoctor.lint.values.tags import UNEQUAL, Tag, Tags
@@ -34,7 +34,7 @@ from ddpdoctor.program.program import Program
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
-__all__ = ["BUDGET", "UNSHARED", "Conditions", "Place"]
+__all__ = ["BUDGET", "SYNCHRONISING", "UNSHARED", "Conditions", "Place"]
 
 #: statements simulated for all questions about one program: about a second
 BUDGET = 20_000

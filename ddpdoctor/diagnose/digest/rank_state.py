@@ -61,6 +61,8 @@ class RankState:
     #: it works in so far as it will wake by itself: its main thread, a child's, or one of its own that it waits for,
     #: sleeps for a fixed time at `site`
     naps: bool = False
+    #: the thread that trained has ended, and the process lives on: a framework ran the job's function in it
+    returned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> Rank
     if wait is not None:
         inner = wait.site if wait.site and not (site and frames.is_library(wait.site.file, look.own)) else site
         return RankState(Activity.WAITING, inner, wait_label(wait))
+    if _returned(rank):
+        return RankState(Activity.EXITED, _last_site(rank), "done: its training function returned", returned=True)
     silent = rank.page is not None and look.now - rank.page.heartbeat > HEARTBEAT_LOST_SECONDS
     if _moves(rank):
         what = "a call that holds the interpreter's lock" if silent else _activity_words(rank)
@@ -104,6 +108,11 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> Rank
         return RankState(Activity.WORKING, napping, f"asleep in {napping.function}", naps=True)
     place = f"idle in {site.function}" if site else "idle"
     return RankState(Activity.STILL, site, place, holds_gil=silent)
+
+
+def _returned(rank: RankEvidence) -> bool:
+    threads = {state.os_id for state in rank.process.threads} if rank.process else set()
+    return bool(threads) and rank.thread != rank.worker.pid and rank.thread not in threads
 
 
 def _naps(rank: RankEvidence, look: Look) -> Iterator[Site]:

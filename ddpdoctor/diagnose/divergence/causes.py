@@ -13,6 +13,7 @@ from ddpdoctor.diagnose.divergence import (
     reduced_names,
     sharded_modules,
     signal_flags,
+    synchronised_forwards,
 )
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.loader_errors import loader_raised
@@ -78,8 +79,9 @@ def _caught_exception(facts: Facts, divergence: Divergence) -> bool:
     return only_an_exception(divergence) and left_out is not None and left_out.site is not None
 
 
-def _without_sync(_: Facts, divergence: Divergence) -> bool:
-    return divergence.pattern is Pattern.NO_SYNC and divergence.odd_site is not None
+def _without_sync(facts: Facts, divergence: Divergence) -> bool:
+    seen = divergence.pattern is Pattern.NO_SYNC and divergence.odd_site is not None
+    return seen or synchronised_forwards.fewer(facts, divergence) is not None
 
 
 def _smaller_graph(facts: Facts, divergence: Divergence) -> bool:

@@ -32,6 +32,7 @@ from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
 
 _ITERATION = frozenset({EventKind.NEXT, EventKind.FORWARD, EventKind.FORWARD_NO_SYNC, EventKind.BACKWARD})
 _NEW_ROUND = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.FORWARD})
@@ -195,10 +196,8 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
     odd_next, reference_next, diff = compared.odd_next, compared.reference_next, compared.diff
     if odd_next is None:
         return Pattern.UNCLEAR
-    if reference_next is not None and (known := _round_pattern(facts, compared, odd_next, reference_next)):
+    if reference_next is not None and (known := _of_both(facts, compared, odd_next, reference_next)):
         return known
-    if reference_next is not None and _passed_over(facts, compared, odd_next, reference_next):
-        return Pattern.SKIPPED
     if _forwards_alone(facts, odd_next, compared.reference):
         return Pattern.EXTRA_FORWARD
     behind = diff.behind and not diff.rejoined and not _met_wrongly(facts, compared)
@@ -215,6 +214,15 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
         return _call_against_call(facts, compared, odd_next, reference_next)
     # the loop of the others ended; that alone says nothing of this call, but a condition on the rank does
     return Pattern.EXTRA_CALL if _only_on_some_ranks(facts, compared, odd_next) else Pattern.UNCLEAR
+
+
+def _of_both(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> Pattern | None:
+    """Patterns that both sides' next steps show together."""
+    if known := _round_pattern(facts, compared, odd_next, reference_next):
+        return known
+    if _passed_over(facts, compared, odd_next, reference_next):
+        return Pattern.SKIPPED
+    return Pattern.ORDER if _dispatched(facts, compared, odd_next, reference_next) else None
 
 
 def _met_wrongly(facts: Facts, compared: Comparison) -> bool:
@@ -259,6 +267,25 @@ def _round_pattern(
 def _passed_over(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
     sides = (odd_next, reference_next)
     return _raised_past(facts, compared, *sides) or _left_out_backward(facts, compared, *sides)
+
+
+def _dispatched(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
+    """Whether one line in a loop calls both functions (hooks, a registry), and both sides have run both before.
+
+    What the loop goes over is then in another order, or lacks one for this time; what was there before is rarely gone.
+    """
+    if {odd_next.kind, reference_next.kind} != {EventKind.CALL} or odd_next.site == reference_next.site:
+        return False
+    ours, theirs = _dispatcher(odd_next), _dispatcher(reference_next)
+    if ours is None or ours != theirs or enclosing.enclosing_loop(facts.program, ours) is None:
+        return False
+    return made_by(facts, odd_next, compared.reference) and made_by(facts, reference_next, compared.odd)
+
+
+def _dispatcher(step: HistoryStep) -> Site | None:
+    """The line that called the function which made the call."""
+    callers = itertools.dropwhile(lambda frame: frame != step.site, step.path)
+    return next(itertools.islice(callers, 1, None), None)
 
 
 def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:

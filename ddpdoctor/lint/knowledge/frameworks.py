@@ -145,6 +145,11 @@ FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_m
 RANK_METHODS = frozenset({"get_world_rank", "get_global_rank"})
 #: context managers in which gradients are not synchronised
 UNSHARED = frozenset({"no_sync", "no_backward_sync"})
+#: methods that say whether the next backward synchronises: DeepSpeed's engine, FSDP2's modules
+SYNCHRONISING = frozenset({
+    "set_gradient_accumulation_boundary", "set_is_last_backward", "set_requires_all_reduce",
+    "set_requires_gradient_sync",
+})  # fmt: skip
 
 
 def kind(path: str) -> str:
