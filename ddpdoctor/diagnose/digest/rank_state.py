@@ -83,9 +83,8 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> Rank
     """Judge one rank."""
     if rank is None:
         return RankState(Activity.UNSEEN, None, "not seen")
-    if rank.exit is not None:
-        # it may have lived when it was looked at: its launcher has ended it since
-        return RankState(Activity.EXITED, _site(rank, None), _exit_label(rank.exit.status))
+    if gone := _gone(rank):
+        return gone
     site = _site(rank, wait)
     state = rank.process.state if rank.process else ""
     if state == "T":
@@ -93,8 +92,6 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> Rank
     if wait is not None:
         inner = wait.site if wait.site and not (site and frames.is_library(wait.site.file, look.own)) else site
         return RankState(Activity.WAITING, inner, wait_label(wait))
-    if _returned(rank):
-        return RankState(Activity.EXITED, _last_site(rank), "done: its training function returned", returned=True)
     silent = rank.page is not None and look.now - rank.page.heartbeat > HEARTBEAT_LOST_SECONDS
     if _moves(rank):
         what = "a call that holds the interpreter's lock" if silent else _activity_words(rank)
@@ -110,9 +107,15 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> Rank
     return RankState(Activity.STILL, site, place, holds_gil=silent)
 
 
-def _returned(rank: RankEvidence) -> bool:
+def _gone(rank: RankEvidence) -> RankState | None:
+    """The state of a rank whose process, or whose thread that trained, has ended."""
+    if rank.exit is not None:
+        # it may have lived when it was looked at: its launcher has ended it since
+        return RankState(Activity.EXITED, _site(rank, None), _exit_label(rank.exit.status))
     threads = {state.os_id for state in rank.process.threads} if rank.process else set()
-    return bool(threads) and rank.thread != rank.worker.pid and rank.thread not in threads
+    if threads and rank.thread != rank.worker.pid and rank.thread not in threads:
+        return RankState(Activity.EXITED, _last_site(rank), "done: its training function returned", returned=True)
+    return None
 
 
 def _naps(rank: RankEvidence, look: Look) -> Iterator[Site]:
