@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ddpdoctor.lint import deferred_findings, files, registry, screening, suppress, taint_comments
+from ddpdoctor.lint.cache import Cache, Entry, Grounds, digest
 from ddpdoctor.lint.comments import read as comments_of
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
@@ -43,15 +44,24 @@ class FileResult:
 class Linter:
     """Lints files one by one and caches parsed files of the project."""
 
-    def __init__(self, settings: Settings, root: str = "", *, read: Read | None = None) -> None:
-        """`read` gives the bytes of a file of the project, None if it does not exist; by default it reads the disk."""
+    def __init__(
+        self, settings: Settings, root: str = "", *, read: Read | None = None, cache: Cache | None = None
+    ) -> None:
+        """`read` gives the bytes of a file of the project, None if it does not exist; by default it reads the disk.
+
+        `cache` keeps what is found in files that are read from the disk.
+        """
+        self._cache = cache if read is None else None
+        #: of each file of the project that was read, as it was then
+        self._digests: dict[str, str] = {}
+        self._adopted = False
         self._settings = settings
         self._root = root
         self._here = str(Path.cwd())
         #: characters linted since the last garbage collection
         self._since = 0
         self._collections = 0
-        self._project = Project(read) if read is not None else Project(read_file, is_file)
+        self._project = Project(read) if read is not None else Project(self._read, is_file)
 
     def file(self, path: str, *, named: bool) -> FileResult:
         """Lint one file from disk."""
@@ -59,7 +69,24 @@ class Linter:
         if raw is None:
             why = source.Unreadable(f"cannot be read: {files.why_unreadable(path)}")
             return self._result(path, [unreadable(path, why)] if named else [])
-        return self.bytes(path, raw, named=named)
+        self._adopted = False
+        result = self.bytes(path, raw, named=named)
+        if self._cache is not None:
+            self._cache.store(path, raw, Entry(result.findings, result.unsure), self._grounds(), named=named)
+        return result
+
+    def _read(self, path: str) -> bytes | None:
+        raw = read_file(path)
+        if self._cache is not None:
+            self._digests[path] = digest(raw)
+        return raw
+
+    def _grounds(self) -> Grounds:
+        """What the findings of the last file rest on besides that file."""
+        if not self._adopted:
+            return Grounds()
+        consulted, there = self._project.grounds()
+        return Grounds({path: self._digests[path] for path in consulted}, there)
 
     def bytes(self, path: str, raw: bytes, *, named: bool) -> FileResult:
         """Lint a file's contents; one that the user `named` is analysed in full even if it mentions no training."""
@@ -68,7 +95,7 @@ class Linter:
         if len(raw) > source.LARGEST:
             too_large = source.Unreadable(f"too large to analyse: over {source.LARGEST // 1_000_000} MB of source")
             return self._result(path, [unreadable(path, too_large)])
-        decoded = notebook.decode(raw) if path.endswith(".ipynb") else source.decode(raw)
+        decoded = _decoded(path, raw)
         if isinstance(decoded, source.Unreadable):
             return self._result(path, [unreadable(path, decoded)])
         tree = source.parse(decoded.text)
@@ -80,6 +107,8 @@ class Linter:
         if suppress.whole_file(said.comments):
             return FileResult(path, ())
         self._project.adopt(module)
+        self._adopted = True
+        self._digests[absolute] = digest(raw) if self._cache is not None else ""
         self._collect_garbage(len(decoded.text))
         findings = [*self._check(module, path), *taint_comments.findings(said.faults, path)]
         findings += [unreadable(path, fault) for fault in decoded.faults]
@@ -123,8 +152,8 @@ class Linter:
         if decoded is None or not (kept or open_):
             return FileResult(path, tuple(kept))
         if not decoded.cells:
-            return FileResult(path, tuple(kept), {path: decoded.text}, open_)
-        return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts_of_cells(path, decoded))
+            return FileResult(path, tuple(kept), _texts(path, decoded), open_)
+        return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts(path, decoded))
 
     def _wanted(self, finding: Finding) -> bool:
         hints = self._settings.hints
@@ -160,7 +189,27 @@ def _in_cell(finding: Finding, cells: tuple[tuple[int, int], ...]) -> Finding:
     )
 
 
-def _texts_of_cells(path: str, decoded: source.DecodedSource) -> Mapping[str, str]:
+def cached(cache: Cache, path: str, *, named: bool) -> FileResult | None:
+    """What the cache holds of a file; None if it has to be analysed."""
+    raw = read_file(path)
+    entry = cache.find(path, raw, named=named) if raw is not None else None
+    if raw is None or entry is None:
+        return None
+    if not entry.findings and not entry.unsure:
+        return FileResult(path, ())
+    decoded = _decoded(path, raw)
+    texts = _texts(path, decoded) if isinstance(decoded, source.DecodedSource) else {}
+    return FileResult(path, entry.findings, texts, entry.unsure)
+
+
+def _decoded(path: str, raw: bytes) -> source.DecodedSource | source.Unreadable:
+    return notebook.decode(raw) if path.endswith(".ipynb") else source.decode(raw)
+
+
+def _texts(path: str, decoded: source.DecodedSource) -> Mapping[str, str]:
+    """What contains the lines of findings, by name: the file, or each cell of a notebook."""
+    if not decoded.cells:
+        return {path: decoded.text}
     texts: dict[str, list[str]] = {}
     for (cell, _), line in zip(decoded.cells, decoded.shown, strict=True):
         texts.setdefault(source_of(path, cell), []).append(line)
