@@ -19,7 +19,7 @@ from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
 #: bytes of source per process, at most and at least
-LARGE, SMALL = 600_000, 50_000
+LARGE, SMALL = 2_500_000, 50_000
 #: bytes of source below which starting processes costs more than it saves
 FEW = 100_000
 

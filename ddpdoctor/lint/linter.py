@@ -98,11 +98,10 @@ class Linter:
         decoded = _decoded(path, raw)
         if isinstance(decoded, source.Unreadable):
             return self._result(path, [unreadable(path, decoded)])
-        tree = source.parse(decoded.text)
-        if isinstance(tree, source.Unreadable):
-            return self._result(path, [unreadable(path, tree)], decoded)
         absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
-        module = indexing.build(absolute, self._project.package(absolute)[1], decoded.text, tree)
+        module = self._parsed(absolute, decoded.text)
+        if isinstance(module, source.Unreadable):
+            return self._result(path, [unreadable(path, module)], decoded)
         said = taint_comments.of(module)
         if suppress.whole_file(said.comments):
             return FileResult(path, ())
@@ -117,6 +116,14 @@ class Linter:
             known = registry.names()
             findings = suppress.apply(findings, suppress.read(comments), path, self._settings.codes, known)
         return self._result(path, findings, decoded)
+
+    def _parsed(self, path: str, text: str) -> modules.Module | source.Unreadable:
+        name = self._project.package(path)[1]
+        module = self._project.parsed(path, name, text)
+        if module is not None:
+            return module
+        tree = source.parse(text)
+        return tree if isinstance(tree, source.Unreadable) else indexing.build(path, name, text, tree)
 
     def _collect_garbage(self, size: int) -> None:
         """Free old modules, after enough source: functions, classes and their module form reference cycles."""

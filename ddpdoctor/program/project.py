@@ -10,7 +10,7 @@ from ddpdoctor.program import indexing, libraries, source
 from ddpdoctor.program.modules import Module
 
 #: characters of source whose trees are kept, at about 40 bytes each; a dropped file is parsed again when needed
-KEPT = 2_000_000
+KEPT = 3_000_000
 #: Characters of other files' source that are followed for one linted file. Imports beyond that are as unknown as an
 #: installed package: a file of a library with thousands of modules can reach all of them, which takes minutes.
 FOLLOWED = 1_000_000
@@ -70,6 +70,11 @@ class Project:
                 self._follows(path, len(decoded.text))
         self._keep(path, module)
         return module
+
+    def parsed(self, path: str, name: str, text: str) -> Module | None:
+        """The module that was parsed when an earlier file imported this one, if it would be the same."""
+        module = self._parsed.get(path)
+        return module if module is not None and module.name == name and module.text == text else None
 
     def adopt(self, module: Module) -> None:
         """Make a linted file the present one; later files can import it too."""
