@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ddpdoctor.lint import deferred_findings, files, registry, screening, suppress, taint_comments
 from ddpdoctor.lint.cache import Cache, Entry, Grounds, digest
-from ddpdoctor.lint.comments import read as comments_of
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.settings import Settings, ignored_here
@@ -112,9 +111,8 @@ class Linter:
         findings = [*self._check(module, path), *taint_comments.findings(said.faults, path)]
         findings += [unreadable(path, fault) for fault in decoded.faults]
         if findings or said.comments:
-            comments = said.comments or comments_of(decoded.text)
-            known = registry.names()
-            findings = suppress.apply(findings, suppress.read(comments), path, self._settings.codes, known)
+            comments = suppress.read(said.comments) if said.comments else suppress.in_text(decoded.text)
+            findings = suppress.apply(findings, comments, path, self._settings.codes, registry.names())
         return self._result(path, findings, decoded)
 
     def _parsed(self, path: str, text: str) -> modules.Module | source.Unreadable:
