@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 from pathlib import Path
@@ -93,9 +94,15 @@ def test_a_file_that_others_import_is_parsed_once(tmp_path: Path, monkeypatch: p
         "import torch.distributed as dist\n\ndef rank():\n    return dist.get_rank()\n"
     )
     for name in ("a", "b"):
-        (tmp_path / f"{name}.py").write_text(f"import torch.distributed as dist\nfrom z_roles import rank\n{name} = rank()\n")
+        text = f"import torch.distributed as dist\nfrom z_roles import rank\n{name} = rank()\n"
+        (tmp_path / f"{name}.py").write_text(text)
     parsed: list[str] = []
     parse = source.parse
-    monkeypatch.setattr(source, "parse", lambda text: (parsed.append(text), parse(text))[1])
+
+    def counted(text: str) -> ast.Module | source.Unreadable:
+        parsed.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(source, "parse", counted)
     assert engine.lint([str(tmp_path)], SETTINGS).mattering == 3
     assert len(parsed) == len(set(parsed))
