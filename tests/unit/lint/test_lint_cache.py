@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
@@ -13,7 +15,7 @@ import pytest
 from ddpdoctor.lint import cache, engine, linter, registry
 from ddpdoctor.lint.cache import Cache, Entry, Grounds
 from ddpdoctor.lint.settings import Settings
-from tests.unit.lint.command import BROKEN, lint
+from tests.unit.lint.command import BROKEN, PROGRAM, lint
 
 SETTINGS = Settings(registry.defaults())
 ROLES = "import torch.distributed as dist\n\ndef is_main():\n    return dist.get_rank() == 0\n"
@@ -158,3 +160,13 @@ def test_a_run_without_options_keeps_what_it_finds(folder: Path) -> None:
     again: list[str] = []
     assert analysed(lambda: again.append(lint(folder, ".").stdout)) == []
     assert again == [first.stdout]
+
+
+def test_runs_side_by_side_find_the_same(folder: Path) -> None:
+    for number in range(20):
+        (folder / f"train{number}.py").write_text(TRAIN)
+    command = [sys.executable, "-c", PROGRAM, "lint", "--jobs", "2", "-o", "concise", "."]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+    told = {run.communicate()[0] for run in runs}
+    assert [run.returncode for run in runs] == [1, 1, 1]
+    assert [text.count(b"DD111") for text in told] == [21]
