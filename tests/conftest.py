@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +17,10 @@ os.environ.pop("PYTHONUNBUFFERED", None)
 
 # Where it is set, each of the thousand processes that the tests start compiles the sources of ddpdoctor anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Tests, and the programs that they start, leave the cache of the user who runs them alone, and none sees another's.
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="ddpdoctor-tests-")
+atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 # A test run in the background (`make test &` in a script) is started with the first two ignored, one under nohup(1)
 # with the last, and so would be every job of the tests that signals one. A handler is not inherited, so a test run

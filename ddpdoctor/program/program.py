@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import tokenize
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.project import Project
+
+if TYPE_CHECKING:  # lint asks about nodes alone, and should not load what evidence consists of
+    from ddpdoctor.model.evidence import SourceFile
 
 
 class Program:
