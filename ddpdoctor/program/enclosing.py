@@ -80,10 +80,10 @@ def _leads_to(program: Program, parts: list[ast.AST], names: frozenset[str]) -> 
 
 
 def _mentions(program: Program, function: str, names: frozenset[str]) -> bool:
-    """Whether the only function of this name in the program contains one of the names."""
+    """Whether every function of this name in the program contains one of the names."""
     modules = filter(None, (program.module(file) for file in program))
     found = [node for module in modules for node in module.of(ast.FunctionDef) if node.name == function]
-    return len(found) == 1 and any(last_name(node) in names for node in walk(found[0]))
+    return bool(found) and all(any(last_name(node) in names for node in walk(one)) for one in found)
 
 
 def branches(program: Program, site: Site) -> tuple[Span, Span] | None:

@@ -50,16 +50,12 @@ SELDOM = frozenset({"fsdp2-skipped-bad-loss", "dtensor-weight-report"})
 OPEN = {
     "deepspeed-checkpoint-on-rank-zero": "DD203: a checkpoint that begins with a barrier is not seen as sharded state",
     "deepspeed-conditional-expert": "ZeRO 3 fetches weights ahead, so the line is the one after the skipped expert",
-    "lightning-log-on-rank-zero": "the value is reduced after the hook has returned, and no stack has its line",
-    "lightning-uneven-shards": "DD299: a batch is fetched ahead, so the loader's end comes before the last step",
-    "pipeline-last-stage-stops": "DD299: the return is not connected with the barrier behind the loop",
-    "ray-local-early-stop": "DD299: the thread that trained has ended, and its process waits for Ray",
-    "trainer-evaluate-on-process-zero": "DD299 at times: the condition in the callback is not connected with the call",
+    "ray-local-early-stop": "DD252: the function has returned, and which line of it ended the loop is not searched for",
 }
 
 
 def _param(case: Case, *marks: pytest.MarkDecorator) -> ParameterSet:
-    known = [pytest.mark.xfail(reason=OPEN[case.name], strict=False)] if case.name in OPEN else []
+    known = [pytest.mark.xfail(reason=OPEN[case.name], strict=True)] if case.name in OPEN else []
     return pytest.param(case, id=case.name, marks=[*marks, *known])
 
 

@@ -163,8 +163,8 @@ def _step(event: Event, *, reduces: bool) -> HistoryStep | None:
 
 
 def _via(event: Event) -> tuple[Site, ...]:
-    """The frames below the job's line. Of a batch, where the iterator was created says more than who asked for it."""
-    if event.kind in _DATA or event.site not in event.path:
+    """The frames below the job's line; of a batch, those of a library that runs several loops for that line."""
+    if event.site not in event.path:
         return ()
     return event.path[: event.path.index(event.site)]
 

@@ -67,7 +67,7 @@ def explained(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     if where is None:
         return ()
     if not facts.is_library(where.file):
-        return _returned(facts, compared, where)
+        return _returned(facts, compared, where) or _caught_above(facts, compared)
     every = branch_points(facts, compared)
     told = _told(facts, compared, where, every)
     if told:
@@ -95,6 +95,13 @@ def _returned(facts: Facts, compared: Comparison, where: Site) -> tuple[BranchPo
     stops = [*_exits(facts, before, where), *_exits(facts, following, where)]
     told = {p.place: p for one in stops for p in stop_flags.told_by_job(facts, one, leaves=True)}
     return tuple(told.values()) or (BranchPoint(BranchKind.RETURN, EdgeKind.END, where, facts.statement(where)),)
+
+
+def _caught_above(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
+    """Where a library that calls the job's function catches what it raises, and calls it again."""
+    points = branch_points(facts, compared)
+    caught = [point for point in points if point.kind is BranchKind.EXCEPTION and facts.is_library(point.site.file)]
+    return tuple(_shown(facts, point, compared) for point in caught) if len(caught) == len(points) else ()
 
 
 def _loops_below(facts: Facts, step: HistoryStep, where: Site) -> bool:

@@ -10,9 +10,9 @@ from enum import Enum
 from pathlib import PurePath
 
 from ddpdoctor.diagnose.conditions import RankCondition, condition_at, depends_on, sentence, test_of
-from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.failure import ABORTED
-from ddpdoctor.diagnose.digest.histories import HistoryDiff, HistoryStep
+from ddpdoctor.diagnose.digest.histories import RUN, History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
 from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths
@@ -139,7 +139,16 @@ def _divergences(facts: Facts) -> Iterator[Divergence]:
             # a rank with an exception under way took no branch, even if a branch leads to the same place
             if any(one.rank in divergence.culprits and not one.victim for one in facts.masked):
                 divergence = dataclasses.replace(divergence, cap=weaker(divergence.cap, Confidence.LIKELY))
+            if _others_wait_for_finished(facts, divergence.culprits):
+                divergence = dataclasses.replace(divergence, cap=weaker(divergence.cap, Confidence.POSSIBLE))
             yield divergence
+
+
+def _others_wait_for_finished(facts: Facts, culprits: RankSet) -> bool:
+    """Whether ranks beside the culprits wait for one that has finished, so that they hang without the culprits, too."""
+    finished = [one.rank for one in facts.evidence.ranks if one.exit is not None and one.exit.status == 0]
+    awaited = facts.graph.targets(rank for rank in facts.waiting if rank not in culprits)
+    return any(rank in awaited and rank not in culprits for rank in finished)
 
 
 def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence | None:
@@ -296,11 +305,23 @@ def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
     if step.kind in _NEW_ROUND:
         return True
     history = facts.histories.get(compared.reference.members[0])
+    if step.kind is EventKind.CALL and history and _follows(history, compared.reference_next, step):
+        return bool(control_flow_diff.branch_points(facts, compared))
     pairs = itertools.pairwise(history.steps if history else ())
     # such as a broadcast with which every round begins
     begins = bool(step.via) and {following.kind for one, following in pairs if one == step} == {EventKind.NEXT}
     if step.kind is EventKind.OPTIMIZER_STEP or (step.kind is EventKind.CALL and begins):
         return bool(control_flow_diff.branch_points(facts, compared))
+    return False
+
+
+def _follows(history: History, backward: HistoryStep | None, step: HistoryStep) -> bool:
+    """Whether in an earlier round the step came after that backward, and before the next batch or forward."""
+    waits = False
+    for one in history.steps:
+        if waits and one == step:
+            return True
+        waits = one == backward or (waits and one.kind not in _NEW_ROUND)
     return False
 
 
@@ -353,6 +374,10 @@ def _call_against_call(
     odd, reference = compared.odd, compared.reference
     ours, theirs = made_by(facts, odd_next, reference), made_by(facts, reference_next, odd)
     if ours and theirs:
+        if _goes_round(facts, compared):
+            return Pattern.LEFT_LOOP
+        if _goes_round(facts, compared.mirrored()):
+            return Pattern.UNCLEAR  # decided from the other side
         if control_flow_diff.past_a_condition(facts, compared.mirrored()):
             return Pattern.UNCLEAR  # decided from the other side
         return Pattern.EXTRA_CALL if control_flow_diff.past_a_condition(facts, compared) else Pattern.ORDER
@@ -372,6 +397,18 @@ def _call_against_call(
     back = control_flow_diff.leads_on(facts, compared.mirrored())
     into = len(points) == 1 and points[0].enters and control_flow_diff.leads_on(facts, compared) and not back
     return Pattern.EXTRA_CALL if into else Pattern.UNCLEAR
+
+
+def _goes_round(facts: Facts, compared: Comparison) -> bool:
+    """Whether the reference ranks do once more what both did just before, one operation or two, and the odd ranks
+    something else: a loop that had fewer rounds for them, and no other order.
+    """
+    left, right = (facts.histories.get(side.members[0]) for side in (compared.odd, compared.reference))
+    if left is None or right is None or compared.diff.rejoined:
+        return False
+    theirs = histories.shared(left, right)[1]
+    common = theirs[: len(theirs) - len(compared.diff.right)]
+    return compared.reference_next in common[-2:] and compared.odd_next not in common[-RUN:]
 
 
 def _only_on_some_ranks(facts: Facts, compared: Comparison, odd_next: HistoryStep) -> bool:

@@ -38,6 +38,11 @@ def made_by(facts: Facts, step: HistoryStep, ranks: Iterable[Rank]) -> bool:
     return any(facts.histories[rank].made(step) for rank in ranks if rank in facts.histories)
 
 
+def those_that_did(facts: Facts, step: HistoryStep | None, ranks: RankSet) -> RankSet:
+    """The ranks that did this, of ranks of which others may have a role of their own; all if none is known to."""
+    return RankSet.of(rank for rank in ranks if step and made_by(facts, step, [rank])) or ranks
+
+
 def left_loop(facts: Facts, compared: Comparison) -> tuple[RelativePosition, SourceLoop | None]:
     """Whether the odd ranks have left a loop that the others continue, and which.
 

@@ -29,7 +29,7 @@ class Fewer:
 
 def fewer(facts: Facts, divergence: Divergence) -> Fewer | None:
     """The side that has made at least as many forwards as the other, and synchronised fewer; None if there is none."""
-    if divergence.pattern not in _OPEN or divergence.branch_points:
+    if divergence.pattern not in _OPEN:
         return None
     for side in (divergence, replace(divergence, compared=divergence.compared.mirrored())):
         mine, theirs = _counts(facts, side.odd), _counts(facts, side.reference)

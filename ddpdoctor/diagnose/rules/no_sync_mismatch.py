@@ -101,7 +101,7 @@ def _block(facts: Facts, divergence: Divergence, forward: HistoryStep) -> Site |
         block = enclosing.with_block(facts.program, frame, unshared())
         if block is not None:
             return Site(frame.file, block.first, frame.function)
-    told = (enclosing.first_call(facts.program, frame, synchronising()) for frame in frames)
+    told = (enclosing.first_call(facts.program, frame, unshared() | synchronising()) for frame in frames)
     line = next(filter(None, told), None)
     return line or (relative_position.users_line(facts, divergence.odd, forward.site) if forward.site else None)
 

@@ -75,7 +75,7 @@ def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
         culprits=divergence.culprits,
         summary=(
             f"the loop at {loop} ended on {wording.ranks(short)} where "
-            f"{wording.ranks(_that_did(facts, divergence, divergence.reference_next))} went on to "
+            f"{wording.ranks(relative_position.those_that_did(facts, divergence.reference_next, long))} went on to "
             f"{wording.step(divergence.reference_next)}"
         ),
         why=(
@@ -123,16 +123,11 @@ def _meeting(divergence: Divergence) -> HistoryStep | None:
     return step if step and step.kind is EventKind.CALL else None
 
 
-def _that_did(facts: Facts, divergence: Divergence, step: HistoryStep | None) -> RankSet:
-    """The ranks of the longer side that did this; others may have a role of their own."""
-    did = RankSet.of(rank for rank in divergence.reference if step and relative_position.made_by(facts, step, [rank]))
-    return did or divergence.reference
-
-
 def _went_on(facts: Facts, divergence: Divergence) -> str:
     step = _meeting(divergence)
     what = f"went on to {wording.step(step)}, which needs" if step else "started another step, whose gradients need"
-    return f"{wording.ranks(_that_did(facts, divergence, step)).capitalize()} {what} every rank."
+    who = relative_position.those_that_did(facts, step, divergence.reference)
+    return f"{wording.ranks(who).capitalize()} {what} every rank."
 
 
 def _fix(divergence: Divergence) -> str:

@@ -83,3 +83,20 @@ def test_its_history_tells_where_a_rank_left_the_others() -> None:
     assert (found.code, found.culprits) == (known.code, known.culprits)
     assert found.culprits.members == (1,)
     assert [place.line for place in found.locations] == [place.line for place in known.locations]
+
+
+def test_a_thread_that_has_returned_is_a_rank_that_has_finished() -> None:
+    # GIVEN a rank whose process lives on in its framework's main loop, without the thread that trained
+    evidence = threaded(job([doing(), doing(late=True)]))
+    seen = evidence.ranks[1]
+    assert seen.process is not None
+    assert seen.stacks is not None
+    threads = tuple(state for state in seen.process.threads if state.os_id == seen.worker.pid)
+    gone = replace(
+        seen,
+        process=replace(seen.process, threads=threads),
+        stacks=replace(seen.stacks, threads=seen.stacks.threads[:1]),
+    )
+    found = examine(replace(evidence, ranks=(evidence.ranks[0], gone))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD252", (1,))
+    assert "its training function" in found.summary
