@@ -3,13 +3,18 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# the frameworks have an environment of their own: 2 GB that nothing else needs
+FRAMEWORKS_VENV ?= .venv-frameworks
+FRAMEWORKS_INSTALLED := $(FRAMEWORKS_VENV)/.installed
 
-.PHONY: help env demo test test-slow variants coverage check format docs bench accuracy lint-history clean
+.PHONY: help env demo test test-slow test-frameworks variants coverage check format docs bench bench-dumps accuracy \
+	healthy-runs lint-history clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
 	@echo "make test       the tests, real torchrun jobs included"
 	@echo "make test-slow  the tests that take minutes each, and every fixture's programs under torchrun"
+	@echo "make test-frameworks  the fixtures with Accelerate, DeepSpeed, Lightning, Ray Train, torchdata and transformers"
 	@echo "make variants   every fixture's scenario in other forms (half an hour)"
 	@echo "make coverage   which lines the unit, golden and property tests run"
 	@echo "make check      ruff (lint, format) and mypy --strict"
@@ -18,6 +23,7 @@ help:
 	@echo "make bench      what watching costs"
 	@echo "make bench-dumps  what diagnosing up to 16,384 recorder dumps costs (4 GB of disk)"
 	@echo "make lint-history REPOS=DIR  how many faults from public histories lint finds, in the clones in DIR"
+	@echo "make healthy-runs  is any healthy job stopped (hours; goes on where it was broken off)"
 	@echo "make accuracy   how often the verdict is right (an hour; goes on where it was broken off)"
 
 env: $(INSTALLED)
@@ -40,6 +46,19 @@ test: env
 
 test-slow: env
 	$(BIN)/python -m pytest -m slow
+
+# Two at a time: importing a framework takes each of the three or four processes of a job seconds of a core.
+test-frameworks: $(FRAMEWORKS_INSTALLED)
+	$(FRAMEWORKS_VENV)/bin/python -m pytest -n 2 --dist worksteal -m frameworks --require-frameworks
+
+$(FRAMEWORKS_INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 10) else "ddpdoctor needs Python 3.10 or newer: make PYTHON=python3.11 ...")'
+	@echo "==> environment in $(FRAMEWORKS_VENV) (the first time 1 GB is fetched: several minutes)"
+	@test -x $(FRAMEWORKS_VENV)/bin/python || $(PYTHON) -m venv $(FRAMEWORKS_VENV)
+	$(FRAMEWORKS_VENV)/bin/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[torch,dev]'
+	@# DeepSpeed is built here from its sources, and none of its kernels with it: the cases run on the CPU
+	DS_BUILD_OPS=0 $(FRAMEWORKS_VENV)/bin/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[frameworks]'
+	@touch $@
 
 # Other ranks, numbers of ranks, models, launchers and files; two at a time, for each starts up to six processes.
 variants: env
@@ -77,5 +96,9 @@ accuracy: env
 lint-history: env
 	$(BIN)/python -m benchmarks.lint_history $(REPOS)
 
+# more: make healthy-runs ARGS="--load 4 --until 60"
+healthy-runs: env
+	$(BIN)/python -m benchmarks.healthy_runs $(ARGS)
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,30 +1,30 @@
 """How often the verdict is right: `python -m benchmarks.accuracy` writes docs/accuracy.md.
 
 The broken program of every fixture runs under `ddpdoctor watch`, unchanged and in generated variants
-(tests/e2e/variants). To find false alarms, every fixed program and many seeds of every healthy but unusual program in
-tests/e2e/healthy run as well. Each result is appended to build/accuracy.jsonl at once, with its seed, commit and a hash
-of the engine; an interrupted run continues where it stopped, and results of another engine do not count: those runs are
-made again. Exit status 1 if anything called certain is wrong, or a healthy job was reported as hanging.
+(tests/e2e/variants). To find false alarms, every fixed program and many seeds of every healthy but unusual program
+(benchmarks/healthy.py) run as well. Each result is appended to build/accuracy.jsonl or build/healthy.jsonl at once,
+with its seed, commit and a hash of the engine; an interrupted run continues where it stopped, and results of another
+engine do not count: those runs are made again. Exit status 1 if anything called certain is wrong, or a healthy job was
+reported as hanging.
 """
 
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
 import dataclasses
+import functools
 import importlib.metadata
-import json
 import os
 import platform
-import shutil
 import sys
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import accuracy_page, first_runs, healthy, measured
-from benchmarks.accuracy_page import AS_IT_IS, CURED, HEALTHY, Trial
+from benchmarks import accuracy_page, first_runs, healthy, ledger, measured
+from benchmarks.accuracy_page import AS_IT_IS, CURED, Trial
+from benchmarks.healthy import HealthyRun
+from benchmarks.ledger import Ledger, Task
 from benchmarks.measured import ROOT
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.report import Report
@@ -39,32 +39,24 @@ SHARING = 120
 RESULTS = ROOT / "build" / "accuracy.jsonl"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Task:
-    """One run that is to be made."""
-
-    #: what it is known by from one invocation to the next
-    key: str
-    make: Callable[[Path], Trial]
-
-
 def main() -> int:
     args = _arguments()
-    RESULTS.parent.mkdir(exist_ok=True)
-    if args.fresh:
-        RESULTS.unlink(missing_ok=True)
-    done = [] if args.fresh else _read(RESULTS)
-    known = {trial.key for trial in done}
-    todo = [task for task in _tasks(args.rounds, args.seeds) if task.key not in known and args.only in task.key]
-    print(f"{len(done)} runs are there, {len(todo)} are to be made, {args.jobs} at a time", file=sys.stderr, flush=True)
+    trials = _ledger(fresh=args.fresh)
+    quiet = healthy.ledger(fresh=args.fresh)
     if not args.page:
-        done += _run(todo, args.jobs)
+        ledger.run(
+            [task for task in _tasks(args.rounds, args.seeds, trials, quiet) if args.only in task.key], args.jobs
+        )
     reasons = accuracy_page.read_reasons()
-    text = accuracy_page.page(done, reasons, _machine(), first_runs.sets())
+    text = accuracy_page.page(trials.results, quiet.results, reasons, _machine(), first_runs.sets())
     PAGE.write_text(text, encoding="utf-8")
-    wrong = accuracy_page.gravely_wrong(done)
-    print(f"{PAGE.relative_to(ROOT)}: {len(done)} runs, {len(wrong)} gravely wrong")
+    wrong = accuracy_page.gravely_wrong([*trials.results, *quiet.results])
+    print(f"{PAGE.relative_to(ROOT)}: {len(trials.results) + len(quiet.results)} runs, {len(wrong)} gravely wrong")
     return 1 if wrong else 0
+
+
+def _ledger(file: Path = RESULTS, *, fresh: bool = False) -> Ledger[Trial]:
+    return Ledger(file, lambda told: Trial(**told), fresh=fresh)
 
 
 def _arguments() -> argparse.Namespace:
@@ -78,94 +70,44 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _tasks(rounds: int, seeds: int) -> Iterator[Task]:
+def _tasks(
+    rounds: int, seeds: int, trials: Ledger[Trial], quiet: Ledger[HealthyRun]
+) -> Iterator[Task[Trial] | Task[HealthyRun]]:
     """All runs; hangs and healthy jobs take turns, so that any part of them is a sample of the whole."""
     cases = [case for case in catalogue.load_all(catalogue.root()) if not runner.missing(case) and case.harm is None]
-    hanging = list(_hanging(cases, rounds))
-    odd = [Task(f"{HEALTHY}/{kind}/{seed}", _healthy(kind, seed)) for seed in range(seeds) for kind in healthy.kinds()]
+    hanging = list(_hanging(cases, rounds, trials))
+    odd = list(healthy.tasks(seeds, quiet))
     for number in range(max(len(hanging), len(odd))):
         yield from hanging[number : number + 1]
         yield from odd[number : number + 1]
 
 
-def _hanging(cases: list[Case], rounds: int) -> Iterator[Task]:
+def _hanging(cases: list[Case], rounds: int, trials: Ledger[Trial]) -> Iterator[Task[Trial]]:
     for number in range(rounds):
         for case in cases:
-            yield Task(f"{AS_IT_IS}/{case.name}/{number}", _broken(case, AS_IT_IS, number))
+            yield Task(f"{AS_IT_IS}/{case.name}/{number}", trials, functools.partial(_broken, case, AS_IT_IS, number))
     for form in forms.FORMS:
         for case in filter(forms.has_forms, cases):
-            yield Task(f"{form}/{case.name}/0", _broken(case, form, 0))
+            yield Task(f"{form}/{case.name}/0", trials, functools.partial(_broken, case, form, 0))
     for case in cases:
-        yield Task(f"{CURED}/{case.name}/0", _cured(case))
+        yield Task(f"{CURED}/{case.name}/0", trials, functools.partial(_cured, case))
 
 
-def _run(tasks: list[Task], jobs: int) -> Iterator[Trial]:
-    """Make all runs; each result is in the file before the next is looked at. What missed keeps its folder."""
-    root = Path(tempfile.mkdtemp(prefix="ddpdoctor-accuracy-"))
-
-    def one(task: Task) -> Trial:
-        folder = root / task.key.replace("/", "-")
-        trial = task.make(folder)
-        if accuracy_page.is_miss(trial):
-            print(f"    see {folder}", file=sys.stderr, flush=True)
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-        return trial
-
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(one, task) for task in tasks]
-        try:
-            for number, future in enumerate(concurrent.futures.as_completed(futures), 1):
-                trial = future.result()
-                with RESULTS.open("a", encoding="utf-8") as stream:
-                    stream.write(json.dumps(dataclasses.asdict(trial)) + "\n")
-                said = accuracy_page.in_words(trial)
-                print(f"[{number}/{len(tasks)}] {trial.key}: {said}", file=sys.stderr, flush=True)
-                yield trial
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+def _broken(case: Case, form: str, number: int, folder: Path, stop: threading.Event) -> Trial:
+    folder.mkdir(parents=True)
+    wanted = case if form == AS_IT_IS else forms.build(case, form, folder / "program")
+    wanted = dataclasses.replace(wanted, seconds=wanted.seconds + SHARING)
+    program = runner.CaseProgram(wanted, wanted.ranks, fixed=False)
+    result = runner.run(program, folder / "run", stop=stop, tick=lambda _: None)
+    return _trial(wanted, form, number, result)
 
 
-def _broken(case: Case, form: str, number: int) -> Callable[[Path], Trial]:
-    def make(folder: Path) -> Trial:
-        folder.mkdir(parents=True)
-        wanted = case if form == AS_IT_IS else forms.build(case, form, folder / "program")
-        wanted = dataclasses.replace(wanted, seconds=wanted.seconds + SHARING)
-        program = runner.CaseProgram(wanted, wanted.ranks, fixed=False)
-        result = runner.run(program, folder / "run", stop=threading.Event(), tick=lambda _: None)
-        return _trial(wanted, form, number, result)
-
-    return make
-
-
-def _cured(case: Case) -> Callable[[Path], Trial]:
-    def make(folder: Path) -> Trial:
-        folder.mkdir(parents=True)
-        patient = dataclasses.replace(case, seconds=case.seconds + SHARING)
-        program = runner.CaseProgram(patient, case.ranks, fixed=True)
-        result = runner.run(program, folder / "run", stop=threading.Event(), tick=lambda _: None)
-        return _trial(case, CURED, 0, result)
-
-    return make
-
-
-def _healthy(kind: str, seed: int) -> Callable[[Path], Trial]:
-    def make(folder: Path) -> Trial:
-        told = healthy.run(kind, seed, folder)
-        found = {"alarm": ("none", told.alarm)} if told.alarm else {}
-        return Trial(
-            HEALTHY,
-            kind,
-            seed,
-            told.ranks,
-            outcome="slow" if told.slow else "healthy",
-            missed=found,
-            engine=measured.engine(),
-            commit=measured.commit(),
-        )
-
-    return make
+def _cured(case: Case, folder: Path, stop: threading.Event) -> Trial:
+    folder.mkdir(parents=True)
+    patient = dataclasses.replace(case, seconds=case.seconds + SHARING)
+    program = runner.CaseProgram(patient, case.ranks, fixed=True)
+    result = runner.run(program, folder / "run", stop=stop, tick=lambda _: None)
+    return _trial(case, CURED, 0, result)
 
 
 def _trial(case: Case, form: str, number: int, result: RunResult) -> Trial:
@@ -218,17 +160,6 @@ def _machine() -> str:
     busy = ", busy with other work at the same time" if load > 3 * (os.cpu_count() or 1) else ""
     python, torch = platform.python_version(), importlib.metadata.version("torch")
     return f"{os.cpu_count()} cores (load average {load:.0f}{busy}), Python {python}, torch {torch}"
-
-
-def _read(path: Path) -> list[Trial]:
-    """The results of the present engine."""
-    if not path.exists():
-        return []
-    found = [Trial(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line]
-    counting = {trial.key: trial for trial in found if trial.engine == measured.engine()}
-    if len(counting) < len({trial.key for trial in found}):
-        print(f"results of another engine in {path} do not count", file=sys.stderr)
-    return list(counting.values())
 
 
 if __name__ == "__main__":

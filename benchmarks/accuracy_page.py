@@ -8,8 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks.first_runs import FirstRun
+from benchmarks.healthy import HealthyRun
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,10 +20,12 @@ else:
 
 #: why the known misses miss: [form.fixture] in TOML, or [any.fixture]
 REASONS = Path(__file__).with_name("accuracy_reasons.toml")
-#: a fixture as it is, its cured program, and a healthy job; any other form is one of the generator's
-AS_IT_IS, CURED, HEALTHY = "fixture", "cured", "healthy"
+#: a fixture as it is, and its cured program; any other form is one of the generator's
+AS_IT_IS, CURED = "fixture", "cured"
 #: a miss of these is a wrong answer; of the others (the time, the strength) it is a late or a weak one
 _ANSWER = ("report", "outcome", "code", "culprits", "line")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +60,34 @@ class Trial:
     @property
     def hangs(self) -> bool:
         """A broken program, not a watch for false alarms."""
-        return self.form not in (CURED, HEALTHY)
+        return self.form != CURED
 
     def right(self, what: str) -> bool:
         """Was this answered, and rightly? Without a report nothing was."""
         return what not in self.missed and "report" not in self.missed
+
+    @property
+    def is_miss(self) -> bool:
+        """Anything at all was not as expected."""
+        return bool(self.missed) or self.wrongly_certain
+
+    @property
+    def alarm(self) -> bool:
+        """A job that ends well was called anything but slow, which a rank on a busy machine is."""
+        called_slow = self.slow and self.deadlock == "no" and set(self.missed) <= {"outcome", "code"}
+        return not self.hangs and bool(self.missed) and not called_slow
+
+    @property
+    def slow(self) -> bool:
+        """A rank was called slow."""
+        return self.outcome == "slow"
+
+    def in_words(self) -> str:
+        """One line on how it came out."""
+        if not self.is_miss:
+            return "ok"
+        faults = [f"{what} {found}, not {expected}" for what, (expected, found) in self.missed.items()]
+        return "; ".join(["MISS", *(["WRONGLY CERTAIN"] if self.wrongly_certain else []), *faults])
 
 
 def read_reasons() -> Mapping[str, Mapping[str, str]]:
@@ -68,54 +95,37 @@ def read_reasons() -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads(REASONS.read_text(encoding="utf-8")) if REASONS.exists() else {}
 
 
-def is_miss(trial: Trial) -> bool:
-    """Anything at all was not as expected."""
-    return bool(trial.missed) or trial.wrongly_certain
-
-
-def gravely_wrong(trials: Iterable[Trial]) -> list[Trial]:
+def gravely_wrong(runs: Iterable[Trial | HealthyRun]) -> list[Trial | HealthyRun]:
     """What must never be: a wrong answer that is called certain, an alarm about a healthy job."""
-    return [trial for trial in trials if trial.wrongly_certain or is_alarm(trial)]
-
-
-def is_alarm(trial: Trial) -> bool:
-    """A job that ends well was called anything but slow, which a rank on a busy machine is."""
-    called_slow = trial.outcome == "slow" and trial.deadlock == "no" and set(trial.missed) <= {"outcome", "code"}
-    return not trial.hangs and bool(trial.missed) and not called_slow
-
-
-def in_words(trial: Trial) -> str:
-    """One line on how it came out."""
-    if not is_miss(trial):
-        return "ok"
-    faults = [f"{what} {found}, not {expected}" for what, (expected, found) in trial.missed.items()]
-    return "; ".join(["MISS", *(["WRONGLY CERTAIN"] if trial.wrongly_certain else []), *faults])
+    return [run for run in runs if run.alarm or (isinstance(run, Trial) and run.wrongly_certain)]
 
 
 def page(
     trials: list[Trial],
+    healthy: list[HealthyRun],
     reasons: Mapping[str, Mapping[str, str]],
     machine: str = "",
     unseen: Mapping[str, list[FirstRun]] | None = None,
 ) -> str:
     """The whole page, in Markdown. `machine` is a line on where the runs were made; `unseen`: first runs by set."""
     hangs = [trial for trial in trials if trial.hangs]
-    quiet = [trial for trial in trials if not trial.hangs]
+    cured = [trial for trial in trials if not trial.hangs]
+    misses = [*_misses(trials, reasons), *_alarms(healthy)]
     lines = [
-        *_head(trials, machine),
-        *_summary(hangs, quiet),
+        *_head([*trials, *healthy], machine),
+        *_summary(hangs, [*cured, *healthy]),
         *_by_form(hangs),
         *_by_code(hangs),
-        *_healthy([trial for trial in quiet if trial.form == HEALTHY]),
+        *_healthy(healthy),
         *("## Misses", ""),
-        *(list(_misses(trials, reasons)) or ["None."]),
+        *(misses or ["None."]),
         *(_first_runs(unseen) if unseen else ()),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _head(trials: list[Trial], machine: str) -> list[str]:
-    commits = sorted({trial.commit for trial in trials} - {""})
+def _head(runs: list[Trial | HealthyRun], machine: str) -> list[str]:
+    commits = sorted({run.commit for run in runs} - {""})
     return [
         "# Accuracy",
         "",
@@ -124,9 +134,10 @@ def _head(trials: list[Trial], machine: str) -> list[str]:
         "(names changed, comments removed, ranks assigned to processes in another order), packaged (another number of",
         "ranks, the program in a package, its collectives behind a wrapper library), and spawned",
         "(torch.multiprocessing instead of a launcher, another culprit, another model). To find false alarms, every",
-        "fixed program and many seeds of every healthy but unusual program in `tests/e2e/healthy` ran as well: half of",
-        "the seeds with the default `--stall-after`, half with one scaled to their run time; the first four seeds of",
-        "each under torchrun, the others under a launcher that imports torch once for all ranks.",
+        "fixed program and many seeds of every healthy but unusual program in `tests/e2e/healthy` ran as well, and the",
+        "harmless programs of `benchmarks/unseen`: half of the runs with the default options, half with a",
+        "`--stall-after` scaled to their run time and `--on-hang stop`; the first four seeds of each under torchrun,",
+        "the others under a launcher that imports torch once for all ranks.",
         "",
         "The programs were written by people who knew the rules. The figures show that the tool does what it is",
         "designed to do and does not depend on the words in a file; they do not predict its accuracy on your programs.",
@@ -138,11 +149,11 @@ def _head(trials: list[Trial], machine: str) -> list[str]:
     ]
 
 
-def _summary(hangs: list[Trial], quiet: list[Trial]) -> list[str]:
+def _summary(hangs: list[Trial], quiet: list[Trial | HealthyRun]) -> list[str]:
     provable = [trial for trial in hangs if trial.provable]
     certain = [trial for trial in hangs if trial.confidence == "certain"]
-    alarms = [trial for trial in quiet if is_alarm(trial)]
-    slow = sum(trial.outcome == "slow" for trial in quiet)
+    alarms = [run for run in quiet if run.alarm]
+    slow = sum(run.slow for run in quiet)
     answered = [trial for trial in hangs if trial.silence is not None]
     late = [trial for trial in hangs if "time" in trial.missed]
     return [
@@ -188,26 +199,37 @@ def _by_code(hangs: list[Trial]) -> Iterator[str]:
     yield ""
 
 
-def _healthy(quiet: list[Trial]) -> Iterator[str]:
-    header = "| program | runs | ranks | called slow | false alarms |"
-    yield from ("## Healthy jobs", "", header, "|---|---|---|---|---|")
-    for kind, trials in _grouped(quiet, lambda trial: trial.name):
-        ranks = ", ".join(str(number) for number in sorted({trial.ranks for trial in trials}))
-        slow = sum(trial.outcome == "slow" for trial in trials)
-        alarms = sum(bool(trial.missed) for trial in trials)
-        yield f"| {kind} | {len(trials)} | {ranks} | {slow} | {alarms} |"
+def _healthy(quiet: list[HealthyRun]) -> Iterator[str]:
+    yield from (
+        "## Healthy jobs",
+        "",
+        "`stop`: runs with `--on-hang stop`; `loaded`: runs beside processes that kept the machine busy.",
+        "",
+        "| program | runs | stop | loaded | ranks | called slow | false alarms |",
+        "|---|---|---|---|---|---|---|",
+    )
+    for kind, runs in _grouped(quiet, lambda run: run.kind):
+        ranks = ", ".join(str(number) for number in sorted({run.ranks for run in runs}))
+        counts = [sum(run.stopping for run in runs), sum(bool(run.load) for run in runs)]
+        slow, alarms = sum(run.slow for run in runs), sum(bool(run.alarm) for run in runs)
+        yield f"| {kind} | {len(runs)} | {counts[0]} | {counts[1]} | {ranks} | {slow} | {alarms} |"
     yield ""
 
 
 def _misses(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """Every run of which anything was not as expected: the answer itself first, then what was only weak or late."""
-    missed = [trial for trial in trials if is_miss(trial)]
+    missed = [trial for trial in trials if trial.is_miss]
     for trial in sorted(missed, key=lambda trial: (not _wrong_answer(trial), trial.expected, trial.key)):
         reason = reasons.get(trial.form, {}).get(trial.name) or reasons.get("any", {}).get(trial.name)
         faults = [f"{what}: {found}, not {expected}" for what, (expected, found) in trial.missed.items()]
         sure = ["**wrongly certain**"] if trial.wrongly_certain else []
         head = f"{trial.expected} {trial.key}, {trial.ranks} ranks".strip()
         yield f"- {head}: {'; '.join([*sure, *faults])}. {reason or _usual_reason(trial)}"
+
+
+def _alarms(healthy: list[HealthyRun]) -> Iterator[str]:
+    for run in sorted((run for run in healthy if run.alarm), key=lambda run: run.key):
+        yield f"- healthy/{run.key}, {run.ranks} ranks: {run.alarm}. Not explained yet."
 
 
 def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
@@ -268,10 +290,10 @@ def _usual_reason(trial: Trial) -> str:
     return "Not explained yet."
 
 
-def _grouped(trials: list[Trial], key: Callable[[Trial], str]) -> list[tuple[str, list[Trial]]]:
-    groups: dict[str, list[Trial]] = defaultdict(list)
-    for trial in trials:
-        groups[key(trial)].append(trial)
+def _grouped(runs: Iterable[T], key: Callable[[T], str]) -> list[tuple[str, list[T]]]:
+    groups: dict[str, list[T]] = defaultdict(list)
+    for run in runs:
+        groups[key(run)].append(run)
     return sorted(groups.items())
 
 

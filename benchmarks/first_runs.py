@@ -23,6 +23,7 @@ from typing import Any
 
 from benchmarks import measured
 from tests.e2e.job import STARTUP, Report, Run, watch
+from tests.statements.known import unsupported_in
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -82,6 +83,8 @@ class FirstRun:
     right: tuple[str, ...]
     wrongly_certain: bool
     seconds: float
+    #: sentences of the diagnoses that the evidence does not support (tests/statements)
+    unsupported: tuple[str, ...] = ()
     #: why the run says nothing of the engine: the program failed by itself
     invalid: str = ""
     commit: str = ""
@@ -151,7 +154,12 @@ def run(program: Expected, folder: Path) -> FirstRun:
         timeout=STARTUP + (program.seconds if program.harmless else LONGEST),
         until=lambda report: not program.harmless and report["outcome"] == "hang",
     )
-    return judge(program, done)
+    return dataclasses.replace(judge(program, done), unsupported=_unsupported(done))
+
+
+def _unsupported(done: Run) -> tuple[str, ...]:
+    """Of the last verdict, whose evidence is in the bundle."""
+    return tuple(map(str, unsupported_in(done.bundle))) if done.bundle.is_dir() else ()
 
 
 def judge(program: Expected, done: Run) -> FirstRun:
@@ -218,7 +226,8 @@ def results(file: Path) -> list[FirstRun]:
     if not file.exists():
         return []
     loaded = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
-    return [FirstRun(**{**one, "culprits": tuple(one["culprits"]), "right": tuple(one["right"])}) for one in loaded]
+    listed = ("culprits", "right", "unsupported")
+    return [FirstRun(**{**one, **{name: tuple(one.get(name, ())) for name in listed}}) for one in loaded]
 
 
 def main() -> int:
@@ -251,7 +260,9 @@ def in_words(found: FirstRun) -> str:
     """One line on a run: what was right, what was expected, what was said."""
     said = f"{found.outcome} {found.deadlock} {found.code} {found.confidence} {list(found.culprits)} {found.place}"
     sure = "WRONGLY CERTAIN; " if found.wrongly_certain else ""
-    return f"{sure}right: {', '.join(found.right) or 'nothing'}; expected {found.expected}; said {said}"
+    right = ", ".join(found.right) or "nothing"
+    unsupported = "".join(f"\n    unsupported: {fault}" for fault in found.unsupported)
+    return f"{sure}right: {right}; expected {found.expected}; said {said}{unsupported}"
 
 
 if __name__ == "__main__":

@@ -1,68 +1,212 @@
-"""Healthy but unusual jobs, run many times: each seed gives another number of ranks, steps and seconds."""
+"""Healthy but unusual jobs, run many times: each seed gives another number of ranks, steps and seconds.
+
+The kinds are the programs of tests/e2e/healthy, and the harmless programs of benchmarks/unseen that were run before
+(a first run measures what nobody has looked at) and whose framework is installed. Results are in build/healthy.jsonl.
+"""
 
 from __future__ import annotations
 
+import functools
+import importlib.util
+import os
 import random
+import threading
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.job import STARTUP, Run, forked, torchrun, watch
+from benchmarks import first_runs, measured
+from benchmarks.first_runs import Expected
+from benchmarks.ledger import Ledger, Task
+from tests.e2e.job import STARTUP, Report, Run, forked, torchrun, watch
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "e2e" / "healthy"
+RESULTS = measured.ROOT / "build" / "healthy.jsonl"
+#: before the name of a program of benchmarks/unseen
+UNSEEN = "unseen"
 #: seconds that a job may take beside its start
 LONGEST = 180.0
 #: the least number of ranks, where two are too few
 LEAST = {"broadcast_and_subgroup_barrier": 3}
 #: in these one rank works for longer than the patience below, which must be called slow and nothing else
 WORKING = frozenset({"slow_compiling", "slow_piping", "slow_polling", "slow_reading", "slow_saving", "slow_tokenizing"})
+#: options for torchrun of those kinds that need it
+RESTARTING = {"elastic_restart": ("--max-restarts", "2")}
+#: in these a rank is lost and the launcher starts all again: a crash is true of that attempt
+LOSING = frozenset({*RESTARTING, "unseen/plain_b/elastic_wav_restart"})
 #: seeds from this one on are started by a launcher that imports torch once for all ranks, at half the cost
 UNDER_TORCHRUN = 4
-#: seconds for --stall-after with every other seed, a minute's work being as many seconds as the program sleeps
+#: seconds for --stall-after with every other run, a minute's work being as many seconds as the program sleeps
 PATIENCE, SHORT_PATIENCE = "8", "5"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What was said of one healthy job."""
+class Said:
+    """The gist of one report."""
+
+    outcome: str
+    deadlock: str
+    #: "DD231 likely" of each diagnosis
+    diagnoses: tuple[str, ...]
+    #: anything was called certain: a cause, or the blamed ranks
+    certain: bool
+
+    @staticmethod
+    def of(report: Report) -> Said:
+        told = report["diagnoses"]
+        return Said(
+            report["outcome"],
+            report["deadlock"],
+            tuple(f"{one['code']} {one['confidence']}" for one in told),
+            any("certain" in (one["confidence"], one["culprit_confidence"]) for one in told),
+        )
+
+    @property
+    def true_of_an_attempt(self) -> bool:
+        """It is about an attempt that failed, in a job that is started again."""
+        return self.outcome == "crash" and self.deadlock == "no"
+
+    @property
+    def alarm(self) -> str:
+        """Why this is a false alarm about a healthy job; "" if it is none. Slow it may be called."""
+        codes = ", ".join(self.diagnoses)
+        if self.outcome not in ("healthy", "slow") or self.deadlock != "no":
+            return f"{self.outcome}, deadlock {self.deadlock}: {codes}"
+        return f"certain of {codes}" if self.certain else ""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthyRun:
+    """One healthy job, and what was said of it."""
 
     kind: str
     seed: int
     ranks: int
-    #: why it is a false alarm, "" if nothing false was said
-    alarm: str
-    #: a rank was called slow, and rightly so
-    slow: bool
+    #: of `ddpdoctor watch`
+    options: tuple[str, ...]
+    #: every distinct report, oldest first
+    said: tuple[Said, ...]
+    #: exit status, None if it did not end in time
+    status: int | None
     seconds: float
+    #: busy processes beside it, and the load average of the machine (1 minute) when it ended
+    load: int = 0
+    load_average: float = 0.0
+    engine: str = ""
+    commit: str = ""
+
+    @property
+    def key(self) -> str:
+        """The same run has the same key in every invocation."""
+        return f"{self.kind}/{self.seed}"
+
+    @property
+    def alarm(self) -> str:
+        """What was false, "" if nothing was: a healthy job was called more than slow, or did not end well."""
+        for one in self.said:
+            if one.alarm and not (self.kind in LOSING and one.true_of_an_attempt):
+                return one.alarm
+        if self.status is None:
+            return "did not end in time"
+        return f"exit status {self.status}" if self.status else ""
+
+    @property
+    def slow(self) -> bool:
+        """A rank was called slow, as one is for which the others wait."""
+        return any(one.outcome == "slow" for one in self.said)
+
+    @property
+    def stopping(self) -> bool:
+        """It would have been stopped if it had been called a hang."""
+        return "stop" in self.options
+
+    @property
+    def is_miss(self) -> bool:
+        return bool(self.alarm)
+
+    def in_words(self) -> str:
+        said = f"FALSE ALARM {self.alarm}" if self.alarm else "slow" if self.slow else "ok"
+        options = " ".join(self.options) or "defaults"
+        return f"{said}; {self.ranks} ranks, {options}, {self.seconds:.0f} s, load average {self.load_average:.1f}"
 
 
-def kinds() -> list[str]:
+def ledger(file: Path = RESULTS, *, fresh: bool = False) -> Ledger[HealthyRun]:
+    """What has been run with the present engine."""
+    return Ledger(file, _decode, fresh=fresh)
+
+
+def _decode(told: dict[str, Any]) -> HealthyRun:
+    said = tuple(Said(**{**one, "diagnoses": tuple(one["diagnoses"])}) for one in told["said"])
+    return HealthyRun(**{**told, "options": tuple(told["options"]), "said": said})
+
+
+def tasks(seeds: int, results: Ledger[HealthyRun], load: int = 0) -> Iterator[Task[HealthyRun]]:
+    """`seeds` runs of every kind, so ordered that any part of them is a sample of the whole."""
+    for seed in range(seeds):
+        for kind in kinds():
+            make = functools.partial(run, kind, seed, load=load)
+            yield Task(f"{kind}/{seed}", results, make)
+
+
+@functools.cache
+def kinds() -> tuple[str, ...]:
     """Names of the kinds of healthy job."""
-    return sorted(path.stem for path in PROGRAMS.glob("[a-z]*.py"))
+    return (*sorted(path.stem for path in PROGRAMS.glob("[a-z]*.py")), *_strangers())
 
 
-def run(kind: str, seed: int, folder: Path) -> Told:
-    """Run one job to its end under `ddpdoctor watch`."""
-    ranks = max(LEAST.get(kind, 2), random.Random(f"{kind} {seed}").randint(2, 4))
-    hasty = ["--stall-after", SHORT_PATIENCE if kind in WORKING else PATIENCE] if seed % 2 == 0 else []
-    launched = torchrun if seed < UNDER_TORCHRUN else forked
-    job = launched(PROGRAMS / f"{kind}.py", ranks, "--seed", str(seed))
-    done = watch(job, folder, *hasty, timeout=STARTUP + LONGEST)
-    slow = any(report["outcome"] == "slow" for report in done.reports)
-    return Told(kind, seed, ranks, _alarm(done), slow, done.seconds)
+@functools.cache
+def _strangers() -> dict[str, Expected]:
+    """The harmless programs of benchmarks/unseen that can be run here, by kind."""
+    found = {}
+    for name, runs in first_runs.sets().items():
+        looked_at = {run.name for run in runs if run.harmless and not run.invalid}
+        for program in first_runs.programs(first_runs.SETS / name):
+            installed = importlib.util.find_spec(program.framework) is not None
+            if program.folder.name in looked_at and installed:
+                found[f"{UNSEEN}/{name}/{program.folder.name}"] = program
+    return found
 
 
-def _alarm(done: Run) -> str:
-    for report in done.reports:
-        if fault := _fault(report):
-            return fault
-    return "" if done.status == 0 else "did not end in time" if done.status is None else f"exit status {done.status}"
+def options(kind: str, seed: int) -> tuple[str, ...]:
+    """Of `watch`: every other run of a kind has little patience and may be stopped, about half of those with a seed."""
+    if (seed + zlib.crc32(kind.encode())) % 2:
+        return ()
+    return ("--stall-after", SHORT_PATIENCE if kind in WORKING else PATIENCE, "--on-hang", "stop")
 
 
-def _fault(report: dict[str, Any]) -> str:
-    codes = ", ".join(f"{d['code']} {d['confidence']}" for d in report["diagnoses"])
-    if report["outcome"] not in ("healthy", "slow") or report["deadlock"] != "no":
-        return f"{report['outcome']}, deadlock {report['deadlock']}: {codes}"
-    if any("certain" in (d["confidence"], d["culprit_confidence"]) for d in report["diagnoses"]):
-        return f"certain of {codes}"
-    return ""
+def command(kind: str, ranks: int, *arguments: str, under_torchrun: bool = False) -> list[str]:
+    """How a kind is started: by torchrun where it needs it or it is asked for, else with one import for all ranks."""
+    program = PROGRAMS / f"{kind}.py"
+    if kind in RESTARTING or under_torchrun:
+        return torchrun(program, ranks, *arguments, options=RESTARTING.get(kind, ()))
+    return forked(program, ranks, *arguments)
+
+
+def run(kind: str, seed: int, folder: Path, stop: threading.Event, load: int = 0) -> HealthyRun:
+    """Run one job to its end under `ddpdoctor watch`, beside `load` busy processes that somebody else has started."""
+    stranger = _strangers().get(kind)
+    if stranger:
+        ranks, started, longest = stranger.ranks, first_runs.command(stranger), stranger.seconds
+    else:
+        ranks, longest = max(LEAST.get(kind, 2), random.Random(f"{kind} {seed}").randint(2, 4)), LONGEST
+        started = command(kind, ranks, "--seed", str(seed), under_torchrun=seed < UNDER_TORCHRUN)
+    done = watch(started, folder, *options(kind, seed), timeout=STARTUP + longest, stop=stop)
+    return _result(kind, seed, ranks, load, done)
+
+
+def _result(kind: str, seed: int, ranks: int, load: int, done: Run) -> HealthyRun:
+    return HealthyRun(
+        kind,
+        seed,
+        ranks,
+        options(kind, seed),
+        tuple(Said.of(report) for report in done.reports),
+        done.status,
+        round(done.seconds, 1),
+        load,
+        round(os.getloadavg()[0], 1),
+        measured.engine(),
+        measured.commit(),
+    )

@@ -1,12 +1,16 @@
 """The speed of `ddpdoctor lint`, compared with other linters on the same trees in one run.
 
-    python -m benchmarks.lint_speed [--tools FOLDER] [--runs N] [--limit SECONDS]
+    python -m benchmarks.lint_speed [--trees FOLDER...] [--tools FOLDER] [--runs N] [--jobs N] [--limit SECONDS]
 
-It prints Markdown, as docs/lint.md shows it. Two trees: this interpreter's site-packages, and those of its files that
-use torch.distributed. flake8 (with torchfix) and pylint are taken from FOLDER/bin, a separate virtual environment; ruff
-is the one next to this interpreter, with its default and its shortest output. The tools run alternately and the best of
-N counts, so that a busy machine affects all of them; a tool that takes over a minute runs once. A tool that is missing,
-does not finish within SECONDS or fails with an internal error is reported as such.
+It prints Markdown, as docs/lint.md shows it. Trees: this interpreter's site-packages, those of its files that use
+torch.distributed, and the folders of `--trees` together, which hold checkouts of training repositories. flake8 (with
+torchfix) and pylint are taken from FOLDER/bin, a separate virtual environment; ruff is the one next to this
+interpreter, with its default and its shortest output. All are held to as many cores as jobs. The tools run alternately
+and the best of N counts, so that a busy machine affects all of them; a tool that takes over a minute runs once. A tool
+that is missing, does not finish within SECONDS or fails with an internal error is reported as such.
+
+ddpdoctor runs twice: without its cache, and with a cache of its own that a run before has filled. `--only slowest`
+lists the files of `--trees` that take it most processor time.
 """
 
 from __future__ import annotations
@@ -26,12 +30,18 @@ from pathlib import Path
 
 import psutil
 
+from ddpdoctor.lint import engine, files, registry
+from ddpdoctor.lint.linter import Linter
+from ddpdoctor.lint.settings import Settings
+
 ROOT = Path(__file__).parents[1]
-JOBS = "4"
 #: as an installed console script does
 _PROGRAM = "import sys; from ddpdoctor.cli.main import main; sys.exit(main(sys.argv[1:]))"
 _TRAIN = "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    dist.barrier()\n"
 OURS = "ddpdoctor lint"
+CACHED = "the same, with its cache"
+#: files of `--only slowest`
+_SLOWEST = 8
 #: a module of sympy on which pyflakes, and flake8 with it, ends in a RecursionError
 _TOO_DEEP = "resolvent_lookup.py"
 _ERRORS = (b"Traceback (most recent call last)", b"failed during execution")
@@ -52,6 +62,8 @@ class Tool:
     peak: float = 0.0
     missing: str = ""
     environ: dict[str, str] = field(default_factory=dict)
+    #: a run that is not measured comes first
+    warmed: bool = False
     #: whether what it prints is kept, to see whether it ended well; what ruff prints is over a gigabyte
     heard: bool = False
 
@@ -62,17 +74,25 @@ def main() -> None:
     parser.add_argument("--tools", type=Path, default=Path(sys.prefix), help="environment with flake8 and pylint")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--limit", type=float, default=900.0)
-    parser.add_argument("--only", choices=("one", "packages", "distributed"), help="one of the three measurements")
+    parser.add_argument("--jobs", type=int, default=2, help="processes of each tool, and cores that all are held to")
+    parser.add_argument("--trees", type=Path, nargs="*", default=[], help="folders with training repositories")
+    parser.add_argument("--only", choices=("one", "packages", "distributed", "trees", "slowest"),
+                        help="one of the measurements")  # fmt: skip
     args = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.jobs])
     packages = Path(sysconfig.get_path("purelib"))
     with tempfile.TemporaryDirectory() as folder:
         installed = _installed(Path(folder) / "installed")
         if args.only in (None, "one"):
             _one_file(installed, Path(folder), max(args.runs, 10))
         if args.only in (None, "packages"):
-            _compare("site-packages", packages, installed, args)
+            _compare("site-packages", [packages], installed, args)
         if args.only in (None, "distributed"):
-            _compare("its files that use torch.distributed", _distributed(packages, Path(folder)), installed, args)
+            _compare("its files that use torch.distributed", [_distributed(packages, Path(folder))], installed, args)
+        if args.only in (None, "trees") and args.trees:
+            _compare("training repositories", args.trees, installed, args)
+        if args.only == "slowest":
+            _slowest(args.trees)
 
 
 def _installed(folder: Path) -> dict[str, str]:
@@ -85,12 +105,39 @@ def _installed(folder: Path) -> dict[str, str]:
 def _one_file(environ: dict[str, str], folder: Path, runs: int) -> None:
     (folder / "train.py").write_text(_TRAIN)
     print(f"\n| one file, end to end, best of {runs} | wall | processor | memory |\n|---|---|---|---|")
-    for name, target in (("a script of four lines", folder / "train.py"), ("a real one", _longest_fixture())):
-        tool = Tool(name, [sys.executable, "-c", _PROGRAM, "lint", str(target)])
-        for _ in range(runs):
+    ours = [sys.executable, "-c", _PROGRAM, "lint"]
+    real = _longest_fixture()
+    tools = [
+        Tool("`python -c pass`", [sys.executable, "-c", "pass"]),
+        Tool("a script of four lines", [*ours, "--no-cache", str(folder / "train.py")]),
+        Tool(f"a real one, {real.read_text().count(chr(10))} lines", [*ours, "--no-cache", str(real)]),
+        Tool("the same, with the cache", [*ours, str(real)], environ=_own_cache(folder)),
+    ]
+    for _ in range(runs):
+        for tool in tools:
             _run(tool, environ, 60.0)
-        lines = target.read_text().count("\n")
-        print(f"| {name}, {lines} lines | {min(tool.wall):.3f} s | {min(tool.cpu):.3f} s | {tool.peak:.0f} MB |")
+    for tool in tools:
+        print(f"| {tool.name} | {min(tool.wall):.3f} s | {min(tool.cpu):.3f} s | {tool.peak:.0f} MB |")
+
+
+def _own_cache(folder: Path) -> dict[str, str]:
+    return {"XDG_CACHE_HOME": str(folder / "cache")}
+
+
+def _slowest(trees: list[Path]) -> None:
+    """The files that take most processor time, in one process, each with the modules that it imports unparsed."""
+    engine.relax_collector()
+    registry.registered()
+    settings = Settings(registry.defaults())
+    took: list[tuple[float, str]] = []
+    for tree in trees:
+        for path, named, _ in files.mattering(list(files.discover([str(tree)], settings)), 1):
+            began = time.process_time()
+            Linter(settings).file(path, named=named)
+            took.append((time.process_time() - began, path))
+    print("\n| file | processor |\n|---|---|")
+    for seconds, path in sorted(took, reverse=True)[:_SLOWEST]:
+        print(f"| {path} | {seconds:.2f} s |")
 
 
 def _longest_fixture() -> Path:
@@ -112,32 +159,44 @@ def _distributed(packages: Path, folder: Path) -> Path:
     return target
 
 
-def _tools(folder: Path, tools: Path) -> list[Tool]:
+def _tools(folders: list[Path], args: argparse.Namespace, cache: Path) -> list[Tool]:
     ruff = [str(Path(sys.executable).parent / "ruff"), "check", "--no-cache", "--isolated", "--select", "ALL"]
-    threads = {"RAYON_NUM_THREADS": JOBS}
+    jobs, given, tools = str(args.jobs), [str(folder) for folder in folders], args.tools
+    threads = {"RAYON_NUM_THREADS": jobs}
+    ours = [sys.executable, "-c", _PROGRAM, "lint", "--jobs", jobs]
     # a folder that is no package is passed over by pylint: it is given every file
-    files = [str(path) for path in sorted(folder.rglob("*.py"))]
+    all_files = [str(path) for folder in folders for path in sorted(folder.rglob("*.py"))]
     return [
-        Tool(OURS, [sys.executable, "-c", _PROGRAM, "lint", "--jobs", JOBS, str(folder)], heard=True),
-        Tool("ruff check --select ALL", [*ruff, str(folder)], environ=threads),
-        Tool("the same, --output-format concise", [*ruff, "-q", "--output-format", "concise", str(folder)],
+        Tool(OURS, [*ours, "--no-cache", *given], heard=True),
+        Tool(CACHED, [*ours, *given], heard=True, warmed=True, environ=_own_cache(cache)),
+        Tool("ruff check --select ALL", [*ruff, *given], environ=threads),
+        Tool("the same, --output-format concise", [*ruff, "-q", "--output-format", "concise", *given],
              environ=threads),
         Tool("flake8 with torchfix", [
-            str(tools / "bin" / "flake8"), "--jobs", JOBS, "--isolated", "--exclude", _TOO_DEEP, str(folder),
+            str(tools / "bin" / "flake8"), "--jobs", jobs, "--isolated", "--exclude", _TOO_DEEP, *given,
         ], heard=True),
-        Tool("pylint", [str(tools / "bin" / "pylint"), "--jobs", JOBS, "--rcfile", os.devnull, *files], heard=True),
+        Tool("pylint", [str(tools / "bin" / "pylint"), "--jobs", jobs, "--rcfile", os.devnull, *all_files], heard=True),
     ]  # fmt: skip
 
 
-def _compare(title: str, folder: Path, environ: dict[str, str], args: argparse.Namespace) -> None:
-    sources = [raw for path in folder.rglob("*.py") if (raw := path.read_bytes())]
+def _compare(title: str, folders: list[Path], environ: dict[str, str], args: argparse.Namespace) -> None:
+    sources = [
+        raw for folder in folders for path in folder.rglob("*.py") if path.is_file() and (raw := path.read_bytes())
+    ]
     lines = sum(raw.count(b"\n") for raw in sources)
-    print(f"\n{title}: {len(sources):,} files, {lines:,} lines, {JOBS} jobs each, best of {args.runs}\n", flush=True)
-    tools = _tools(folder, args.tools)
-    for _ in range(args.runs):
-        for tool in tools:
-            if not tool.missing and not (tool.wall and tool.wall[0] > _SLOW):
-                _run(tool, environ if tool.name == OURS else dict(os.environ), args.limit)
+    print(
+        f"\n{title}: {len(sources):,} files, {lines:,} lines, {args.jobs} jobs each, best of {args.runs}\n", flush=True
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        tools = _tools(folders, args, Path(cache))
+        for _ in range(args.runs):
+            for tool in tools:
+                if not tool.missing and not (tool.wall and tool.wall[0] > _SLOW):
+                    own = environ if tool.name in (OURS, CACHED) else dict(os.environ)
+                    if tool.warmed:
+                        tool.warmed = False
+                        _run(Tool(tool.name, tool.command, environ=tool.environ), own, args.limit)
+                    _run(tool, own, args.limit)
     print(
         "| | wall | processor | memory, all processes | wall, of ours | processor, of ours |\n|---|---|---|---|---|---|"
     )

@@ -75,6 +75,18 @@ $ ddpdoctor repro run skipped-batch --backend nccl        # on the GPUs of this 
 $ ddpdoctor repro all --jobs 2 --json > results.json      # with --backend nccl, all that run there
 ```
 
+## With a framework
+
+Some cases happen inside a framework: Accelerate, DeepSpeed, Lightning, Ray Train, torchdata, the Trainer of
+transformers. They are started as people start such a program (`torchrun`, `accelerate launch`, or `python` where the
+framework starts its ranks itself), and need packages that the others do not. `pip install 'ddpdoctor[frameworks]'`
+installs all of them, in the versions that the cases were written for. If a package is missing, `repro run` names it in
+one line, starts nothing, and its exit status is 2; `repro all` skips the case and says so.
+
+In a checkout, `make test-frameworks` creates an environment of their own (`.venv-frameworks`, about 2 GB) and runs all
+of them, broken and fixed. `make test` runs those whose packages happen to be installed and skips the others, naming
+what is missing.
+
 ## On NCCL
 
 `--backend nccl` gives each rank a GPU. If there are fewer GPUs than ranks, ranks share them, which requires NCCL 2.30
@@ -84,7 +96,7 @@ without NCCL, without a GPU, with fewer GPUs than ranks and an NCCL before 2.30,
 queried.
 
 **We have not run any case on GPUs yet.** Checked without a GPU: every program accepts the option and places its model,
-batches and reduced tensors on its device (the source is checked, and all but six of the fixed programs are run with
+batches and reduced tensors on its device (the source is checked, and all but ten of the fixed programs are run with
 tensors that claim to be on a GPU and reject others), and the rules are tested on evidence in NCCL's form. The
 expectations for NCCL follow from how it works and are weaker than for gloo:
 
@@ -98,14 +110,15 @@ expectations for NCCL follow from how it works and are weaker than for gloo:
 
 The last column lists the checks that are skipped on NCCL, or the reason why a case supports one backend only.
 
-| code | case | ranks | outcome | backends | skipped on NCCL, or why one backend only |
-|---|---|---|---|---|---|
+| code | case | ranks | needs | outcome | backends | skipped on NCCL, or why one backend only |
+|---|---|---|---|---|---|---|
 """
 
 
 def _repro() -> str:
     rows = [
-        f"| {case.code} | {case.name} | {case.ranks} | {case.expected_ending} | {', '.join(case.backends)} "
+        f"| {case.code} | {case.name} | {case.ranks} | {', '.join(case.needed)} | {case.expected_ending} "
+        f"| {', '.join(case.backends)} "
         f"| {case.only_because or ', '.join(case.nccl_differs) or 'nothing is skipped'} |"
         for case in catalogue.load_all(catalogue.root())
     ]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Where it is set, `print` writes a line and its end apart, and the lines of ranks that share a pipe run into each
@@ -13,6 +17,10 @@ os.environ.pop("PYTHONUNBUFFERED", None)
 
 # Where it is set, each of the thousand processes that the tests start compiles the sources of ddpdoctor anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Tests, and the programs that they start, leave the cache of the user who runs them alone, and none sees another's.
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="ddpdoctor-tests-")
+atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 # A test run in the background (`make test &` in a script) is started with the first two ignored, one under nohup(1)
 # with the last, and so would be every job of the tests that signals one. A handler is not inherited, so a test run
@@ -24,3 +32,9 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
 # Generated examples take longer beside other work: neither their time nor that of a test says anything about the code.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--require-frameworks`, for `make test-frameworks`."""
+    told = "a case whose packages are not installed fails instead of being skipped"
+    parser.addoption("--require-frameworks", action="store_true", help=told)

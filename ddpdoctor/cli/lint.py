@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ddpdoctor.cli import lint_output, lint_settings
 from ddpdoctor.errors import ExitCode, InputError, UsageError
-from ddpdoctor.lint import engine
+from ddpdoctor.lint import cache, engine
 from ddpdoctor.lint.engine import LintReport
 from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
@@ -22,6 +22,8 @@ _EPILOG = """examples:
   ddpdoctor lint --select DD111,DD112 -o github .
   ddpdoctor lint --diff --unsafe-fixes train.py
   cat train.py | ddpdoctor lint - --stdin-filename train.py
+
+findings are cached in $XDG_CACHE_HOME/ddpdoctor (default ~/.cache/ddpdoctor)
 
 exit status:
   0  no findings (or --exit-zero)
@@ -55,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--torch-version"), metavar="X.Y", help="check APIs against this torch (default: the newest known)"
     )
     parser.add_argument("--jobs", metavar="N", type=int, help="number of processes (default: one per core)")
+    parser.add_argument("--no-cache", action="store_true", help="analyse every file, and keep nothing for later runs")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
@@ -110,7 +113,10 @@ def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | 
         return LintReport(result.findings, result.texts, 1, 1)
     progress = lint_output.LintProgress(sys.stderr)
     try:
-        return engine.lint(args.paths, chosen, jobs=args.jobs or os.cpu_count() or 1, root=root, progress=progress.show)
+        return engine.lint(
+            args.paths, chosen, jobs=args.jobs or os.cpu_count() or 1, root=root, progress=progress.show,
+            cache=None if args.no_cache else cache.opened(chosen, root),
+        )  # fmt: skip
     finally:
         progress.end()
 

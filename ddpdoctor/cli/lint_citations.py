@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 
-from ddpdoctor.model.diagnosis import Diagnosis, Location
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.report import Report
@@ -37,14 +38,18 @@ def with_lint_findings(report: Report, *, within: float = WITHIN) -> Report:
     thread.join(within)
     if thread.is_alive():
         return dataclasses.replace(report, notes=(*report.notes, UNFINISHED.format(within)))
-    diagnoses = tuple(_citing(diagnosis, found) for diagnosis in report.diagnoses)
+    diagnoses = tuple(_located(_citing(diagnosis, found), report, found) for diagnosis in report.diagnoses)
     return dataclasses.replace(report, diagnoses=diagnoses)
 
 
 def _files(report: Report) -> list[str]:
-    """Files of the diagnoses, the most relevant first, without those that were modified after the job's start."""
+    """Files of the diagnoses, the most relevant first, and those beside them; none that was modified after the job's
+    start.
+    """
     named = [place.file for diagnosis in report.diagnoses[:_MOST_DIAGNOSES] for place in diagnosis.locations]
-    there = [name for name in dict.fromkeys(named) if name in report.code and not report.code[name].changed]
+    folder = Path(named[0]).parent if named else None
+    beside = [name for name in report.code if folder is not None and folder in Path(name).parents]
+    there = [name for name in dict.fromkeys((*named, *beside)) if name in report.code and not report.code[name].changed]
     return there[:_MOST_FILES]
 
 
@@ -66,11 +71,37 @@ def _lint(wanted: list[str], code: Mapping[str, SourceFile], found: dict[str, tu
 
 
 def _citing(diagnosis: Diagnosis, found: Mapping[str, tuple[Finding, ...]]) -> Diagnosis:
-    from ddpdoctor.diagnose import registry
-
-    same = next((r.rule.lint for r in registry.RULES if r.rule.code == diagnosis.code), ())
+    same = _same(diagnosis)
     findings = [f for place in diagnosis.locations for f in found.get(place.file, ()) if _is_at(f, place, same)]
     return dataclasses.replace(diagnosis, lint=tuple(dict.fromkeys(findings))[:_MOST_CITED])
+
+
+def _located(diagnosis: Diagnosis, report: Report, found: Mapping[str, tuple[Finding, ...]]) -> Diagnosis:
+    """The diagnosis with the place of lint's only finding of this fault first, where its own place tells nothing.
+
+    That is so if all ranks are at one line of the job, which runs a framework's loop: what the framework was told, and
+    where, is not on any stack.
+    """
+    first = next(iter(diagnosis.locations), None)
+    places = {(one.location.file, one.location.line) if one.location else None for one in report.ranks}
+    alike = first is not None and len(report.ranks) > 1 and places == {(first.file, first.line)}
+    if diagnosis.lint or diagnosis.confidence is Confidence.CERTAIN or not alike:
+        return diagnosis
+    findings = [finding for each in found.values() for finding in each if finding.code in _same(diagnosis)]
+    if len(findings) != 1 or findings[0].cell is not None:
+        return diagnosis
+    (finding,) = findings
+    lines = report.code[finding.file].text.splitlines()
+    source = lines[finding.line - 1].strip() if finding.line <= len(lines) else ""
+    place = Location(diagnosis.culprits, finding.file, finding.line, "", source)
+    return dataclasses.replace(diagnosis, lint=(finding,), locations=(place, *diagnosis.locations))
+
+
+def _same(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """The codes of the rules that find the diagnosed fault in the source."""
+    from ddpdoctor.diagnose import registry
+
+    return next((r.rule.lint for r in registry.RULES if r.rule.code == diagnosis.code), ())
 
 
 def _is_at(finding: Finding, place: Location, same: tuple[str, ...]) -> bool:

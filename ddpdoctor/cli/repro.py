@@ -80,6 +80,7 @@ def run(args: argparse.Namespace) -> ExitCode:
         results = _run_all(args.jobs, stop, repro_backend.nccl_of_machine(args.backend))
     else:
         ranks, nccl = repro_backend.choose(case, args.backend, args.ranks)
+        _require_packages(case)
         results = [_run_one(case, ranks, args.fixed, stop, nccl)]
     if args.json:
         print(json.dumps([_as_json(result) for result in results], indent=2))
@@ -98,9 +99,14 @@ def _list(as_json: bool) -> ExitCode:
         backends = "+".join(case.backends)
         print(
             f"{case.code}  {case.name:<{widest}}  {case.ranks} ranks  {backends:<9}  {case.expected_ending:<5}  "
-            f"{case.summary}"
+            f"{case.summary}{_needs(case)}"
         )
     return ExitCode.OK
+
+
+def _needs(case: Case) -> str:
+    """What a case needs besides torch, as a remark behind its summary."""
+    return f" (needs {' and '.join(case.needed)})" if case.needed else ""
 
 
 def _case(name: str) -> Case:
@@ -119,6 +125,13 @@ def _case(name: str) -> Case:
 def _require_torch() -> None:
     if importlib.util.find_spec("torch") is None:
         raise UsageError("the cases need torch, and it is not installed", hint="`pip install 'ddpdoctor[torch]'`")
+
+
+def _require_packages(case: Case) -> None:
+    from ddpdoctor.repro import runner
+
+    if lacking := runner.missing_packages(case):
+        raise UsageError(f"{case.name} {lacking}", hint="`pip install 'ddpdoctor[frameworks]'`")
 
 
 def _interrupt(_number: int, _frame: object) -> None:

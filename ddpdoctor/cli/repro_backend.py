@@ -14,8 +14,11 @@ _INSTEAD = "without --backend it runs on gloo and the CPU"
 
 
 def backends_of(case: Case) -> str:
-    """The backends of a case, and why it has no other."""
-    return f"{case.name} runs on {' and '.join(case.backends)}" + (case.only_because and f": {case.only_because}")
+    """What a case needs besides torch, its backends, and why it has no other."""
+    needs = f"needs {' and '.join(case.needed)}, and " if case.needed else ""
+    return f"{case.name} {needs}runs on {' and '.join(case.backends)}" + (
+        case.only_because and f": {case.only_because}"
+    )
 
 
 def choose(case: Case, backend: str | None, ranks: int | None) -> tuple[int, Nccl | None]:

@@ -114,6 +114,13 @@ def unshared() -> frozenset[str]:
     return UNSHARED
 
 
+def synchronising() -> frozenset[str]:
+    """Names of the methods of frameworks that say whether the next backward synchronises."""
+    from ddpdoctor.lint.dependence import SYNCHRONISING
+
+    return SYNCHRONISING
+
+
 def gaps(facts: Facts) -> tuple[Gap, ...]:
     """Gaps for questions that exceeded the bound on simulating the program."""
     if not _program(facts).exhausted:

@@ -71,6 +71,10 @@ class Facts:
     def line(self, site: Site) -> str:
         return self.program.line_text(site.file, site.line)
 
+    def statement(self, site: Site) -> str:
+        """The line as it is quoted in a sentence: without its comment and the colon at its end."""
+        return self.program.statement_text(site.file, site.line)
+
     def stack(self, rank: Rank) -> tuple[Site, ...]:
         """User frames of the rank's main thread, innermost first."""
         seen = self.evidence.rank(rank)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PurePath
 
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.rank_state import Activity, wait_label
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
 
@@ -57,12 +58,29 @@ def parted(odd_next: HistoryStep | None, reference_next: HistoryStep | None) -> 
 
 
 def waiting(facts: Facts, members: RankSet) -> str:
-    """`all_reduce seq 8 at train.py:88`: where the first of these waits."""
-    wait = next((w for rank in members if (w := facts.wait(rank))), None)
-    if wait is None:
-        return "no known wait"
-    site = facts.state(wait.rank).site or wait.site
+    """`all_reduce seq 8 at train.py:88`, or `barrier seq 8 at train.py:9 (rank 0) and all_reduce seq 8 at train.py:88
+    (ranks 1-2)`: where these wait.
+    """
+    held = RankSet.of(rank for rank in members if facts.wait(rank))
+    return _together(held, lambda rank: _waits(facts, rank)) if held else "no known wait"
+
+
+def _waits(facts: Facts, rank: Rank) -> str:
+    wait = facts.wait(rank)
+    assert wait is not None
+    site = facts.state(rank).site or wait.site
     return f"{wait_label(wait)} at {place(site)}" if site else wait_label(wait)
+
+
+def _together(members: RankSet, said: Callable[[Rank], str]) -> str:
+    """What is said of each of these ranks, once for all of whom the same is said."""
+    alike: dict[str, list[Rank]] = {}
+    for rank in members:
+        alike.setdefault(said(rank), []).append(rank)
+    if len(alike) == 1:
+        return next(iter(alike))
+    named = [f"{what} ({ranks(RankSet.of(who))})" for what, who in alike.items()]
+    return f"{', '.join(named[:-1])} and {named[-1]}"
 
 
 def inside(facts: Facts, members: RankSet) -> str:
@@ -71,13 +89,24 @@ def inside(facts: Facts, members: RankSet) -> str:
 
 
 def now(facts: Facts, members: RankSet) -> str:
-    """`is in all_reduce seq 8 at train.py:88`, or `ended at train.py:88`: the state of the first of these."""
+    """`is in all_reduce seq 8 at train.py:88`, or `ended at train.py:88`: the state of these; of those that wait, if
+    not all do.
+    """
     if any(facts.wait(rank) for rank in members):
         return inside(facts, members)
-    state = facts.state(members.members[0])
-    if state.activity is Activity.EXITED:
-        return f"ended at {place(state.site)}"
-    return f"{verb(members, 'is', 'are')} at {place(state.site)}"
+    if all(facts.state(rank).activity is Activity.EXITED for rank in members):
+        return f"ended {_together(members, lambda rank: f'at {place(facts.state(rank).site)}')}"
+    return f"{verb(members, 'is', 'are')} {_together(members, lambda rank: f'at {place(facts.state(rank).site)}')}"
+
+
+def standing(facts: Facts, members: RankSet) -> str:
+    """`idle in handle at other.py:3`: what these are at."""
+
+    def said(rank: Rank) -> str:
+        state = facts.state(rank)
+        return f"{state.label} at {place(state.site)}" if state.site else state.label
+
+    return _together(members, said)
 
 
 def held_up(facts: Facts, members: RankSet, whom: str = "it") -> str:

@@ -19,7 +19,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.observations import Observations, Seen
 from ddpdoctor.lint.interpreter.signals import raised
 from ddpdoctor.lint.knowledge import aliases
-from ddpdoctor.lint.knowledge.frameworks import UNSHARED
+from ddpdoctor.lint.knowledge.frameworks import SYNCHRONISING, UNSHARED
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
 from ddpdoctor.lint.values.iteration import count_of, iterated_of
 from ddpdoctor.lint.values.tags import UNEQUAL, Tag, Tags
@@ -34,7 +34,7 @@ from ddpdoctor.program.program import Program
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
-__all__ = ["BUDGET", "UNSHARED", "Conditions", "Place"]
+__all__ = ["BUDGET", "SYNCHRONISING", "UNSHARED", "Conditions", "Place"]
 
 #: statements simulated for all questions about one program: about a second
 BUDGET = 20_000
@@ -299,18 +299,31 @@ _RESIZING = frozenset(
 
 
 def _filled_on_a_condition(module: Module, loop: ast.For | ast.AsyncFor) -> bool:
-    """Whether the function adds to what the loop goes over, or removes from it, under an `if`: on each rank its own."""
-    over = loop.iter
-    if (
-        isinstance(over, ast.Call)
-        and isinstance(over.func, ast.Attribute)
-        and over.func.attr in ("items", "keys", "values")
-    ):
-        over = over.func.value
+    """Whether the program adds to what the loop goes over, or removes from it, under an `if`: on each rank its own.
+
+    A variable is filled in the loop's function, an attribute in any function of the file.
+    """
+    over = _collection(loop.iter)
     name = last_name(over)
-    function = innermost_function(module.tree, loop.lineno)
-    conditions = [n for n in walk(function) if isinstance(n, ast.If)] if function is not None and name else []
+    where = module.tree if isinstance(over, ast.Attribute) else innermost_function(module.tree, loop.lineno)
+    conditions = [n for n in walk(where) if isinstance(n, ast.If)] if where is not None and name else []
     return any(_resizes(node, name) for one in conditions for part in one.body + one.orelse for node in walk(part))
+
+
+#: functions whose result has an element for each of the first argument
+_ALIKE = frozenset({"sorted", "list", "tuple", "enumerate", "reversed"})
+
+
+def _collection(over: ast.expr) -> ast.expr:
+    """The collection that a loop goes over: `names` of `sorted(names.items())`, `names` of `names[k].items()`."""
+    match over:
+        case ast.Call(func=ast.Attribute(value=held, attr="items" | "keys" | "values")):
+            return _collection(held)
+        case ast.Call(func=ast.Name(id=name), args=[first, *_]) if name in _ALIKE:
+            return _collection(first)
+        case ast.Subscript(value=held):
+            return _collection(held)
+    return over
 
 
 def _resizes(node: ast.AST, name: str) -> bool:

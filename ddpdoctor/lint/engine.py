@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ddpdoctor import workers
 from ddpdoctor.lint import deferred_findings, files, registry
+from ddpdoctor.lint.cache import Cache
 from ddpdoctor.lint.files import Candidate, Sized
-from ddpdoctor.lint.linter import FileResult, Linter, in_order, unreadable
+from ddpdoctor.lint.linter import FileResult, Linter, cached, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import Finding, RelatedRole
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
 #: bytes of source per process, at most and at least
-LARGE, SMALL = 600_000, 50_000
+LARGE, SMALL = 2_500_000, 50_000
 #: bytes of source below which starting processes costs more than it saves
 FEW = 100_000
 
@@ -39,23 +40,44 @@ class LintReport:
 
 
 def lint(
-    paths: Iterable[str], settings: Settings, *, jobs: int = 1, root: str = "", progress: Progress | None = None
+    paths: Iterable[str],
+    settings: Settings,
+    *,
+    jobs: int = 1,
+    root: str = "",
+    progress: Progress | None = None,
+    cache: Cache | None = None,
 ) -> LintReport:
-    """Lint files and folders. Raises InputError for a path that does not exist."""
+    """Lint files and folders. Raises InputError for a path that does not exist.
+
+    What `cache` knows is not analysed again, and what is analysed is kept there.
+    """
     candidates = list(files.discover(paths, settings))
     jobs = jobs if workers.can_fork() else 1
     mattering = files.mattering(candidates, jobs)
-    if jobs > 1 and sum(size for _, _, size in mattering) > FEW:
-        results = _parallel(mattering, settings, jobs, root, progress)
+    known = _known(mattering, cache) if cache is not None else {}
+    left = [item for item in mattering if item[0] not in known]
+
+    def begin() -> Linter:
+        return Linter(settings, root, cache=cache)
+
+    if jobs > 1 and sum(size for _, _, size in left) > FEW:
+        analysed = _parallel(left, begin, jobs, progress)
     else:
-        results = _one_by_one(mattering, settings, root, progress)
+        analysed = _one_by_one(left, begin(), progress)
+    by_path = {**known, **{result.path: result for result in analysed}}
+    results = [by_path[path] for path, _, _ in mattering]
     findings = _without_repeats(_with_confirmed(results))
     texts = {name: text for r in results for name, text in r.texts.items()}
     return LintReport(findings, texts, len(candidates), len(mattering))
 
 
-def _one_by_one(mattering: list[Sized], settings: Settings, root: str, progress: Progress | None) -> list[FileResult]:
-    linter = Linter(settings, root)
+def _known(mattering: list[Sized], cache: Cache) -> dict[str, FileResult]:
+    found = ((path, cached(cache, path, named=named)) for path, named, _ in mattering)
+    return {path: result for path, result in found if result is not None}
+
+
+def _one_by_one(mattering: list[Sized], linter: Linter, progress: Progress | None) -> list[FileResult]:
     results: list[FileResult] = []
     for path, named, _ in mattering:
         if progress is not None:
@@ -105,12 +127,12 @@ def relax_collector() -> None:
 
 
 def _parallel(
-    mattering: list[Sized], settings: Settings, jobs: int, root: str, progress: Progress | None
+    mattering: list[Sized], make: Callable[[], Linter], jobs: int, progress: Progress | None
 ) -> list[FileResult]:
     registry.registered()  # loaded once, before forking, so that every child has it
 
     def begin() -> Callable[[Candidate], FileResult]:
-        linter = Linter(settings, root)
+        linter = make()
         return lambda candidate: linter.file(candidate[0], named=candidate[1])
 
     found: dict[str, FileResult] = {}
@@ -129,7 +151,7 @@ def _parallel(
             killed = source.Unreadable(f"the process that analysed it was killed by signal {result.signal}")
             found[path] = FileResult(path, (unreadable(path, killed),))
         else:
-            found[path] = Linter(settings, root).file(path, named=True)  # fails here as it did in the child
+            found[path] = make().file(path, named=True)  # fails here as it did in the child
     return [found[path] for path, _, _ in mattering]
 
 

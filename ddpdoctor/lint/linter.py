@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ddpdoctor.lint import deferred_findings, files, registry, screening, suppress, taint_comments
-from ddpdoctor.lint.comments import read as comments_of
+from ddpdoctor.lint.cache import Cache, Entry, Grounds, digest
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.settings import Settings, ignored_here
@@ -43,15 +43,24 @@ class FileResult:
 class Linter:
     """Lints files one by one and caches parsed files of the project."""
 
-    def __init__(self, settings: Settings, root: str = "", *, read: Read | None = None) -> None:
-        """`read` gives the bytes of a file of the project, None if it does not exist; by default it reads the disk."""
+    def __init__(
+        self, settings: Settings, root: str = "", *, read: Read | None = None, cache: Cache | None = None
+    ) -> None:
+        """`read` gives the bytes of a file of the project, None if it does not exist; by default it reads the disk.
+
+        `cache` keeps what is found in files that are read from the disk.
+        """
+        self._cache = cache if read is None else None
+        #: of each file of the project that was read, as it was then
+        self._digests: dict[str, str] = {}
+        self._adopted = False
         self._settings = settings
         self._root = root
         self._here = str(Path.cwd())
         #: characters linted since the last garbage collection
         self._since = 0
         self._collections = 0
-        self._project = Project(read) if read is not None else Project(read_file, is_file)
+        self._project = Project(read) if read is not None else Project(self._read, is_file)
 
     def file(self, path: str, *, named: bool) -> FileResult:
         """Lint one file from disk."""
@@ -59,7 +68,24 @@ class Linter:
         if raw is None:
             why = source.Unreadable(f"cannot be read: {files.why_unreadable(path)}")
             return self._result(path, [unreadable(path, why)] if named else [])
-        return self.bytes(path, raw, named=named)
+        self._adopted = False
+        result = self.bytes(path, raw, named=named)
+        if self._cache is not None:
+            self._cache.store(path, raw, Entry(result.findings, result.unsure), self._grounds(), named=named)
+        return result
+
+    def _read(self, path: str) -> bytes | None:
+        raw = read_file(path)
+        if self._cache is not None:
+            self._digests[path] = digest(raw)
+        return raw
+
+    def _grounds(self) -> Grounds:
+        """What the findings of the last file rest on besides that file."""
+        if not self._adopted:
+            return Grounds()
+        consulted, there = self._project.grounds()
+        return Grounds({path: self._digests[path] for path in consulted}, there)
 
     def bytes(self, path: str, raw: bytes, *, named: bool) -> FileResult:
         """Lint a file's contents; one that the user `named` is analysed in full even if it mentions no training."""
@@ -68,26 +94,34 @@ class Linter:
         if len(raw) > source.LARGEST:
             too_large = source.Unreadable(f"too large to analyse: over {source.LARGEST // 1_000_000} MB of source")
             return self._result(path, [unreadable(path, too_large)])
-        decoded = notebook.decode(raw) if path.endswith(".ipynb") else source.decode(raw)
+        decoded = _decoded(path, raw)
         if isinstance(decoded, source.Unreadable):
             return self._result(path, [unreadable(path, decoded)])
-        tree = source.parse(decoded.text)
-        if isinstance(tree, source.Unreadable):
-            return self._result(path, [unreadable(path, tree)], decoded)
         absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
-        module = indexing.build(absolute, self._project.package(absolute)[1], decoded.text, tree)
+        module = self._parsed(absolute, decoded.text)
+        if isinstance(module, source.Unreadable):
+            return self._result(path, [unreadable(path, module)], decoded)
         said = taint_comments.of(module)
         if suppress.whole_file(said.comments):
             return FileResult(path, ())
         self._project.adopt(module)
+        self._adopted = True
+        self._digests[absolute] = digest(raw) if self._cache is not None else ""
         self._collect_garbage(len(decoded.text))
         findings = [*self._check(module, path), *taint_comments.findings(said.faults, path)]
         findings += [unreadable(path, fault) for fault in decoded.faults]
         if findings or said.comments:
-            comments = said.comments or comments_of(decoded.text)
-            known = registry.names()
-            findings = suppress.apply(findings, suppress.read(comments), path, self._settings.codes, known)
+            comments = suppress.read(said.comments) if said.comments else suppress.in_text(decoded.text)
+            findings = suppress.apply(findings, comments, path, self._settings.codes, registry.names())
         return self._result(path, findings, decoded)
+
+    def _parsed(self, path: str, text: str) -> modules.Module | source.Unreadable:
+        name = self._project.package(path)[1]
+        module = self._project.parsed(path, name, text)
+        if module is not None:
+            return module
+        tree = source.parse(text)
+        return tree if isinstance(tree, source.Unreadable) else indexing.build(path, name, text, tree)
 
     def _collect_garbage(self, size: int) -> None:
         """Free old modules, after enough source: functions, classes and their module form reference cycles."""
@@ -123,8 +157,8 @@ class Linter:
         if decoded is None or not (kept or open_):
             return FileResult(path, tuple(kept))
         if not decoded.cells:
-            return FileResult(path, tuple(kept), {path: decoded.text}, open_)
-        return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts_of_cells(path, decoded))
+            return FileResult(path, tuple(kept), _texts(path, decoded), open_)
+        return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts(path, decoded))
 
     def _wanted(self, finding: Finding) -> bool:
         hints = self._settings.hints
@@ -160,7 +194,27 @@ def _in_cell(finding: Finding, cells: tuple[tuple[int, int], ...]) -> Finding:
     )
 
 
-def _texts_of_cells(path: str, decoded: source.DecodedSource) -> Mapping[str, str]:
+def cached(cache: Cache, path: str, *, named: bool) -> FileResult | None:
+    """What the cache holds of a file; None if it has to be analysed."""
+    raw = read_file(path)
+    entry = cache.find(path, raw, named=named) if raw is not None else None
+    if raw is None or entry is None:
+        return None
+    if not entry.findings and not entry.unsure:
+        return FileResult(path, ())
+    decoded = _decoded(path, raw)
+    texts = _texts(path, decoded) if isinstance(decoded, source.DecodedSource) else {}
+    return FileResult(path, entry.findings, texts, entry.unsure)
+
+
+def _decoded(path: str, raw: bytes) -> source.DecodedSource | source.Unreadable:
+    return notebook.decode(raw) if path.endswith(".ipynb") else source.decode(raw)
+
+
+def _texts(path: str, decoded: source.DecodedSource) -> Mapping[str, str]:
+    """What contains the lines of findings, by name: the file, or each cell of a notebook."""
+    if not decoded.cells:
+        return {path: decoded.text}
     texts: dict[str, list[str]] = {}
     for (cell, _), line in zip(decoded.cells, decoded.shown, strict=True):
         texts.setdefault(source_of(path, cell), []).append(line)

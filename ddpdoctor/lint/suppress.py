@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ddpdoctor.lint.comments import Comment
+from ddpdoctor.lint.comments import read as read_comments
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.record import record
@@ -16,6 +17,7 @@ _IGNORE = re.compile(r"#\s*ddpdoctor:\s*ignore(?!-file)(?![\w-])\s*(?P<listed>\[
 _NOQA = re.compile(r"#\s*noqa(?::(?P<codes>\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
 _CODE = re.compile(r"[A-Za-z]+[0-9]*(?:-[A-Za-z0-9]+)+|[A-Za-z]+[0-9]+")
 _FILE = re.compile(r"#\s*ddpdoctor:\s*ignore-file", re.IGNORECASE)
+_WORDS = re.compile(r"ddpdoctor|noqa", re.IGNORECASE)
 _UNLISTED = re.compile(r"[\[(:]|DD\d", re.IGNORECASE)
 
 
@@ -40,6 +42,11 @@ def read(comments: Iterable[Comment]) -> list[Suppression]:
     listed = list(comments)
     alone = {comment.line for comment in listed if comment.alone}
     return [found for comment in listed for found in _of(comment, alone)]
+
+
+def in_text(text: str) -> list[Suppression]:
+    """The suppressions in a file's text; most files have no word of one, and need not be tokenized."""
+    return read(read_comments(text)) if _WORDS.search(text) else []
 
 
 def whole_file(comments: Iterable[Comment]) -> bool:

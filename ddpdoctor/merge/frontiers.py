@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.collectives import COLLECTIVE
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.report import Frontier, GroupReport
-
-_COUNTED = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
 
 
 def merge_frontiers(evidence: Evidence) -> tuple[GroupReport, ...]:
@@ -57,7 +55,7 @@ def _last(rank: RankEvidence, group: Group) -> tuple[int, str, bool] | None:
     calls = [
         event.call
         for event in rank.page.events
-        if event.kind is EventKind.CALL and event.call and event.call.kind in _COUNTED
+        if event.kind is EventKind.CALL and event.call and event.call.kind in COLLECTIVE
         if event.call.group and (event.call.group.name, event.call.group.members) == (group.name, group.members)
     ]
     if not calls:

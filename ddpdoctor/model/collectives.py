@@ -29,6 +29,10 @@ class Kind(Enum):
     BACKWARD = "backward"
 
 
+#: operations that all members of a group take part in, in one order
+COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A communication call of one thread: in flight, or in the history as it was when it was entered."""

@@ -164,5 +164,11 @@ class Page:
         That is the main thread (its id is the process's), unless it has made process groups at most: Ray Train and
         executors run the loop in a thread of their own, which is then the one that was last seen at work.
         """
-        working = [event.thread for event in self.events if event.call is None or event.call.op not in _SETUP]
-        return self.pid if self.pid in working or not working else working[-1]
+        working = (one.thread for one in reversed(self.events) if one.call is None or one.call.op not in _SETUP)
+        newest = next(working, self.pid)
+        return self.pid if newest == self.pid or self.pid in working else newest
+
+    def training(self) -> tuple[Event, ...]:
+        """The events of the thread that trains, oldest first, with those whose thread is not known."""
+        thread = self.training_thread
+        return tuple(event for event in self.events if event.thread in (thread, 0))

@@ -34,6 +34,7 @@ class Meaning(Enum):
     #: the data loader of this process, and what its workers run
     LOADS = "fetches batches"
     WORKS_FOR_LOADER = "is a worker of a data loader"
+    FETCHES = "asks a dataset for samples"
     ENDS_WORKERS = "waits for the workers of a data loader to end"
     #: collects the parts of a sharded model or optimizer on all ranks
     GATHERS_STATE = "gathers a sharded state"
@@ -91,6 +92,7 @@ ROWS: tuple[Internal, ...] = (
     *_each(Meaning.MAKES_STORE, "distributed/elastic/rendezvous/c10d_rendezvous_backend.py", "_create_tcp_store"),
     Internal(Meaning.LOADS, _DATALOADER),
     Internal(Meaning.WORKS_FOR_LOADER, "utils/data/_utils/"),
+    Internal(Meaning.FETCHES, "utils/data/_utils/fetch.py"),
     *_each(Meaning.ENDS_WORKERS, _DATALOADER, "_shutdown_workers"),
     *_each(Meaning.ENDS_WORKERS, _DATALOADER, "_clean_up_worker", "_shutdown_worker", last="2.12"),
     *_each(Meaning.GATHERS_STATE, _STATE_DICT, "get_model_state_dict", "get_optimizer_state_dict", first="2.2"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.modules import FunctionNode
@@ -46,13 +46,32 @@ def enclosing_loops(program: Program, site: Site) -> tuple[Span, ...]:
 
 def with_block(program: Program, site: Site, names: frozenset[str]) -> Span | None:
     """The innermost `with` around the line whose first line contains one of these names, or calls a function of the
-    program that does.
+    program that does; of one that enters a variable, the statement that gave the variable such a value.
     """
     blocks = [node for node in reversed(enclosing(program, site)) if isinstance(node, ast.With)]
     inside = {block: [part for item in block.items for part in walk(item)] for block in blocks}
-    named = [block for block in blocks if any(last_name(part) in names for part in inside[block])]
+    named: list[ast.stmt] = [block for block in blocks if any(last_name(part) in names for part in inside[block])]
     named = named or [block for block in blocks if _leads_to(program, inside[block], names)]
+    named = named or [given for block in blocks for given in _assignments(program, site, inside[block], names)]
     return _span(program, site, named[0]) if named else None
+
+
+def _assignments(program: Program, site: Site, parts: list[ast.AST], names: frozenset[str]) -> Iterator[ast.stmt]:
+    """Assignments of the function around the line, to variables among these parts, of values that contain a name."""
+    function = function_around(program, site)
+    entered = {part.id for part in parts if isinstance(part, ast.Name)}
+    for node in walk(function) if function is not None and entered else ():
+        to_it = isinstance(node, ast.Assign) and any(last_name(target) in entered for target in node.targets)
+        if isinstance(node, ast.Assign) and to_it and any(last_name(part) in names for part in walk(node.value)):
+            yield node
+
+
+def first_call(program: Program, site: Site, names: frozenset[str]) -> Site | None:
+    """The first line of the function around this one that calls something of one of these names."""
+    function = function_around(program, site)
+    called = [node for node in walk(function) if isinstance(node, ast.Call)] if function is not None else []
+    lines = [node.lineno for node in called if last_name(node.func) in names]
+    return replace(site, line=min(lines)) if lines else None
 
 
 def _leads_to(program: Program, parts: list[ast.AST], names: frozenset[str]) -> bool:
@@ -61,10 +80,10 @@ def _leads_to(program: Program, parts: list[ast.AST], names: frozenset[str]) -> 
 
 
 def _mentions(program: Program, function: str, names: frozenset[str]) -> bool:
-    """Whether the only function of this name in the program contains one of the names."""
+    """Whether every function of this name in the program contains one of the names."""
     modules = filter(None, (program.module(file) for file in program))
     found = [node for module in modules for node in module.of(ast.FunctionDef) if node.name == function]
-    return len(found) == 1 and any(last_name(node) in names for node in walk(found[0]))
+    return bool(found) and all(any(last_name(node) in names for node in walk(one)) for one in found)
 
 
 def branches(program: Program, site: Site) -> tuple[Span, Span] | None:

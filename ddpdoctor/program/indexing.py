@@ -193,13 +193,14 @@ def _bind(
 
 def function(module: Module, node: FunctionNode | ast.Lambda, owner: ClassInfo | None = None) -> FunctionInfo:
     """The info of a def or lambda at any depth."""
-    outer: set[str] = set()
-    if not isinstance(node, ast.Lambda):
-        for statement in top_level(node.body):
-            if isinstance(statement, (ast.Global, ast.Nonlocal)):
-                outer.update(statement.names)
-    name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
-    return FunctionInfo(name, node, module, owner, frozenset(outer))
+    if isinstance(node, ast.Lambda):
+        return FunctionInfo("<lambda>", node, module, owner)
+    # a nested function is defined again each time the function around it is simulated
+    outer: frozenset[str] | None = node.__dict__.get("_outer")
+    if outer is None:
+        declared = (s for s in top_level(node.body) if isinstance(s, (ast.Global, ast.Nonlocal)))
+        outer = node.__dict__["_outer"] = frozenset(name for statement in declared for name in statement.names)
+    return FunctionInfo(node.name, node, module, owner, outer)
 
 
 def class_(module: Module, node: ast.ClassDef) -> ClassInfo:

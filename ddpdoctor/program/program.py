@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import tokenize
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.project import Project
+
+if TYPE_CHECKING:  # lint asks about nodes alone, and should not load what evidence consists of
+    from ddpdoctor.model.evidence import SourceFile
 
 
 class Program:
@@ -49,5 +53,21 @@ class Program:
         index = line - source.first
         return lines[index].strip() if 0 <= index < len(lines) else ""
 
+    def statement_text(self, file: str, line: int) -> str:
+        """The same without a comment, and without the colon that opens a block: what is quoted in a sentence."""
+        text = self.line_text(file, line)
+        return text[: _comment_at(text)].rstrip().rstrip(":")
+
     def _read(self, path: str) -> str | None:
         return self._code[path].text if path in self._whole else None
+
+
+def _comment_at(text: str) -> int:
+    """Where the comment of a line begins; its length if there is none, or if the line is part of a longer string."""
+    try:
+        for token in tokenize.generate_tokens(iter([text]).__next__):
+            if token.type == tokenize.COMMENT:
+                return token.start[1]
+    except (tokenize.TokenError, IndentationError, SyntaxError, StopIteration):
+        pass  # an open bracket goes on in the next line
+    return len(text)

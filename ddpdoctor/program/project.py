@@ -10,7 +10,7 @@ from ddpdoctor.program import indexing, libraries, source
 from ddpdoctor.program.modules import Module
 
 #: characters of source whose trees are kept, at about 40 bytes each; a dropped file is parsed again when needed
-KEPT = 2_000_000
+KEPT = 3_000_000
 #: Characters of other files' source that are followed for one linted file. Imports beyond that are as unknown as an
 #: installed package: a file of a library with thousands of modules can reach all of them, which takes minutes.
 FOLLOWED = 1_000_000
@@ -46,10 +46,14 @@ class Project:
         self._kept = 0
         #: files that the present file has asked for, and whether they are followed
         self._followed: dict[str, bool] = {}
+        #: the same whether or not they are followed, exist or parse; and the paths at which a file was looked for
+        self._consulted: set[str] = set()
+        self._asked: set[str] = set()
         self._most = self._left = FOLLOWED if followed is None else followed
 
     def file(self, path: str, name: str) -> Module | None:
         """The module at `path`; None if it does not exist, cannot be parsed, or is beyond what is followed."""
+        self._consulted.add(path)
         if path in self._parsed:
             self._parsed.move_to_end(path)
             module = self._parsed[path]
@@ -67,11 +71,27 @@ class Project:
         self._keep(path, module)
         return module
 
+    def parsed(self, path: str, name: str, text: str) -> Module | None:
+        """The module that was parsed when an earlier file imported this one, if it would be the same."""
+        module = self._parsed.get(path)
+        return module if module is not None and module.name == name and module.text == text else None
+
     def adopt(self, module: Module) -> None:
         """Make a linted file the present one; later files can import it too."""
+        # what was derived for earlier files is derived again: `grounds` lists what it is derived from
+        self._packages.clear()
+        self._roots_above.clear()
+        self._consulted, self._asked = set(), set()
+        self.package(module.path)
         self._followed = {module.path: True}
         self._left = self._most
         self._keep(module.path, module)
+
+    def grounds(self) -> tuple[set[str], dict[str, bool]]:
+        """What all answers for the present file rest on: the files that were read or could not be, and whether there is
+        a file at the paths that were looked at.
+        """
+        return self._consulted, {path: self._there[path] for path in self._asked}
 
     def _follows(self, path: str, size: int) -> bool:
         """Whether a module is followed for the present file; independent of what is still cached from earlier files."""
@@ -96,6 +116,7 @@ class Project:
                 indexing.release(old)
 
     def exists(self, path: str) -> bool:
+        self._asked.add(path)
         found = self._there.get(path)
         if found is None:
             found = self._there[path] = self._is_file(path)

@@ -54,6 +54,8 @@ class Case:
     needs: str
     #: the longest that a run may take, in seconds
     seconds: int
+    #: packages that it imports besides torch, by the name that it imports; all of them are in the extra `frameworks`
+    packages: tuple[str, ...] = ()
     #: set if the program is run without `watch`, and its own numbers show the fault
     harm: Harm | None = None
     #: other numbers of ranks with the same fault, and the culprits there
@@ -74,6 +76,12 @@ class Case:
     def allows_deadlock(self, found: Deadlock) -> bool:
         """Whether this is an expected judgement of its deadlock."""
         return found is self.deadlock or (self.sometimes_proven and found is Deadlock.PROVEN)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """What it needs besides torch, in words; empty for most."""
+        machine = {"gpu": "a GPU", "multi-node": "several nodes"}
+        return (*self.packages, *filter(None, [machine.get(self.needs)]))
 
     @property
     def expected_ending(self) -> str:

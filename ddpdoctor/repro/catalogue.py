@@ -29,7 +29,7 @@ LAUNCHERS = ("torchrun", "torch.distributed.run", "accelerate", "spawn", "python
 _KEYS = frozenset(
     {
         *("code", "name", "summary", "ranks", "culprits", "elsewhere", "locate", "deadlock", "outcome"),
-        *("launcher", "lint", "stall_after", "sometimes_proven", "needs", "seconds"),
+        *("launcher", "lint", "stall_after", "sometimes_proven", "needs", "packages", "seconds"),
         *("backends", "only_because", "nccl_differs"),
     }
 )
@@ -97,6 +97,7 @@ def load(folder: Path) -> Case:
         stall_after=fields.get("stall_after", int) if "stall_after" in values else None,
         needs=fields.choice("needs", ("", "gpu", "multi-node"), ""),
         seconds=fields.get("seconds", int),
+        packages=fields.modules("packages"),
         harm=_harm(fields) if outcome == _HARM else None,
         elsewhere=fields.ranks_by_number("elsewhere"),
         backends=backends,
@@ -147,6 +148,13 @@ class _TomlFields:
         values = self.get(key, list)
         if not values or not set(map(str, values)) <= set(choices) or len(set(map(str, values))) < len(values):
             raise self.wrong(key, f"must be some of {', '.join(choices)}, found {values!r}")
+        return tuple(values)
+
+    def modules(self, key: str) -> tuple[str, ...]:
+        """Names of modules, none if the key is missing."""
+        values = self.get(key, list, [])
+        if not all(isinstance(value, str) and value.isidentifier() for value in values):
+            raise self.wrong(key, f"must be a list of names of packages, found {values!r}")
         return tuple(values)
 
     def code(self, key: str, default: str | None = None) -> str:

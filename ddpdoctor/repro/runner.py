@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib.util
 import os
 import signal
 import subprocess
@@ -70,9 +71,18 @@ class RunResult:
 
 def missing(case: Case) -> str:
     """What this machine lacks for a case, "" if nothing."""
+    if lacking := missing_packages(case):
+        return lacking
     if case.needs == "gpu" and not Path("/dev/nvidia0").exists():
         return "needs a GPU"
     return "needs several nodes" if case.needs == "multi-node" else ""
+
+
+def missing_packages(case: Case) -> str:
+    """Which packages a case imports that are not installed, "" if none."""
+    absent = [package for package in case.packages if importlib.util.find_spec(package) is None]
+    verb = "is" if len(absent) == 1 else "are"
+    return f"needs {' and '.join(absent)}, which {verb} not installed" if absent else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -166,7 +176,12 @@ def launch_command(launcher: str, program: Path, ranks: int) -> list[str]:
         module = [sys.executable, "-m", "torch.distributed.run"]
         return [*module, "--standalone", "--nproc-per-node", str(ranks), str(program)]
     if launcher == "accelerate":
-        return [str(here / "accelerate"), "launch", "--cpu", "--num_processes", str(ranks), str(program)]
+        # with --cpu it starts one process; the program itself asks for the CPU
+        several = ["--multi_gpu", "--num_machines", "1", "--num_processes", str(ranks), "--main_process_port", "0"]
+        return [str(here / "accelerate"), "launch", *several, str(program)]
+    if launcher == "python":
+        # the program starts its ranks itself, through its framework
+        return [sys.executable, str(program), "--workers", str(ranks)]
     return [sys.executable, str(program)]
 
 

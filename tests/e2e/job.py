@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -64,10 +65,10 @@ class Run:
         return f"bundle {self.bundle}; status {self.status}; reports {heads}; diagnoses {told}\n{self.stderr[-3000:]}"
 
 
-def torchrun(program: Path, ranks: int, *arguments: str) -> list[str]:
-    """The command line that starts a program on `ranks` processes with its own free port."""
+def torchrun(program: Path, ranks: int, *arguments: str, options: Sequence[str] = ()) -> list[str]:
+    """The command line that starts a program on `ranks` processes with its own free port; `options` are torchrun's."""
     launcher = Path(sys.executable).with_name("torchrun")
-    return [str(launcher), "--standalone", "--nproc-per-node", str(ranks), str(program), *arguments]
+    return [str(launcher), "--standalone", "--nproc-per-node", str(ranks), *options, str(program), *arguments]
 
 
 def forked(program: Path, ranks: int, *arguments: str) -> list[str]:
@@ -81,8 +82,9 @@ def watch(
     *options: str,
     timeout: float,
     until: Callable[[Report], bool] = lambda report: False,
+    stop: threading.Event | None = None,
 ) -> Run:
-    """Start `ddpdoctor watch OPTIONS -- COMMAND` and follow it to its end, to `until`, or to the time limit.
+    """Start `ddpdoctor watch OPTIONS -- COMMAND`; follow it to its end, to `until`, `stop`, or the time limit.
 
     `folder` takes the output, the reports and the bundle; they stay there for whoever looks into a failure.
     """
@@ -97,7 +99,7 @@ def watch(
             whole, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environ, start_new_session=True
         )
         try:
-            reports = list(_follow(process, written, began + timeout, until))
+            reports = list(_follow(process, written, began + timeout, until, stop or threading.Event()))
             status = process.poll()
         finally:
             _end(process, mark)
@@ -112,12 +114,16 @@ def is_told(report: Report, outcome: str) -> bool:
 
 
 def _follow(
-    process: subprocess.Popen[bytes], written: Path, deadline: float, until: Callable[[Report], bool]
+    process: subprocess.Popen[bytes],
+    written: Path,
+    deadline: float,
+    until: Callable[[Report], bool],
+    stop: threading.Event,
 ) -> Iterator[Report]:
-    """Yield each new report. Stops when the process has ended, a report satisfies `until`, or time is up."""
+    """Yield each new report. Ends when the process has ended, a report satisfies `until`, or time is up."""
     last = ""
     while True:
-        over = process.poll() is not None or time.monotonic() > deadline
+        over = process.poll() is not None or time.monotonic() > deadline or stop.is_set()
         text = _read(written)
         if text and text != last:
             last = text

@@ -16,6 +16,10 @@ from tests.e2e.job import torchrun
 BEYOND = {
     "conditional-sharded-module": "sharded parameters are views that C++ makes",
     "sharded-state-on-one-rank": "sharded parameters are views that C++ makes",
+    "fsdp2-skipped-bad-loss": "sharded parameters are views that C++ makes",
+    "fsdp2-weight-norm-on-one-rank": "sharded parameters are views that C++ makes",
+    "dtensor-weight-report": "weights on a mesh are sent to their device in C++",
+    "pipeline-last-stage-stops": "the step of a schedule initialises CUDA itself",
     "join-misuse": "Join drives DDP's own reducer",
     "rank-conditional-collective": "a recurrent layer lays its weights out in C++",
     "slow-host-work": "an embedding bag asks its input for its device from within torch",

@@ -113,6 +113,34 @@ def test_a_machine_without_a_gpu_says_so_in_one_line() -> None:
     assert "without --backend it runs on gloo and the CPU" in done.stderr
 
 
+def test_a_package_that_is_missing_is_named_in_one_line(tmp_path: Path) -> None:
+    shutil.copytree(catalogue.root() / "rank-died", tmp_path / "rank-died")
+    with (tmp_path / "rank-died" / "fixture.toml").open("a") as stream:
+        stream.write('packages = ["no_such_package"]\n')
+    program = f"""
+import sys
+from pathlib import Path
+from ddpdoctor.cli import main
+from ddpdoctor.repro import catalogue
+catalogue.root = lambda: Path({str(tmp_path)!r})
+sys.exit(main.main(sys.argv[1:]))
+"""
+
+    def said(*argv: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", program, "repro", *argv]
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    run, listed, shown = said("run", "rank-died"), said("list"), said("show", "rank-died")
+    assert (run.returncode, len(run.stderr.splitlines())) == (2, 1)
+    assert "rank-died needs no_such_package, which is not installed" in run.stderr
+    assert "ddpdoctor[frameworks]" in run.stderr
+    assert listed.stdout.endswith(" (needs no_such_package)\n")
+    assert "rank-died needs no_such_package, and runs on gloo and nccl" in shown.stderr
+    every = said("all")
+    assert every.returncode == 0
+    assert "0 as expected, 0 not, 2 skipped" in every.stderr
+
+
 def test_a_case_for_the_cpu_is_not_run_on_nccl() -> None:
     done = subprocess.run(
         [*REPRO, "run", "transport-stall", "--backend", "nccl"],

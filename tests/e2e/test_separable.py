@@ -41,7 +41,7 @@ def jobs() -> list[Job]:
             () if case.stall_after is None else ("--stall-after", str(case.stall_after)),
         )
         for case in load_all(root())
-        if case.code in DISTINGUISHABLE and not case.needs and case.harm is None
+        if case.code in DISTINGUISHABLE and not case.needed and case.harm is None
     ]
     family = [
         Job(f"equal-stacks-{cause}", code, tuple(torchrun(PROGRAM, 3, cause, "--culprit", "1")), 30.0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 
-from benchmarks import accuracy, accuracy_page, measured
-from benchmarks.accuracy_page import AS_IT_IS, CURED, HEALTHY, Trial, page
+from benchmarks import accuracy_page
+from benchmarks.accuracy_page import AS_IT_IS, CURED, Trial, page
+from benchmarks.healthy import HealthyRun, Said
 
 RIGHT = Trial(AS_IT_IS, "uneven-inputs", 0, 4, "DD201", "DD201", True, "proven", "hang", "certain", silence=4.0)
 UNSURE = dataclasses.replace(
@@ -21,26 +21,28 @@ LATE = dataclasses.replace(RIGHT, number=1, missed={"time": ("within 6 s", "7.1 
 CERTAIN_AND_WRONG = dataclasses.replace(
     RIGHT, form="packaged", missed={"code": ("DD201", "DD206")}, wrongly_certain=True
 )
-QUIET = Trial(HEALTHY, "long_step", 0, 2)
-ALARM = Trial(HEALTHY, "long_step", 1, 3, missed={"alarm": ("none", "hang, deadlock proven: DD203 certain")})
+QUIET = HealthyRun("long_step", 0, 2, ("--on-hang", "stop"), (), 0, 20.0, load=2)
+ALARM = HealthyRun("long_step", 1, 3, (), (Said("hang", "proven", ("DD203 certain",), True),), 4, 12.0)
 ENDED = Trial(CURED, "uneven-inputs", 0, 4)
 
 
 def test_the_figures_add_up() -> None:
-    text = page([RIGHT, UNSURE, LATE, QUIET, ENDED], {})
+    text = page([RIGHT, UNSURE, LATE, ENDED], [QUIET], {})
     assert "- right code: 2 of 3 (66.7%)" in text
     assert "- right culprits: 3 of 3 (100.0%)" in text
     assert "- reported within the promised time: 2 of 3 (66.7%)" in text
     assert "- healthy jobs: 2; false alarms: 0; called slow: 0" in text
     assert "| DD201 | 3 | DD201 2, DD299 1 | 3 | 2 | proven | certain 2, possible 1 | 4.0, 7.1 |" in text
-    assert "| long_step | 1 | 2 | 0 | 0 |" in text
+    assert "| long_step | 1 | 1 | 1 | 2 | 0 | 0 |" in text
 
 
 def test_every_miss_is_listed_with_its_reason() -> None:
-    trials = [RIGHT, UNSURE, LATE, CERTAIN_AND_WRONG, QUIET, ALARM]
-    misses = page(trials, {"spawned": {"uneven-inputs": "The loop is in a library."}}).split("## Misses")[1]
-    for trial in trials:
-        assert (trial.key in misses) is accuracy_page.is_miss(trial)
+    trials = [RIGHT, UNSURE, LATE, CERTAIN_AND_WRONG]
+    reasons = {"spawned": {"uneven-inputs": "The loop is in a library."}}
+    misses = page(trials, [QUIET, ALARM], reasons).split("## Misses")[1]
+    runs: list[Trial | HealthyRun] = [*trials, QUIET, ALARM]
+    for run in runs:
+        assert (run.key in misses) is run.is_miss
     assert "code: DD299, not DD201; line: job.py:9, not job.py:4. The loop is in a library." in misses
     assert "**wrongly certain**; code: DD206, not DD201. Not explained yet." in misses
     assert "The answer is right and late" in misses
@@ -50,7 +52,7 @@ def test_every_miss_is_listed_with_its_reason() -> None:
 
 def test_without_a_report_nothing_was_right() -> None:
     silent = dataclasses.replace(RIGHT, found="none", missed={"report": ("a diagnosis", "none, exit status 0")})
-    assert "- right culprits: 0 of 1" in page([silent], {})
+    assert "- right culprits: 0 of 1" in page([silent], [], {})
 
 
 def test_what_must_never_be_is_told_apart() -> None:
@@ -60,7 +62,7 @@ def test_what_must_never_be_is_told_apart() -> None:
 
 def test_a_result_is_the_same_when_it_is_read_again() -> None:
     again = Trial(**json.loads(json.dumps(dataclasses.asdict(UNSURE))))
-    assert page([again], {}) == page([UNSURE], {})
+    assert page([again], [], {}) == page([UNSURE], [], {})
     assert again.key == UNSURE.key
 
 
@@ -72,13 +74,6 @@ def test_every_reason_is_for_a_fixture_that_exists() -> None:
 
 
 def test_the_page_says_what_was_measured() -> None:
-    trials = [dataclasses.replace(RIGHT, commit="abc1234"), dataclasses.replace(QUIET, commit="abc1234")]
-    assert "Commit abc1234.\n" in page(trials, {})
-    assert "Commit" not in page([RIGHT], {})
-
-
-def test_results_of_another_engine_do_not_count(tmp_path: Path) -> None:
-    results = tmp_path / "accuracy.jsonl"
-    now = dataclasses.replace(RIGHT, engine=measured.engine())
-    results.write_text("".join(json.dumps(dataclasses.asdict(trial)) + "\n" for trial in (UNSURE, now)))
-    assert accuracy._read(results) == [now]
+    quiet = dataclasses.replace(QUIET, commit="abc1234")
+    assert "Commit abc1234.\n" in page([dataclasses.replace(RIGHT, commit="abc1234")], [quiet], {})
+    assert "Commit" not in page([RIGHT], [QUIET], {})

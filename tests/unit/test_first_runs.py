@@ -111,7 +111,7 @@ def test_a_set_has_a_row_of_its_own_without_invalid_runs(program: Expected) -> N
     wrong = dataclasses.replace(judge(program, done(report(code="DD206"))), commit="abc")
     healthy = dataclasses.replace(right, expected="healthy  []", right=(), commit="abc")
     runs = [dataclasses.replace(right, commit="abc"), wrong, healthy, dataclasses.replace(wrong, invalid="no port")]
-    text = accuracy_page.page([], {}, unseen={"plain": runs})
+    text = accuracy_page.page([], [], {}, unseen={"plain": runs})
     assert "| plain | abc | 2 | 1 | 2 | 2 | 1 | 1 | 1 | 1 | 1 |" in text
 
 

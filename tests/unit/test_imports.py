@@ -18,7 +18,7 @@ PURE: dict[str, frozenset[str]] = {
     "merge": frozenset(),
     "diagnose": frozenset(),
     "report": frozenset(),
-    "lint": frozenset({"engine", "files", "linter", "deferred_findings"}),
+    "lint": frozenset({"cache", "engine", "files", "linter", "deferred_findings"}),
     "archive": frozenset({"input_files", "resource_limits", "parallel_dumps", "unpickle", "local_source", "pipeline"}),
 }
 #: the layers of lint, each of which imports only those before it, itself and the modules that any layer may import

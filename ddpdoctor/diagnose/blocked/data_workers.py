@@ -20,9 +20,10 @@ from ddpdoctor.model.torch_internals import Meaning
 
 @dataclass(frozen=True, slots=True)
 class StuckWorker:
-    """A data worker that is blocked in the user's code."""
+    """A data worker that is blocked in the dataset's code."""
 
     pid: int
+    #: the user's line, or that of a library if the dataset is a library's
     site: Site
     #: kernel function in which its main thread sleeps
     wchan: str
@@ -56,6 +57,8 @@ def _stuck(child: Child, facts: Facts) -> StuckWorker | None:
             break
         inside.append(frame)
     own = [frame for frame in inside if not facts.is_library(frame.file)]
+    if not own and frames.are_in(thread.frames, Meaning.FETCHES):
+        own = inside[-1:]  # a dataset of a library, which may run all the same
     if not own:
         return None  # idle: waiting for its next index
     wchan = _wchan(child, thread)

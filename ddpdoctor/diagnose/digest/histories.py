@@ -9,11 +9,12 @@ stretch that changes the order of collectives counts as a difference.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ddpdoctor.diagnose.digest import frames
-from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.collectives import COLLECTIVE
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.progress import Event, EventKind
 from ddpdoctor.model.ranks import Rank
@@ -30,7 +31,6 @@ _FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
 _DATA = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.NEXT_RAISED})
 #: collectives with which wrapped models begin a forward
 _BEGIN_FORWARDS = ("broadcast", "all_gather_into_tensor", "_all_gather_base")
-_COLLECTIVE = frozenset({Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class HistoryDiff:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The events of one rank's main thread, oldest first."""
+    """The events of the thread that trains in one rank, oldest first."""
 
     rank: Rank
     steps: tuple[HistoryStep, ...]
@@ -109,10 +109,10 @@ class History:
 
 
 def read_history(rank: RankEvidence) -> History | None:
-    """The main thread's history; None if the rank has no page."""
+    """The history of the thread that trains; None if the rank has no page."""
     if rank.page is None:
         return None
-    events = [event for event in rank.page.events if event.thread in (rank.page.pid, 0)]
+    events = rank.page.training()
     steps: list[HistoryStep] = []
     times: list[float] = []
     synchronises = False
@@ -155,7 +155,7 @@ def _step(event: Event, *, reduces: bool) -> HistoryStep | None:
         reducing = event.kind is EventKind.BACKWARD and reduces
         return HistoryStep(event.kind, event.site, collective=reducing, via=via, path=path)
     call = event.call
-    if call is None or call.kind not in _COLLECTIVE:
+    if call is None or call.kind not in COLLECTIVE:
         return None
     group = (call.group.name, call.group.members) if call.group else None
     root = call.root if group and call.root in group[1] else None
@@ -163,8 +163,8 @@ def _step(event: Event, *, reduces: bool) -> HistoryStep | None:
 
 
 def _via(event: Event) -> tuple[Site, ...]:
-    """The frames below the job's line. Of a batch, where the iterator was created says more than who asked for it."""
-    if event.kind in _DATA or event.site not in event.path:
+    """The frames below the job's line; of a batch, those of a library that runs several loops for that line."""
+    if event.site not in event.path:
         return ()
     return event.path[: event.path.index(event.site)]
 
@@ -207,22 +207,26 @@ def shared(left: History, right: History) -> tuple[tuple[HistoryStep, ...], tupl
 
 def _walk(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> list[HistoryDiff]:
     found: list[HistoryDiff] = []
-    i = j = differences = 0
+    harmless: set[tuple[HistoryStep, HistoryStep]] = set()
+    i = j = differences = together = 0
     while i < len(ours) and j < len(theirs):
         if ours[i] == theirs[j]:
-            i, j = i + 1, j + 1
+            i, j, together = i + 1, j + 1, together + 1
             continue
         before = ours[i - 1] if i else None
         differences += 1
         step = _rejoin(ours, theirs, i, j, thorough=differences <= THOROUGH)
         if step is None:
-            found.extend(_open_end(before, ours[i:], theirs[j:]))
+            parts = together >= RUN and (ours[i], theirs[j]) not in harmless
+            found.extend(_open_end(before, ours[i:], theirs[j:], parts=parts))
             break
         ends = i + step[0], j + step[1]
         diff = HistoryDiff(before, tuple(ours[i : ends[0]]), tuple(theirs[j : ends[1]]), True, after=ours[ends[0]])
         if _issued(diff.left) != _issued(diff.right):
             found.append(diff)
-        i, j = ends
+        else:
+            harmless.add((ours[i], theirs[j]))
+        i, j, together = *ends, 0
     return found
 
 
@@ -231,18 +235,55 @@ def _issued(steps: Sequence[HistoryStep]) -> list[object]:
 
 
 def _open_end(
-    before: HistoryStep | None, ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]
+    before: HistoryStep | None, ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], *, parts: bool
 ) -> list[HistoryDiff]:
-    """The histories never agree again: continue to the first collective in which they differ."""
+    """The histories never agree again: where they part for good, or else the first collective in which they differ.
+
+    `parts`: they went together until here, and have not differed in this way before.
+    """
     left, right = _issued(ours), _issued(theirs)
     shorter = min(len(left), len(right))
     same = next((n for n in range(shorter) if left[n] != right[n]), shorter)
-    if {ours[0].kind, theirs[0].kind} == _FORWARDS and ours[0].site == theirs[0].site:
-        same = 0  # only one of the two will reduce gradients, whatever both issue first
+    apart = same < shorter and parts and _apart(ours, theirs, same)
+    if apart or _one_reduces(ours, theirs):
+        same = 0  # whatever both issue first
     if len(left) == len(right) == same:
         return []
     ours, theirs = _after(ours, same), _after(theirs, same)
     return [HistoryDiff(None if same else before, tuple(ours), tuple(theirs), rejoined=False, behind=same == shorter)]
+
+
+def _apart(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep], same: int) -> bool:
+    """Whether the first collectives of both pair by chance: they have no step in common, and neither goes round in a
+    loop of its own; or one side's data have ended, and what follows is the last round.
+    """
+    if {ours[0].kind, theirs[0].kind} == {EventKind.NEXT, EventKind.STOP_ITERATION} and ours[0].site == theirs[0].site:
+        return True
+    left, right = _until(ours, same), _until(theirs, same)
+    return set(left).isdisjoint(right) and ours[0] not in left[1:] and theirs[0] not in right[1:]
+
+
+def _until(steps: Sequence[HistoryStep], count: int) -> Sequence[HistoryStep]:
+    """The steps up to the collective of this number, counted from 1, itself included."""
+    places = [index for index, step in enumerate(steps) if step.collective]
+    return steps[: places[count - 1] + 1] if count else ()
+
+
+def _one_reduces(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> bool:
+    """Whether only one of the two goes on to reduce gradients: the other's forward was under no_sync, or it is in
+    another round already.
+    """
+    if {ours[0].kind, theirs[0].kind} == _FORWARDS:
+        return ours[0].site == theirs[0].site
+    return any(_reduces(one) and other[0].kind in _DATA for one, other in ((ours, theirs), (theirs, ours)))
+
+
+def _reduces(steps: Sequence[HistoryStep]) -> bool:
+    """Whether a backward comes now, with collectives of its own: it reduces itself, or a hook of FSDP does."""
+    if steps[0].kind is not EventKind.BACKWARD:
+        return False
+    inside = itertools.takewhile(lambda step: step.kind is EventKind.CALL and step.site == steps[0].site, steps[1:])
+    return steps[0].collective or any(inside)
 
 
 def _after(steps: Sequence[HistoryStep], count: int) -> Sequence[HistoryStep]:

@@ -61,6 +61,8 @@ class RankState:
     #: it works in so far as it will wake by itself: its main thread, a child's, or one of its own that it waits for,
     #: sleeps for a fixed time at `site`
     naps: bool = False
+    #: the thread that trained has ended, and the process lives on: a framework ran the job's function in it
+    returned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,8 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> Rank
     """Judge one rank."""
     if rank is None:
         return RankState(Activity.UNSEEN, None, "not seen")
-    if rank.exit is not None:
-        # it may have lived when it was looked at: its launcher has ended it since
-        return RankState(Activity.EXITED, _site(rank, None), _exit_label(rank.exit.status))
+    if gone := _gone(rank):
+        return gone
     site = _site(rank, wait)
     state = rank.process.state if rank.process else ""
     if state == "T":
@@ -104,6 +105,17 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> Rank
         return RankState(Activity.WORKING, napping, f"asleep in {napping.function}", naps=True)
     place = f"idle in {site.function}" if site else "idle"
     return RankState(Activity.STILL, site, place, holds_gil=silent)
+
+
+def _gone(rank: RankEvidence) -> RankState | None:
+    """The state of a rank whose process, or whose thread that trained, has ended."""
+    if rank.exit is not None:
+        # it may have lived when it was looked at: its launcher has ended it since
+        return RankState(Activity.EXITED, _site(rank, None), _exit_label(rank.exit.status))
+    threads = {state.os_id for state in rank.process.threads} if rank.process else set()
+    if threads and rank.thread != rank.worker.pid and rank.thread not in threads:
+        return RankState(Activity.EXITED, _last_site(rank), "done: its training function returned", returned=True)
+    return None
 
 
 def _naps(rank: RankEvidence, look: Look) -> Iterator[Site]:

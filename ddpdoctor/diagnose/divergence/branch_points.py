@@ -29,6 +29,8 @@ class BranchKind(Enum):
     DATA = "data"
     #: an exception was raised, conditionally or unexpectedly, and caught
     EXCEPTION = "exception"
+    #: a call in which a library runs the job's loop has returned
+    RETURN = "return"
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,4 +250,4 @@ def _at_loop_head(point: BranchPoint) -> bool:
 
 
 def _text(program: Program, file: str, line: int) -> str:
-    return program.line_text(file, line).rstrip(":")
+    return program.statement_text(file, line)

@@ -40,7 +40,7 @@ def decided_by(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> tu
                     BranchKind.CONDITION,
                     EdgeKind.YES if condition.side else EdgeKind.NO,
                     replace(place, line=condition.line),
-                    facts.program.line_text(condition.file, condition.line).rstrip(":"),
+                    facts.program.statement_text(condition.file, condition.line),
                 )
                 for condition in reversed(found)
             )

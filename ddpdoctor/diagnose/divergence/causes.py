@@ -13,6 +13,7 @@ from ddpdoctor.diagnose.divergence import (
     reduced_names,
     sharded_modules,
     signal_flags,
+    synchronised_forwards,
 )
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.loader_errors import loader_raised
@@ -78,8 +79,9 @@ def _caught_exception(facts: Facts, divergence: Divergence) -> bool:
     return only_an_exception(divergence) and left_out is not None and left_out.site is not None
 
 
-def _without_sync(_: Facts, divergence: Divergence) -> bool:
-    return divergence.pattern is Pattern.NO_SYNC and divergence.odd_site is not None
+def _without_sync(facts: Facts, divergence: Divergence) -> bool:
+    seen = divergence.pattern is Pattern.NO_SYNC and divergence.odd_site is not None
+    return seen or synchronised_forwards.fewer(facts, divergence) is not None
 
 
 def _smaller_graph(facts: Facts, divergence: Divergence) -> bool:
@@ -145,8 +147,8 @@ def _skipped(_: Facts, divergence: Divergence) -> bool:
 
 def _local_decision(facts: Facts, divergence: Divergence) -> bool:
     kinds = {point.kind for point in divergence.branch_points}
-    left = divergence.pattern is Pattern.LEFT_LOOP and BranchKind.CONDITION in kinds and BranchKind.DATA not in kinds
-    return left or decided_alone(facts, divergence)
+    stopped = bool(kinds & {BranchKind.CONDITION, BranchKind.RETURN}) and BranchKind.DATA not in kinds
+    return (divergence.pattern is Pattern.LEFT_LOOP and stopped) or decided_alone(facts, divergence)
 
 
 def _rank_condition(facts: Facts, divergence: Divergence) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
@@ -163,6 +163,8 @@ def _sentence(point: BranchPoint, odd: str, reference: str) -> str:
         )
     if point.taken is EdgeKind.RAISED:
         return f"{odd} raised what `{point.text}` at {where} catches; {reference} did not"
+    if point.kind is BranchKind.RETURN:
+        return f"`{point.text}` at {where} returned on {odd}, whose data had not ended; {reference} went on in it"
     if point.kind in (BranchKind.COUNT, BranchKind.DATA):
         ended, went_on = (odd, reference) if point.taken is EdgeKind.END else (reference, odd)
         return f"`{point.text}` at {where} ended on {ended} and continued on {went_on}"
@@ -277,16 +279,17 @@ def _graph(facts: Facts, files: tuple[str, ...], ranks: RankSet | None = None) -
     own = [file for file in files if not facts.is_library(file)][:_MOST_FILES]
     modules = {file: module for file in own if (module := facts.program.module(file)) is not None}
     chosen = [seen.rank for seen in facts.evidence.ranks if ranks is None or seen.rank in ranks]
-    stacks = dict.fromkeys(facts.stack(rank) for rank in chosen)
-    seen = itertools.chain(_in_histories(facts, chosen), *stacks)
-    ran = frozenset((site.file, site.line) for site in seen if site.file in modules)
-    pairs = {pair for stack in stacks for pair in itertools.pairwise(stack)}
+    ways = tuple(dict.fromkeys(way for rank in chosen for way in _ways(facts, rank)))
+    ran = frozenset((site.file, site.line) for site in itertools.chain(*ways) if site.file in modules)
+    pairs = {pair for way in ways for pair in itertools.pairwise(way)}
     calls = frozenset(((caller.file, caller.line), (called.file, called.line)) for called, caller in pairs)
     graph = FlowGraph(modules, ran, calls)
     return graph if len(graph.nodes) <= _MOST_NODES else None
 
 
-def _in_histories(facts: Facts, ranks: Iterable[Rank]) -> Iterator[Site]:
-    for rank in ranks:
-        if rank in facts.histories:
-            yield from (step.site for step in facts.histories[rank].steps if step.site)
+def _ways(facts: Facts, rank: Rank) -> Iterator[tuple[Site, ...]]:
+    """The frames that led to where the rank is, and to each event of its history."""
+    yield facts.stack(rank)
+    for step in facts.histories[rank].steps if rank in facts.histories else ():
+        if step.site is not None:
+            yield step.path or (step.site,)

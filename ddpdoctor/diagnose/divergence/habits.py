@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
-from ddpdoctor.diagnose.digest.sides import Comparison
+from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.collectives import COLLECTIVE, Kind
 from ddpdoctor.model.progress import Event, EventKind
-from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.ranks import Rank, RankSet
 
 #: Rounds that show an order, the present one included.
 ENOUGH_ROUNDS = 3
@@ -26,17 +26,52 @@ ENOUGH_ROUNDS = 3
 _Message = tuple[HistoryStep, Rank | None]
 
 
+def left_partners(facts: Facts) -> tuple[HistorySplit, ...]:
+    """The rank that did not begin another round, where only messages to single ranks show it."""
+    found = []
+    for rank in facts.waiting if not facts.splits else ():
+        others = RankSet.of(one for one in facts.waiting if one != rank)
+        side = Comparison(RankSet.of([rank]), others, HistoryDiff(None, (), (), rejoined=False))
+        if own := _left_its_partner(facts, side) if others else None:
+            (waits, *_) = (one for one in others if _waits_for_message(facts, one, rank))
+            diff = HistoryDiff(own.before, own.diff.left, (_messages(facts, waits)[-1][0],), rejoined=False)
+            found.append(HistorySplit(own.odd, own.reference, (diff,), minority=len(others) > 1))
+    return tuple(found) if len(found) == 1 else ()
+
+
 def left_own_way(facts: Facts, compared: Comparison) -> tuple[Comparison, Comparison] | None:
     """The same difference with the side that left its own way as the odd one, and that side against its last round."""
-    diff = compared.diff
-    if diff.before is not None or diff.rejoined or diff.behind:
-        return None
-    found = [(side, own) for side in (compared, compared.mirrored()) if (own := _against_own_round(facts, side))]
+    diff, sides = compared.diff, (compared, compared.mirrored())
+    found = [(side, own) for side in sides if (own := _left_its_partner(facts, side))]
+    if not found and not (diff.before is not None or diff.rejoined or diff.behind):
+        found = [(side, own) for side in sides if (own := _against_own_round(facts, side))]
     if len(found) != 1:
         return None
     side, own = found[0]
     parted = HistoryDiff(own.before, own.diff.left, side.diff.right, rejoined=False)
     return Comparison(side.odd, side.reference, parted), own
+
+
+def _left_its_partner(facts: Facts, side: Comparison) -> Comparison | None:
+    """A rank that did not begin another round, and for whose message of that round another waits."""
+    rank, *more = side.odd.members
+    if more or not any(_waits_for_message(facts, one, rank) for one in side.reference):
+        return None
+    rounds = _rounds(_messages(facts, rank))
+    if len(rounds) < ENOUGH_ROUNDS:
+        return None
+    *earlier, present = rounds
+    (now, _), (usual, peer) = present[0], earlier[-1][0]
+    begins = all(one[:1] == earlier[-1][:1] for one in earlier[1:])
+    known = any(step == now for one in earlier for step, _ in one)
+    if not begins or known or peer not in side.reference or not now.collective:
+        return None
+    return Comparison(side.odd, side.reference, HistoryDiff(earlier[-1][-1][0], (now,), (usual,), rejoined=False))
+
+
+def _waits_for_message(facts: Facts, waiting: Rank, rank: Rank) -> bool:
+    wait = facts.wait(waiting)
+    return wait is not None and wait.kind in (Kind.SEND, Kind.RECV) and rank in wait.targets
 
 
 def _against_own_round(facts: Facts, side: Comparison) -> Comparison | None:
@@ -86,13 +121,7 @@ def strayed_alone(facts: Facts, ranks: Iterable[Rank]) -> tuple[Rank, Strayed] |
 
 def strayed(facts: Facts, rank: Rank) -> Strayed | None:
     """Whether the rank left the order of its earlier rounds; None also if there were too few to show an order."""
-    seen = facts.evidence.rank(rank)
-    if seen is None or seen.page is None:
-        return None
-    steps = [
-        (_step(event), event.call.peer if event.call else None) for event in seen.page.events if _is_main(event, seen)
-    ]
-    rounds = _rounds(steps)
+    rounds = _rounds(_messages(facts, rank))
     if len(rounds) < ENOUGH_ROUNDS:
         return None
     *earlier, present = rounds
@@ -104,12 +133,16 @@ def strayed(facts: Facts, rank: Rank) -> Strayed | None:
     return Strayed(present[longest - 1][0], present[longest][0], usual[longest][0])
 
 
-def _is_main(event: Event, seen: RankEvidence) -> bool:
-    return seen.page is not None and event.thread in (seen.page.pid, 0)
+def _messages(facts: Facts, rank: Rank) -> list[_Message]:
+    """The rank's events, messages to single ranks included; empty if it has no page."""
+    seen = facts.evidence.rank(rank)
+    events = seen.page.training() if seen is not None and seen.page is not None else ()
+    return [(_step(event), event.call.peer if event.call else None) for event in events]
 
 
 def _step(event: Event) -> HistoryStep:
-    return HistoryStep(event.kind, event.site, event.call.op if event.call else "")
+    op, collective = (event.call.op, event.call.kind in COLLECTIVE) if event.call else ("", False)
+    return HistoryStep(event.kind, event.site, op, collective=collective, path=event.path)
 
 
 def _rounds(steps: list[_Message]) -> list[tuple[_Message, ...]]:

@@ -64,8 +64,10 @@ def explained(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     those of the library's function in which the ranks parted.
     """
     where = fork(compared.before, compared.odd_next, compared.reference_next)
-    if where is None or not facts.is_library(where.file):
+    if where is None:
         return ()
+    if not facts.is_library(where.file):
+        return _returned(facts, compared, where) or _caught_above(facts, compared)
     every = branch_points(facts, compared)
     told = _told(facts, compared, where, every)
     if told:
@@ -75,6 +77,38 @@ def explained(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
         facts, [p for p in every if (p.site.file, p.site.function) == (where.file, where.function)]
     )
     return tuple(_shown(facts, point, compared) for point in left)
+
+
+def _returned(facts: Facts, compared: Comparison, where: Site) -> tuple[BranchPoint, ...]:
+    """The call of a library from which the odd ranks have returned, while it goes on for the others and their data had
+    not ended: something that it tests told it to stop.
+    """
+    before, now, following = compared.before, compared.odd_next, compared.reference_next
+    if before is None or now is None or following is None or now.kind is not EventKind.CALL:
+        return ()
+    if where in now.path or where not in following.path or not _loops_below(facts, following, where):
+        return ()
+    history = facts.histories.get(compared.odd.members[0])
+    # without a batch of the loop on record, its end would not be on record either
+    if history is None or not any(one.kind is EventKind.NEXT and where in one.path for one in history.steps):
+        return ()
+    stops = [*_exits(facts, before, where), *_exits(facts, following, where)]
+    told = {p.place: p for one in stops for p in stop_flags.told_by_job(facts, one, leaves=True)}
+    return tuple(told.values()) or (BranchPoint(BranchKind.RETURN, EdgeKind.END, where, facts.statement(where)),)
+
+
+def _caught_above(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
+    """Where a library that calls the job's function catches what it raises, and calls it again."""
+    points = branch_points(facts, compared)
+    caught = [point for point in points if point.kind is BranchKind.EXCEPTION and facts.is_library(point.site.file)]
+    return tuple(_shown(facts, point, compared) for point in caught) if len(caught) == len(points) else ()
+
+
+def _loops_below(facts: Facts, step: HistoryStep, where: Site) -> bool:
+    """Whether the line calls a library, and the step is in a loop of that library."""
+    below = step.path[: step.path.index(where)]
+    called = itertools.takewhile(lambda frame: facts.is_library(frame.file), reversed(below))
+    return any(enclosing.enclosing_loop(facts.program, frame) for frame in called)
 
 
 def _told(facts: Facts, compared: Comparison, where: Site, every: Sequence[BranchPoint]) -> tuple[BranchPoint, ...]:
@@ -113,7 +147,7 @@ def _conditions_above(facts: Facts, step: HistoryStep | None, where: Site) -> li
         for node in enclosing.around(facts.program, frame) if facts.is_library(frame.file) else ():
             if isinstance(node, ast.If):
                 site = replace(frame, line=node.lineno)
-                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.line(site).rstrip(":")))
+                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.statement(site)))
         if (frame.file, frame.function) == (where.file, where.function):
             break
     return found
@@ -128,7 +162,7 @@ def _exits(facts: Facts, step: HistoryStep | None, where: Site) -> list[BranchPo
         for node in heads:
             if isinstance(node, ast.If) and isinstance(node.body[-1], (ast.Break, ast.Return, ast.Raise)):
                 site = replace(frame, line=node.lineno)
-                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.line(site).rstrip(":")))
+                found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.statement(site)))
         if (frame.file, frame.function) == (where.file, where.function):
             break
     return found

@@ -10,16 +10,16 @@ from enum import Enum
 from pathlib import PurePath
 
 from ddpdoctor.diagnose.conditions import RankCondition, condition_at, depends_on, sentence, test_of
-from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.failure import ABORTED
-from ddpdoctor.diagnose.digest.histories import HistoryDiff, HistoryStep
+from ddpdoctor.diagnose.digest.histories import RUN, History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
 from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
-from ddpdoctor.diagnose.divergence.habits import left_own_way
+from ddpdoctor.diagnose.divergence.habits import left_own_way, left_partners
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
     left_loop,
@@ -32,6 +32,7 @@ from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
 
 _ITERATION = frozenset({EventKind.NEXT, EventKind.FORWARD, EventKind.FORWARD_NO_SYNC, EventKind.BACKWARD})
 _NEW_ROUND = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.FORWARD})
@@ -130,7 +131,7 @@ def divergences(facts: Facts) -> tuple[Divergence, ...]:
 
 
 def _divergences(facts: Facts) -> Iterator[Divergence]:
-    for split in facts.splits:
+    for split in facts.splits or left_partners(facts):
         sides = split.odd | split.reference
         cap = cap_of_histories(facts.outcome, facts.graph, facts.failures, (split.odd, split.reference))
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
@@ -138,7 +139,16 @@ def _divergences(facts: Facts) -> Iterator[Divergence]:
             # a rank with an exception under way took no branch, even if a branch leads to the same place
             if any(one.rank in divergence.culprits and not one.victim for one in facts.masked):
                 divergence = dataclasses.replace(divergence, cap=weaker(divergence.cap, Confidence.LIKELY))
+            if _others_wait_for_finished(facts, divergence.culprits):
+                divergence = dataclasses.replace(divergence, cap=weaker(divergence.cap, Confidence.POSSIBLE))
             yield divergence
+
+
+def _others_wait_for_finished(facts: Facts, culprits: RankSet) -> bool:
+    """Whether ranks beside the culprits wait for one that has finished, so that they hang without the culprits, too."""
+    finished = [one.rank for one in facts.evidence.ranks if one.exit is not None and one.exit.status == 0]
+    awaited = facts.graph.targets(rank for rank in facts.waiting if rank not in culprits)
+    return any(rank in awaited and rank not in culprits for rank in finished)
 
 
 def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence | None:
@@ -148,6 +158,9 @@ def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence 
         return None
     compared, own = found
     pattern, points = _pattern(facts, own), control_flow_diff.branch_points(facts, own, own.odd)
+    usual = own.reference_next
+    if usual is not None and usual.kind is EventKind.CALL and not usual.collective:
+        pattern = Pattern.LEFT_LOOP  # into another round it would have gone by a message
     if pattern is Pattern.UNCLEAR or not points:
         return None
     # the lines of the two sides cannot be compared, so another line of theirs may be at fault
@@ -192,10 +205,8 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
     odd_next, reference_next, diff = compared.odd_next, compared.reference_next, compared.diff
     if odd_next is None:
         return Pattern.UNCLEAR
-    if reference_next is not None and (known := _round_pattern(facts, compared, odd_next, reference_next)):
+    if reference_next is not None and (known := _of_both(facts, compared, odd_next, reference_next)):
         return known
-    if reference_next is not None and _passed_over(facts, compared, odd_next, reference_next):
-        return Pattern.SKIPPED
     if _forwards_alone(facts, odd_next, compared.reference):
         return Pattern.EXTRA_FORWARD
     behind = diff.behind and not diff.rejoined and not _met_wrongly(facts, compared)
@@ -212,6 +223,15 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
         return _call_against_call(facts, compared, odd_next, reference_next)
     # the loop of the others ended; that alone says nothing of this call, but a condition on the rank does
     return Pattern.EXTRA_CALL if _only_on_some_ranks(facts, compared, odd_next) else Pattern.UNCLEAR
+
+
+def _of_both(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> Pattern | None:
+    """Patterns that both sides' next steps show together."""
+    if known := _round_pattern(facts, compared, odd_next, reference_next):
+        return known
+    if _passed_over(facts, compared, odd_next, reference_next):
+        return Pattern.SKIPPED
+    return Pattern.ORDER if _dispatched(facts, compared, odd_next, reference_next) else None
 
 
 def _met_wrongly(facts: Facts, compared: Comparison) -> bool:
@@ -244,7 +264,7 @@ def _round_pattern(
         return Pattern.ENDED_EARLY
     if odd_next.kind is EventKind.FORWARD_NO_SYNC and reference_next.kind is EventKind.FORWARD:
         return Pattern.NO_SYNC
-    in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD)
+    in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD, EventKind.CALL)
     if reference_next.kind is EventKind.BACKWARD and in_round and _goes_on(facts, compared, odd_next):
         return Pattern.SKIPPED
     skips_forward = odd_next.kind in (EventKind.NEXT, EventKind.STOP_ITERATION)
@@ -258,6 +278,25 @@ def _passed_over(facts: Facts, compared: Comparison, odd_next: HistoryStep, refe
     return _raised_past(facts, compared, *sides) or _left_out_backward(facts, compared, *sides)
 
 
+def _dispatched(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
+    """Whether one line in a loop calls both functions (hooks, a registry), and both sides have run both before.
+
+    What the loop goes over is then in another order, or lacks one for this time; what was there before is rarely gone.
+    """
+    if {odd_next.kind, reference_next.kind} != {EventKind.CALL} or odd_next.site == reference_next.site:
+        return False
+    ours, theirs = _dispatcher(odd_next), _dispatcher(reference_next)
+    if ours is None or ours != theirs or enclosing.enclosing_loop(facts.program, ours) is None:
+        return False
+    return made_by(facts, odd_next, compared.reference) and made_by(facts, reference_next, compared.odd)
+
+
+def _dispatcher(step: HistoryStep) -> Site | None:
+    """The line that called the function which made the call."""
+    callers = itertools.dropwhile(lambda frame: frame != step.site, step.path)
+    return next(itertools.islice(callers, 1, None), None)
+
+
 def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
     """Whether the step belongs to the next round, or to what a framework's loop does in each round all the same.
 
@@ -266,11 +305,23 @@ def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
     if step.kind in _NEW_ROUND:
         return True
     history = facts.histories.get(compared.reference.members[0])
+    if step.kind is EventKind.CALL and history and _follows(history, compared.reference_next, step):
+        return bool(control_flow_diff.branch_points(facts, compared))
     pairs = itertools.pairwise(history.steps if history else ())
     # such as a broadcast with which every round begins
     begins = bool(step.via) and {following.kind for one, following in pairs if one == step} == {EventKind.NEXT}
     if step.kind is EventKind.OPTIMIZER_STEP or (step.kind is EventKind.CALL and begins):
         return bool(control_flow_diff.branch_points(facts, compared))
+    return False
+
+
+def _follows(history: History, backward: HistoryStep | None, step: HistoryStep) -> bool:
+    """Whether in an earlier round the step came after that backward, and before the next batch or forward."""
+    waits = False
+    for one in history.steps:
+        if waits and one == step:
+            return True
+        waits = one == backward or (waits and one.kind not in _NEW_ROUND)
     return False
 
 
@@ -323,6 +374,10 @@ def _call_against_call(
     odd, reference = compared.odd, compared.reference
     ours, theirs = made_by(facts, odd_next, reference), made_by(facts, reference_next, odd)
     if ours and theirs:
+        if _goes_round(facts, compared):
+            return Pattern.LEFT_LOOP
+        if _goes_round(facts, compared.mirrored()):
+            return Pattern.UNCLEAR  # decided from the other side
         if control_flow_diff.past_a_condition(facts, compared.mirrored()):
             return Pattern.UNCLEAR  # decided from the other side
         return Pattern.EXTRA_CALL if control_flow_diff.past_a_condition(facts, compared) else Pattern.ORDER
@@ -342,6 +397,18 @@ def _call_against_call(
     back = control_flow_diff.leads_on(facts, compared.mirrored())
     into = len(points) == 1 and points[0].enters and control_flow_diff.leads_on(facts, compared) and not back
     return Pattern.EXTRA_CALL if into else Pattern.UNCLEAR
+
+
+def _goes_round(facts: Facts, compared: Comparison) -> bool:
+    """Whether the reference ranks do once more what both did just before, one operation or two, and the odd ranks
+    something else: a loop that had fewer rounds for them, and no other order.
+    """
+    left, right = (facts.histories.get(side.members[0]) for side in (compared.odd, compared.reference))
+    if left is None or right is None or compared.diff.rejoined:
+        return False
+    theirs = histories.shared(left, right)[1]
+    common = theirs[: len(theirs) - len(compared.diff.right)]
+    return compared.reference_next in common[-2:] and compared.odd_next not in common[-RUN:]
 
 
 def _only_on_some_ranks(facts: Facts, compared: Comparison, odd_next: HistoryStep) -> bool:

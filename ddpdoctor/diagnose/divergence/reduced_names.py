@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from dataclasses import replace
 from typing import TypeGuard
 
 from ddpdoctor.diagnose.digest import frames, operations
@@ -17,6 +18,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import walk
 
 
@@ -40,6 +42,8 @@ def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, History
             loop = _loop_over_names(facts, point, more.site, ranks) if point.kind is BranchKind.DATA else None
             if loop and not (less and less.site and less.site.file == more.site.file and less.site.line in loop):
                 return point, more, ranks
+        if divergence.pattern is Pattern.LEFT_LOOP and (around := _names_in_statement(facts, more)) is not None:
+            return around, more, ranks
     return None
 
 
@@ -75,9 +79,7 @@ def _passes(history: History, call: HistoryStep, between: tuple[HistoryStep, ...
 
 
 def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep, ranks: RankSet) -> BranchPoint | None:
-    """The line that iterates over a mapping's names in a comprehension or `map`, if the ranks are in its
-    calls again.
-    """
+    """The line that iterates over a mapping's names, if the ranks are in its calls again."""
     before = divergence.diff.before
     if before is None or before.site != more.site or before.op != more.op:
         return None
@@ -86,10 +88,24 @@ def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep
         tree = facts.program.tree(frame.file)
         for node in walk(tree) if tree else ():
             if _goes_over_names(node) and node.lineno <= frame.line <= (node.end_lineno or node.lineno):
-                text = facts.program.line_text(frame.file, frame.line)
+                text = facts.statement(frame)
                 # a library goes over the names that the job's line gives it
                 shown = more.site if facts.is_library(frame.file) else None
                 return BranchPoint(BranchKind.DATA, EdgeKind.ROUND, frame, text, shown=shown)
+    return None
+
+
+def _names_in_statement(facts: Facts, more: HistoryStep) -> BranchPoint | None:
+    """The innermost `for` over a mapping's names on the way to the call, where the source does not show how it ended.
+
+    A library goes over the names that the job's line gives it.
+    """
+    for frame in more.path:
+        for node in reversed(enclosing.around(facts.program, frame)):
+            if isinstance(node, ast.For) and _over_names(node):
+                head = replace(frame, line=node.lineno)
+                shown = more.site if facts.is_library(frame.file) else None
+                return BranchPoint(BranchKind.DATA, EdgeKind.ROUND, head, facts.statement(head), shown=shown)
     return None
 
 

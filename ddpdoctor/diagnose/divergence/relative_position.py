@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -32,9 +33,14 @@ class SourceLoop:
     span: enclosing.Span
 
 
-def made_by(facts: Facts, step: HistoryStep, ranks: RankSet) -> bool:
+def made_by(facts: Facts, step: HistoryStep, ranks: Iterable[Rank]) -> bool:
     """Whether any of the ranks has made this call from this place before, or is making it."""
     return any(facts.histories[rank].made(step) for rank in ranks if rank in facts.histories)
+
+
+def those_that_did(facts: Facts, step: HistoryStep | None, ranks: RankSet) -> RankSet:
+    """The ranks that did this, of ranks of which others may have a role of their own; all if none is known to."""
+    return RankSet.of(rank for rank in ranks if step and made_by(facts, step, [rank])) or ranks
 
 
 def left_loop(facts: Facts, compared: Comparison) -> tuple[RelativePosition, SourceLoop | None]:

@@ -138,7 +138,7 @@ def _clears(value: ast.expr) -> bool:
 
 def _under(facts: Facts, place: Site, point: BranchPoint, *, leaves: bool) -> BranchPoint | None:
     """The innermost condition around the line that can differ between ranks; None if all are equal on all ranks."""
-    text = facts.line(place)
+    text = facts.statement(place)
     around = conditions_around(facts, place)
     own = [condition for condition in around if condition.dependence.on is not DependsOn.UNIFORM]
     if around and not own:
@@ -149,7 +149,7 @@ def _under(facts: Facts, place: Site, point: BranchPoint, *, leaves: bool) -> Br
         BranchKind.CONDITION,
         EdgeKind.YES if side else EdgeKind.NO,
         site,
-        facts.line(site).rstrip(":"),
+        facts.statement(site),
         point.jump or (place if leaves else None),
         point.jump_text or (text if leaves else ""),
         shown=place,

@@ -39,7 +39,6 @@ from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.divergence.sharded_modules import ModuleCall, implicit, module_call
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 
 
@@ -54,7 +53,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, found: ModuleCall, called: 
     call, passed, ran, left_out = found.call, found.passed, found.ran, found.left_out
     site = relative_position.users_line(facts, ran, called)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
-    culprits = RankSet() if divergence.tie else divergence.culprits
+    culprits = left_out if divergence.tie else divergence.culprits
     what = "the sharded module that is called" if implicit(facts, call) else f"the {call.op}"
     ours, theirs = wording.ranks(ran), wording.ranks(left_out)
     return diagnosis(

@@ -60,7 +60,7 @@ def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWo
         ),
         fix="Set a timeout on what the worker reads; DataLoader(timeout=...) turns the hang into an error.",
         locations=(
-            *(facts.location([rank], worker.site) for worker in workers[:1]),
+            *(facts.location([rank], one.site) for one in workers[:1] if not facts.is_library(one.site.file)),
             *facts.locations_of(culprit),
             *facts.locations_of(waiting),
         ),

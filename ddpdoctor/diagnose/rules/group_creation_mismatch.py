@@ -27,6 +27,7 @@ https://github.com/pytorch/pytorch/issues/81291 https://github.com/pytorch/pytor
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_CREATION_MISMATCH
@@ -37,7 +38,7 @@ from ddpdoctor.diagnose.divergence.causes import CREATING, Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 
@@ -76,7 +77,7 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
             "order. Here ranks wait for others that are creating a different group."
         ),
         fix=(
-            (f"Move the call out of `{first[1].text}` ({wording.place(first[0])}): every" if first else "Every")
+            (f"Move the call out of `{first[1].text}` ({wording.place(_head(*first))}): every" if first else "Every")
             + " rank calls new_group for every group, and keeps the result where it is a member; or pass "
             "use_local_synchronization=True."
         ),
@@ -85,17 +86,20 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
     )
 
 
+def _head(site: Site, span: enclosing.Span) -> Site:
+    return replace(site, line=span.first)
+
+
 def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     site = relative_position.users_line(facts, divergence.odd, called)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
-    culprits = RankSet() if divergence.tie else divergence.culprits
     made, missed = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return diagnosis(
         GROUP_CREATION_MISMATCH,
         facts.waiting,
         confidence=confidence,
         blame=Confidence.POSSIBLE if divergence.tie else confidence,
-        culprits=culprits,
+        culprits=divergence.culprits,
         summary=(
             f"{missed} did not call {divergence.odd_next.op if divergence.odd_next else 'new_group'} at "
             f"{wording.place(site)}, {made} did"
@@ -111,7 +115,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
             "use_local_synchronization=True."
         ),
         locations=(
-            facts.location(culprits or divergence.odd, site),
+            facts.location(divergence.odd, site),
             *facts.locations_of((*divergence.odd, *divergence.reference)),
         ),
         evidence=(

@@ -35,7 +35,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import LOCAL_STOP_DECISION
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence import patterns, relative_position
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.empty_checks import asks_none
@@ -47,7 +47,8 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for divergence in divergences_of(facts, Cause.LOCAL_DECISION):
-        conditions = [point for point in divergence.branch_points if point.kind is BranchKind.CONDITION]
+        kinds = (BranchKind.CONDITION, BranchKind.RETURN)
+        conditions = [point for point in divergence.branch_points if point.kind in kinds]
         yield _diagnosis(facts, divergence, conditions)
 
 
@@ -59,18 +60,18 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     first = divergence.place(conditions[-1])
     start = counter_start(facts, conditions[-1].site)
+    following = relative_position.those_that_did(facts, divergence.reference_next, divergence.reference)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    what = "left the loop" if left else f"went to {divergence.odd_next.op if divergence.odd_next else 'a call'} alone"
+    call = divergence.odd_next.op if divergence.odd_next else "a call"
+    where = wording.place(first)
+    what = f"left the loop at {where}" if left else f"went to {call} alone (decided at {where})"
     return diagnosis(
         LOCAL_STOP_DECISION,
         facts.waiting,
         confidence=confidence,
         blame=divergence.blame(confidence),
         culprits=divergence.culprits,
-        summary=(
-            f"{odd} {what} at {wording.place(first)} while {reference} went on to "
-            f"{wording.step(divergence.reference_next)}"
-        ),
+        summary=f"{odd} {what} while {wording.ranks(following)} went on to {wording.step(divergence.reference_next)}",
         why=(
             f"{odd.capitalize()} {wording.now(facts, divergence.odd)}; {reference}, not on a path to it, "
             f"{wording.now(facts, divergence.reference)}. {_reason(start)}"

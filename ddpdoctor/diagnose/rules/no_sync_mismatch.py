@@ -29,12 +29,13 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import NO_SYNC_MISMATCH
-from ddpdoctor.diagnose.conditions import unshared
+from ddpdoctor.diagnose.conditions import synchronising, unshared
 from ddpdoctor.diagnose.diagnosis import diagnosis
+from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns, relative_position
+from ddpdoctor.diagnose.divergence import patterns, relative_position, synchronised_forwards
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
-from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank
@@ -44,15 +45,19 @@ from ddpdoctor.program import enclosing
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for divergence in divergences_of(facts, Cause.NO_SYNC):
-        if divergence.odd_site:
-            yield _diagnosis(facts, divergence, divergence.odd_site)
+        if divergence.pattern is Pattern.NO_SYNC and divergence.odd_next:
+            yield _diagnosis(facts, divergence, divergence.odd_next)
+        elif found := synchronised_forwards.fewer(facts, divergence):
+            yield _diagnosis(facts, found.divergence, found.forward)
 
 
-def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis:
+def _diagnosis(facts: Facts, divergence: Divergence, forward: HistoryStep) -> Diagnosis:
     # The others' marks may differ in both directions: an accumulation out of step diverges more than once.
     counts = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
     differ = len({c.forwards_no_sync for c in counts if c}) > 1
-    confidence = weaker(Confidence.CERTAIN if differ and divergence.unique else Confidence.LIKELY, divergence.cap)
+    step = divergence.pattern is Pattern.NO_SYNC
+    sure = step and differ and divergence.unique
+    confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     site = _block(facts, divergence, forward)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return diagnosis(
@@ -61,7 +66,11 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis
         confidence=confidence,
         blame=divergence.blame(confidence),
         culprits=divergence.culprits,
-        summary=f"{odd} ran a step under no_sync at {wording.place(site)} that {reference} synchronised",
+        summary=(
+            f"{odd} ran a step under no_sync at {wording.place(site)} that {reference} synchronised"
+            if step
+            else f"{odd} ran more forwards under no_sync at {wording.place(site)} than {reference}"
+        ),
         why=(
             f"{odd.capitalize()} reduced no gradients in a backward in which {reference} did, so all later reductions "
             f"were paired with the wrong step: {reference} {wording.verb(divergence.reference, 'is', 'are')} in "
@@ -72,7 +81,10 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis
             "Derive the accumulation boundary from the step number, which is the same on all ranks, or agree on it "
             "first."
         ),
-        locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
+        locations=(
+            *((facts.location(divergence.odd, site),) if site else ()),
+            *facts.locations_of((*divergence.reference, *divergence.odd)),
+        ),
         evidence=(
             *patterns.parted_by(facts, divergence),
             *(line for rank in (*divergence.odd, *divergence.reference) for line in _evidence(facts, rank)),
@@ -80,15 +92,18 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: Site) -> Diagnosis
     )
 
 
-def _block(facts: Facts, divergence: Divergence, forward: Site) -> Site:
-    """The `with` in which the forward ran without synchronisation, in its function or in one that called it."""
-    step = divergence.odd_next
-    for frame in (forward, *(step.path if step else ())):
-        known = not facts.is_library(frame.file)
-        block = enclosing.with_block(facts.program, frame, unshared()) if known else None
+def _block(facts: Facts, divergence: Divergence, forward: HistoryStep) -> Site | None:
+    """What decided that the forward was not synchronised, in its function or in one that called it: the `with`, or the
+    call by which a framework was told.
+    """
+    frames = [frame for frame in (forward.site, *forward.path) if frame and not facts.is_library(frame.file)]
+    for frame in frames:
+        block = enclosing.with_block(facts.program, frame, unshared())
         if block is not None:
             return Site(frame.file, block.first, frame.function)
-    return relative_position.users_line(facts, divergence.odd, forward)
+    told = (enclosing.first_call(facts.program, frame, unshared() | synchronising()) for frame in frames)
+    line = next(filter(None, told), None)
+    return line or (relative_position.users_line(facts, divergence.odd, forward.site) if forward.site else None)
 
 
 def _evidence(facts: Facts, rank: Rank) -> Iterator[str]:

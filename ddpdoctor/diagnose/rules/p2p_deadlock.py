@@ -38,6 +38,7 @@ from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.habits import Strayed, strayed_alone
+from ddpdoctor.diagnose.divergence.patterns import divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -54,7 +55,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         return
     if circle:
         yield _diagnosis(facts, circle, left)
-    if circle or facts.splits:
+    if circle or facts.splits or divergences(facts):
         return
     for rank in facts.waiting:
         wait = facts.wait(rank)

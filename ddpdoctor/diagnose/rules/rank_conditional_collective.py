@@ -98,10 +98,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         confidence=confidence,
         blame=confidence if not divergence.tie or never else Confidence.LIKELY,
         culprits=divergence.culprits,
-        summary=(
-            f"only {odd} {wording.verb(divergence.odd, 'calls', 'call')} {op} at {wording.place(site)}; "
-            f"{wording.ranks(divergence.reference)} went on to {wording.step(divergence.reference_next)}"
-        ),
+        summary=_summary(divergence, op, site),
         why=(
             f"Every rank of a group must enter the same collectives in the same order. {odd.capitalize()} entered {op} "
             f"at {wording.place(site)}, which {wording.ranks(divergence.reference)} did not; "
@@ -110,6 +107,20 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         fix=_fix(op, condition),
         locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
         evidence=(*_evidence(divergence, op, site, condition, never), *patterns.parted_by(facts, divergence)),
+    )
+
+
+def _summary(divergence: Divergence, op: str, site: Site) -> str:
+    odd, reference, following = (
+        wording.ranks(divergence.odd),
+        wording.ranks(divergence.reference),
+        divergence.reference_next,
+    )
+    if following is not None and (following.op, following.site) == (op, divergence.odd_site):
+        return f"{odd} called {op} at {wording.place(site)} once more than {reference}"
+    return (
+        f"only {odd} {wording.verb(divergence.odd, 'calls', 'call')} {op} at {wording.place(site)}; "
+        f"{reference} went on to {wording.step(following)}"
     )
 
 

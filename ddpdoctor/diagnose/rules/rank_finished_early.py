@@ -37,7 +37,11 @@ from ddpdoctor.model.ranks import Rank, RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    gone = RankSet.of(rank.rank for rank in facts.evidence.ranks if rank.exit is not None and rank.exit.status == 0)
+    gone = RankSet.of(
+        rank.rank
+        for rank in facts.evidence.ranks
+        if (rank.exit is not None and rank.exit.status == 0) or facts.state(rank.rank).returned
+    )
     own_failure = any(not failure.victim for failure in facts.failures)
     lost = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
     left_behind = facts.waiting | lost
@@ -61,7 +65,7 @@ def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
         culprits=culprits,
         summary=_summary(facts, culprits, left),
         why=(
-            f"{who.capitalize()} exited without an error, so the launcher sees no failure; "
+            f"{who.capitalize()} {_ended(facts, culprits)} without an error, so the launcher sees no failure; "
             f"{wording.ranks(left)} {wording.verb(left, 'needs', 'need')} it for a collective that it will never enter."
         ),
         fix=(
@@ -80,8 +84,13 @@ def _left_in_loop(facts: Facts, rank: Rank) -> bool:
     return steps[-1:] not in ([], [EventKind.CALL])
 
 
+def _ended(facts: Facts, culprits: RankSet) -> str:
+    return "returned" if any(facts.state(rank).returned for rank in culprits) else "exited"
+
+
 def _summary(facts: Facts, culprits: RankSet, left: RankSet) -> str:
-    head = f"{wording.ranks(culprits)} finished with status 0"
+    returned = any(facts.state(rank).returned for rank in culprits)
+    head = f"{wording.ranks(culprits)} finished {'its training function' if returned else 'with status 0'}"
     if any(rank in facts.waiting for rank in left):
         verb = wording.verb(left, "waits", "wait")
         return f"{head} while {wording.ranks(left)} {verb} for it in {wording.waiting(facts, left)}"
@@ -91,6 +100,8 @@ def _summary(facts: Facts, culprits: RankSet, left: RankSet) -> str:
 def _locations(facts: Facts, culprits: RankSet, left: RankSet) -> tuple[Location, ...]:
     ended = [(rank, facts.state(rank).site) for rank in culprits if facts.state(rank).activity is Activity.EXITED]
     last = tuple(facts.location([rank], site) for rank, site in ended if site)
+    if any(facts.state(rank).returned for rank in culprits):
+        return (*last, *facts.locations_of(left))
     return (*facts.locations_of(left), *last)
 
 

@@ -36,16 +36,15 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Rank, RankSet
-from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     saving = {rank: site for rank in facts.blockers if (site := saving_at(facts, rank))}
     if saving and facts.waiting:
-        yield _diagnosis(facts, RankSet.of(saving), next(iter(saving.values())))
+        yield _diagnosis(facts, RankSet.of(saving))
 
 
-def _diagnosis(facts: Facts, savers: RankSet, site: Site) -> Diagnosis:
+def _diagnosis(facts: Facts, savers: RankSet) -> Diagnosis:
     who = wording.ranks(savers)
     waiting = facts.waiting - savers
     place = facts.state(savers.members[0]).site
@@ -55,7 +54,7 @@ def _diagnosis(facts: Facts, savers: RankSet, site: Site) -> Diagnosis:
         confidence=Confidence.LIKELY,
         culprits=savers,
         summary=(
-            f"{who} still {wording.verb(savers, 'writes', 'write')} in {site.function} at {wording.place(place)} while "
+            f"{who} still {wording.verb(savers, 'writes', 'write')} at {wording.place(place)} while "
             f"{wording.ranks(waiting)} {wording.verb(waiting, 'waits', 'wait')} in {wording.waiting(facts, waiting)}"
         ),
         why=(

@@ -37,7 +37,7 @@ from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import transport
-from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.collectives import COLLECTIVE
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import RankSet
@@ -54,7 +54,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _all_in_one(waits: list[Wait]) -> bool:
     """The same operation at the same place of the same group, entered by all of its members."""
     first = waits[0]
-    if first.group is None or first.seq is None or first.kind not in (Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT):
+    if first.group is None or first.seq is None or first.kind not in COLLECTIVE:
         return False
     same = {(operations.family(wait.op), wait.group, wait.seq, wait.root) for wait in waits}
     members = RankSet.of(wait.rank for wait in waits) == RankSet.of(first.group.members)

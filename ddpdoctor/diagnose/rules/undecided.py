@@ -178,9 +178,7 @@ def _reasons(divergence: Divergence) -> str:
 
 def _still(facts: Facts, blockers: RankSet) -> Diagnosis:
     who = wording.ranks(blockers)
-    state = facts.state(blockers.members[0])
-    where = f" at {wording.place(state.site)}" if state.site else ""
-    doing = f"{wording.verb(blockers, 'is', 'are')} {state.label}{where}"
+    doing = f"{wording.verb(blockers, 'is', 'are')} {wording.standing(facts, blockers)}"
     verb = wording.verb(facts.waiting, "waits", "wait")
     summary = f"{wording.ranks(facts.waiting)} {verb} for {who}, which {doing}" if facts.waiting else f"{who} {doing}"
     unclear = all(facts.state(rank).activity is Activity.UNKNOWN for rank in blockers)

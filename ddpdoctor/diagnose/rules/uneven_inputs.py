@@ -36,7 +36,7 @@ from ddpdoctor.diagnose.codes import UNEVEN_INPUTS
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import batch_counts, patterns
+from ddpdoctor.diagnose.divergence import batch_counts, patterns, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
@@ -74,12 +74,13 @@ def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
         blame=divergence.blame(confidence),
         culprits=divergence.culprits,
         summary=(
-            f"the loop at {loop} ended on {wording.ranks(short)} where {wording.ranks(long)} went on to "
+            f"the loop at {loop} ended on {wording.ranks(short)} where "
+            f"{wording.ranks(relative_position.those_that_did(facts, divergence.reference_next, long))} went on to "
             f"{wording.step(divergence.reference_next)}"
         ),
         why=(
-            f"{_went_on(divergence)} {wording.ranks(short).capitalize()} had no iteration left and continued after "
-            f"the loop: {_where(facts, short)}."
+            f"{_went_on(facts, divergence)} {wording.ranks(short).capitalize()} had no iteration left and continued "
+            f"after the loop: {_where(facts, short)}."
         ),
         fix=_fix(divergence),
         locations=(
@@ -107,8 +108,8 @@ def _fewer_batches(facts: Facts, divergence: Divergence, loop: Site) -> Diagnosi
         culprits=divergence.culprits,
         summary=_summary(counts, short, long, loop),
         why=(
-            f"{_went_on(divergence)} {wording.ranks(short).capitalize()} had no batch left and continued after the "
-            f"loop: {_where(facts, short)}. {_so(facts)}"
+            f"{_went_on(facts, divergence)} {wording.ranks(short).capitalize()} had no batch left and continued after "
+            f"the loop: {_where(facts, short)}. {_so(facts)}"
         ),
         fix=_fix(divergence),
         locations=(facts.location(short, loop), *facts.locations_of((*short, *long))),
@@ -122,10 +123,11 @@ def _meeting(divergence: Divergence) -> HistoryStep | None:
     return step if step and step.kind is EventKind.CALL else None
 
 
-def _went_on(divergence: Divergence) -> str:
+def _went_on(facts: Facts, divergence: Divergence) -> str:
     step = _meeting(divergence)
     what = f"went on to {wording.step(step)}, which needs" if step else "started another step, whose gradients need"
-    return f"{wording.ranks(divergence.reference).capitalize()} {what} every rank."
+    who = relative_position.those_that_did(facts, step, divergence.reference)
+    return f"{wording.ranks(who).capitalize()} {what} every rank."
 
 
 def _fix(divergence: Divergence) -> str:

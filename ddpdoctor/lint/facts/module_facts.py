@@ -34,6 +34,8 @@ class ModuleFacts:
     analysis: Analysis
     torch_version: tuple[int, ...] = c10d.NEWEST
     _named: dict[str, list[CallEvent]] = field(default_factory=dict)
+    #: of other files, by path
+    _suppressions: dict[str, tuple[bool, list[suppress.Suppression]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, module: Module, project: Project, torch_version: tuple[int, ...] = c10d.NEWEST) -> ModuleFacts:
@@ -209,10 +211,16 @@ class ModuleFacts:
         module = self.analysis.reached.get(site.file)
         if module is None or "#" not in "".join(module.lines[max(site.line - 2, 0) : site.end_line]):
             return False
-        found = comments.read(module.text)
-        if suppress.whole_file(found):
-            return True
-        return any(suppress.silences(s, rule, (site.line, site.end_line)) for s in suppress.read(found))
+        whole, listed = self._suppressions_of(module)
+        return whole or any(suppress.silences(s, rule, (site.line, site.end_line)) for s in listed)
+
+    def _suppressions_of(self, module: Module) -> tuple[bool, list[suppress.Suppression]]:
+        """Whether a comment excludes a whole file, and what else its comments suppress."""
+        known = self._suppressions.get(module.path)
+        if known is None:
+            whole = "ddpdoctor" in module.text.lower() and suppress.whole_file(comments.read(module.text))
+            known = self._suppressions[module.path] = whole, suppress.in_text(module.text)
+        return known
 
     def parting(
         self,

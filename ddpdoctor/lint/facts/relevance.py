@@ -21,6 +21,7 @@ _WORDS = (
     | vocabulary.FIRST_LOCAL_RANK_ATTRIBUTES
     | vocabulary.FIRST_RANK_DECORATORS
     | frameworks.FIRST_RANK_METHODS
+    | frameworks.RANK_METHODS
     | collectives.DUCK_METHODS.keys()
     | {"local_rank"}
 )

@@ -138,15 +138,19 @@ class Analysis(Machine):
         if info in self.stack or too_much or info.abstract:
             return None
         env = bind(self, info, function.receiver, args, keywords)
-        key = (info, tuple(sorted((k, v) for k, v in env.items() if self._specialises(v))), frame.mask,
-               min(len(frame.loops), 2), frame.no_grad, bool(frame.guards), frame.handler, self.silent > 0,
-               tuple(self.generators.values()), id(function.closure), self.held)  # fmt: skip
+        specialised = tuple(sorted((k, v) for k, v in env.items() if self._specialises(v)))
+        key = (info, specialised, frame.mask, min(len(frame.loops), 2), frame.no_grad, bool(frame.guards),
+               frame.handler, tuple(self.generators.values()), id(function.closure), self.held)  # fmt: skip
+        silent = self.silent > 0
         try:
-            known = self.outcomes.get(key)
+            # what was recorded once serves a call that is only tried out as well
+            known = self.outcomes.get((key, False))
+            if known is None and silent:
+                known = self.outcomes.get((key, True))
         except TypeError:
             return None
         if known is None:
-            known = self.outcomes[key] = self._simulate(info, function, env, frame, site)
+            known = self.outcomes[key, silent] = self._simulate(info, function, env, frame, site)
         return known
 
     def _simulate(

@@ -16,12 +16,13 @@ from ddpdoctor.lint.knowledge.frameworks import (
     METHODS,
     MODULE,
     OBJECTS,
+    RANK_METHODS,
     RANKED,
     RANKS,
     RUNNER,
     kind,
 )
-from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
+from ddpdoctor.lint.values.abstract_objects import External, Instance, Items, Made, Namespace
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import (
     FIRST_RANK,
@@ -93,6 +94,11 @@ def is_first_rank(receiver: Value, method: str) -> bool:
     if method == "__call__":
         return receiver.known and receiver.atoms == FIRST_RANK.atoms
     return method in FIRST_RANK_METHODS
+
+
+def rank_method(receiver: Value, method: str) -> Value | None:
+    """The rank that a method gives whose class is not part of the project."""
+    return RANK_NUMBERS if method in RANK_METHODS and not isinstance(receiver.object, Instance) else None
 
 
 def attribute(path: str, name: str) -> Value | None:

@@ -75,6 +75,8 @@ def _stored(
     if running and not elsewhere and all(v.known for v in values):
         return unknown("attribute", id(obj.info), name)
     if all(v == first for v in values[1:]):
+        if first.known and len(first.atoms) == 1 and _given_later(machine, obj, name):
+            return unknown("attribute", id(obj.info), name)
         return first if me is None else _whole(first, me, name)
     one = _by_rank(owner, obj, name, values) or _beside_stand_ins(values)
     return one if one is not None else unknown("attribute", id(obj.info), name)
@@ -100,6 +102,14 @@ def _values_stored(machine: Machine, owner: Value, obj: Instance, name: str) -> 
         if values:
             break
     return values, running
+
+
+def _given_later(machine: Machine, obj: Instance, name: str) -> bool:
+    """Whether other code replaces the constant with which the object begins: `callback.trainer = Trainer(...)`."""
+    modules = dict.fromkeys((obj.info.module, *machine.reached.values()))
+    return any(
+        stored == name and held not in ("self", "cls") for one in modules for held, stored in one.attribute_stores
+    )
 
 
 def _beside_stand_ins(values: list[Value]) -> Value | None:

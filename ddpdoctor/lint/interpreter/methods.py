@@ -90,6 +90,11 @@ def _first_rank(call: MethodCall) -> Value | None:
     return FIRST_RANK if framework_objects.is_first_rank(call.receiver, call.name) else None
 
 
+def _rank(call: MethodCall) -> Value | None:
+    """A group or mesh in the arguments asks for a rank in it, which is another number."""
+    return framework_objects.rank_method(call.receiver, call.name) if not call.given else None
+
+
 def _backward(call: MethodCall) -> Value | None:
     """`backward` of a value that a wrapped model computed averages the gradients."""
     tags = call.receiver.tags
@@ -224,6 +229,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_random, {"manual_seed", "seed", *randomness.DRAW_METHODS}),
     (_collective, _any),
     (_first_rank, {"__call__", *frameworks.FIRST_RANK_METHODS}),
+    (_rank, frameworks.RANK_METHODS),
     (_backward, ("backward",)),
     (_moved, _MOVING),
     (_collected, ("append",)),

@@ -1,7 +1,7 @@
 """Every collective operation by its canonical name. Renamed APIs are known by both names.
 
 Those of torch.distributed come from model/c10d.py. Checked against torch 2.13 (`distributed.nn`), accelerate 1.x,
-lightning 2.x, ignite 0.5, mmengine 0.10, horovod 0.28 and torch_xla 2.x.
+lightning 2.x, ignite 0.5, mmengine 0.10, horovod 0.28, Ray 2.60 and torch_xla 2.x.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ddpdoctor.lint.knowledge.aliases import FSDP
 from ddpdoctor.model import c10d
 from ddpdoctor.model.c10d import Function
+from ddpdoctor.model.framework_meetings import MEETINGS
 
 
 class Collective(NamedTuple):
@@ -121,6 +122,8 @@ def _collectives() -> dict[str, Collective]:
     for name in _OPTIMIZER_STATE:
         table[f"{FSDP}.{name}"] = Collective("optim_state_dict (FSDP)")
     table["ignite.distributed.auto_model"] = Collective("auto_model")
+    for op in MEETINGS:
+        table[op] = Collective(op)
     for path, name in WRAPPERS.items():
         table[path] = Collective(f"{name}()")
     return table

@@ -1,7 +1,7 @@
 """What frameworks provide: collective methods, ranks and objects, samplers and epochs.
 
 Read from accelerate 1.15, lightning 2.6, transformers 5.23, deepspeed 0.16, pytorch-ignite 0.5.5, mmengine 0.10.7,
-horovod 0.28 and torch_xla 2.5.
+horovod 0.28, Ray 2.60 and torch_xla 2.5.
 """
 
 from __future__ import annotations
@@ -140,8 +140,16 @@ SPAWNING = {
 STARTING = frozenset({"fire.Fire", "absl.app.run", "tyro.cli", "typer.run", "jsonargparse.CLI"})
 #: calls that are true on rank 0 only, on any object
 FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_main_process"})
+#: methods that give the rank, on any object whose class is not in sight (Ray Train's context has the first);
+#: `get_local_rank` is not among them: of a device mesh it is the place in the mesh
+RANK_METHODS = frozenset({"get_world_rank", "get_global_rank"})
 #: context managers in which gradients are not synchronised
 UNSHARED = frozenset({"no_sync", "no_backward_sync"})
+#: methods that say whether the next backward synchronises: DeepSpeed's engine, FSDP2's modules
+SYNCHRONISING = frozenset({
+    "set_gradient_accumulation_boundary", "set_is_last_backward", "set_requires_all_reduce",
+    "set_requires_gradient_sync",
+})  # fmt: skip
 
 
 def kind(path: str) -> str:

@@ -24,7 +24,7 @@ from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, flat, leaving_
 from ddpdoctor.lint.ranks.possible import may_agree
 from ddpdoctor.lint.ranks.residual import Builder, Cell, EarlyExit
 from ddpdoctor.lint.values.truths import rank_decided, rank_local
-from ddpdoctor.lint.values.values import WORLD, Symbol, Taint
+from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint
 from ddpdoctor.program.sites import SourceSite
 
 #: Most operations, loops and conditions in which two ranks are compared; longer lists are cut from the first difference
@@ -42,9 +42,17 @@ def divergences(trace: Trace, parts: Callable[[Branch], bool] = lambda _: True) 
     branches = [node for node, *_ in steps(trace) if isinstance(node, Branch)]
     found = _by_rank(trace, branches)
     ranks = range(WORLD if _differs(trace, branches) else 1)
+    builder = Builder()
+    tried: set[tuple[SourceSite, tuple[Atom, ...]]] = set()
     for branch in branches:
-        if rank_local(branch.truth) and (exits((branch,)) or operates((branch,))) and parts(branch):
-            found.extend(_by_choice(trace, branch, ranks))
+        # a rank takes the same side wherever it comes to this condition: the branch of a helper called at a hundred
+        # places is one choice
+        choice = (branch.site, branch.truth)
+        if choice in tried or not rank_local(branch.truth) or not parts(branch):
+            continue
+        if exits((branch,)) or operates((branch,)):
+            tried.add(choice)
+            found.extend(_by_choice(trace, branch, builder, ranks))
     unique: dict[SourceSite, CollectiveDivergence] = {}
     for item in sorted(found, key=lambda d: (d.branch.site, d.op.site, d.chain)):
         unique.setdefault(item.branch.site, item)
@@ -82,8 +90,7 @@ def _differs(trace: Trace, branches: list[Branch]) -> bool:
     return any(op.members is not None for op, _ in operations(trace))
 
 
-def _by_choice(trace: Trace, branch: Branch, ranks: range) -> list[CollectiveDivergence]:
-    builder = Builder()
+def _by_choice(trace: Trace, branch: Branch, builder: Builder, ranks: range) -> list[CollectiveDivergence]:
     for rank in ranks:
         one = builder.build(trace, rank, rank, (branch, True))
         one_left = builder.left

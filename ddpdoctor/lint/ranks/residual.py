@@ -20,7 +20,7 @@ from ddpdoctor.lint.interpreter.trace import (
     Scope,
     Trace,
     exits,
-    operations,
+    operates,
 )
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import rank_decided
@@ -85,16 +85,23 @@ class Builder:
     chosen: tuple[Branch, bool] | None = None
     #: branches on the rank through which this rank left early
     left: list[EarlyExit] = field(default_factory=list)
+    #: the trace that was built last, and whether control can leave its branches, by their `id`
+    trace: Trace = ()
+    leaving: dict[int, bool] = field(default_factory=dict)
     #: the branch under which each open call was entered: a return from that call does not leave that branch
     entered: list[Branch | None] = field(default_factory=lambda: [None])
 
     def build(self, trace: Trace, rank: int, other: int, chosen: tuple[Branch, bool] | None = None) -> Cell | None:
         """The residual of `rank` for a comparison with `other`; `left` then holds its early exits."""
+        if trace is not self.trace:
+            self.trace, self.leaving = trace, {}
         self.both = frozenset({rank, other})
         self.rank, self.chosen, self.left = rank, chosen, []
         return self._sequence(trace, None, _Path())
 
     def _sequence(self, nodes: Trace, rest: Cell | None, path: _Path) -> Cell | None:
+        if len(nodes) < 2:  # most sides of branches
+            return self._node(nodes[0], rest, path) if nodes else rest
         for node, here in reversed([*zip(nodes, self._paths(nodes, path), strict=True)]):
             rest = self._node(node, rest, here)
         return rest
@@ -152,7 +159,7 @@ class Builder:
             rest = path.targets.get("return")
         # a return that leads to the same place as the end of the loop
         lands = "return" in path.targets and _number(path.targets["return"]) == _number(rest)
-        nowhere = lands and not operations(node.body)
+        nowhere = lands and not operates(node.body)
         if body is None or (not has_op(body) and (nowhere or not _has_return(body))):
             return rest
         return self._cell(("loop", count, body.number), node, path, rest, (body,))
@@ -168,7 +175,7 @@ class Builder:
         outer = path.guard
         if self.chosen is None and rank_decided(node.truth):
             path = path.under(node)
-        leaves = exits(node.then) or exits(node.other)
+        leaves = self._leaves(node)
         tail = rest if leaves else None
         then = self._sequence(node.then, tail, path.assuming(symbol.key, not symbol.negated))
         other = self._sequence(node.other, tail, path.assuming(symbol.key, symbol.negated))
@@ -189,6 +196,13 @@ class Builder:
             return first if leaves else self._append(first, rest)
         alt = self._cell(("alt", symbol.key, _number(then), _number(other)), node, path, after, (then, other))
         return self._begun(alt, symbol, outer)
+
+    def _leaves(self, node: Branch) -> bool:
+        """Whether control can leave the branch; the same branch is met on many ways."""
+        known = self.leaving.get(id(node))
+        if known is None:
+            known = self.leaving[id(node)] = exits(node.then) or exits(node.other)
+        return known
 
     def _begun(self, alt: Cell, symbol: Symbol, guard: Branch | None) -> Cell | None:
         """The branch after the steps with which both of its sides begin: those run whatever the condition is."""

@@ -37,7 +37,7 @@ if __name__ == "__main__":
 
 def has_forms(case: Case) -> bool:
     """Is it one that this machine can show, and that waits?"""
-    return case.harm is None and not case.needs and case.launcher == "torchrun"
+    return case.harm is None and not case.needed and case.launcher == "torchrun"
 
 
 def build(case: Case, form: str, folder: Path) -> Case:

@@ -14,11 +14,11 @@ from ddpdoctor.repro.catalogue import load_all, root
 from tests.e2e.job import STARTUP, is_told, torchrun, watch
 from tests.e2e.variants.disguise import disguise
 
-CASES = [case for case in load_all(root()) if not case.needs and case.launcher == "torchrun" and case.harm is None]
+CASES = [case for case in load_all(root()) if not case.needed and case.launcher == "torchrun" and case.harm is None]
 #: one of equal stacks, one of groups, one crash
 FEW = ("skipped-batch", "group-order-cycle", "rank-died")
 #: what is not the same yet, and why
-OPEN: dict[str, str] = {}
+OPEN = {"pipeline-last-stage-stops": "DD299: the return is not connected with the barrier behind the loop"}
 TURNED = Path(__file__).with_name("turned.py")
 
 
@@ -49,7 +49,7 @@ def test_the_verdict_is_the_same_for_all_others(case: Case, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in CASES if case.elsewhere], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [_param(case) for case in CASES if case.elsewhere])
 def test_the_verdict_is_the_same_with_more_or_fewer_ranks(case: Case, tmp_path: Path) -> None:
     _check(case, tmp_path, 4 if 4 in case.elsewhere else min(case.elsewhere))
 

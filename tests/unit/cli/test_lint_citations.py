@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.cli.lint_citations import UNFINISHED, with_lint_findings
-from ddpdoctor.model.diagnosis import Location
+from ddpdoctor.model.diagnosis import Confidence, Location
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
@@ -119,3 +119,44 @@ def test_only_what_the_report_holds_is_read(tmp_path: Path) -> None:
     helpers = str(tmp_path / "helpers.py")
     both[helpers] = SourceFile(helpers, (tmp_path / "helpers.py").read_text())
     assert _codes(dataclasses.replace(report, code=both)) == ["DD111"]
+
+
+MODEL = """import lightning.pytorch as pl
+
+
+class Net(pl.LightningModule):
+    def on_validation_epoch_end(self):
+        if self.trainer.is_global_zero:
+            self.log("error", 1.0, sync_dist=True)
+"""
+LAUNCH = "from model import Net\n\ntrainer.fit(Net())\n"
+
+
+def _in_a_framework(confidence: Confidence, *, apart: bool = False) -> Report:
+    """All ranks are in `trainer.fit`, and what rank 0 told it stands in another file."""
+    report = _report("DD203", 3, LAUNCH)
+    place = report.diagnoses[0].locations[0]
+    ranks = tuple(dataclasses.replace(one, location=place) for one in report.ranks)
+    if apart:
+        ranks = (dataclasses.replace(ranks[0], location=dataclasses.replace(place, line=1)), *ranks[1:])
+    diagnosis = dataclasses.replace(report.diagnoses[0], confidence=confidence, culprits=RankSet.of([0]))
+    other = "/nowhere/model.py"
+    code = {FILE: SourceFile(FILE, LAUNCH), other: SourceFile(other, MODEL)}
+    return dataclasses.replace(report, ranks=ranks, diagnoses=(diagnosis,), code=code)
+
+
+def test_what_a_framework_was_told_is_shown_where_the_stacks_tell_nothing() -> None:
+    found = with_lint_findings(_in_a_framework(Confidence.LIKELY)).diagnoses[0]
+    place = found.locations[0]
+    assert (place.file, place.line, place.ranks.members) == ("/nowhere/model.py", 7, (0,))
+    assert place.source == 'self.log("error", 1.0, sync_dist=True)'
+    assert [finding.code for finding in found.lint] == ["DD111"]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [_in_a_framework(Confidence.CERTAIN), _in_a_framework(Confidence.LIKELY, apart=True)],
+    ids=["proven elsewhere", "the ranks stand apart"],
+)
+def test_nothing_is_moved_where_the_place_is_known(report: Report) -> None:
+    assert with_lint_findings(report).diagnoses[0].locations == report.diagnoses[0].locations

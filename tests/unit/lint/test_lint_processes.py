@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 from pathlib import Path
@@ -12,6 +13,7 @@ from ddpdoctor import workers
 from ddpdoctor.lint import engine, files, registry
 from ddpdoctor.lint.linter import FileResult, Linter
 from ddpdoctor.lint.settings import Settings
+from ddpdoctor.program import source
 
 SETTINGS = Settings(registry.defaults())
 HANGS = "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    dist.barrier()\n"
@@ -85,3 +87,22 @@ def test_a_file_that_kills_its_process_is_one_finding(tmp_path: Path, monkeypatc
     assert sorted(by_file) == ["a.py", "b.py", "c.py", "d.py"]
     assert by_file["c.py"].code == "DD199"
     assert "killed by signal 9" in by_file["c.py"].message
+
+
+def test_a_file_that_others_import_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "z_roles.py").write_text(
+        "import torch.distributed as dist\n\ndef rank():\n    return dist.get_rank()\n"
+    )
+    for name in ("a", "b"):
+        text = f"import torch.distributed as dist\nfrom z_roles import rank\n{name} = rank()\n"
+        (tmp_path / f"{name}.py").write_text(text)
+    parsed: list[str] = []
+    parse = source.parse
+
+    def counted(text: str) -> ast.Module | source.Unreadable:
+        parsed.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(source, "parse", counted)
+    assert engine.lint([str(tmp_path)], SETTINGS).mattering == 3
+    assert len(parsed) == len(set(parsed))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,14 @@ from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.repro import catalogue
 from ddpdoctor.repro.case import Case, Harm
+from ddpdoctor.repro.runner import missing, missing_packages
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[3]
 
 CASES = catalogue.load_all(catalogue.root())
 
@@ -96,6 +108,38 @@ def test_a_fixture_is_read(tmp_path: Path) -> None:
     assert (case.culprits_at(2), case.culprits_at(3)) == (RankSet.of([1]), None)
 
 
+def test_the_packages_of_a_case_are_read(tmp_path: Path) -> None:
+    case = catalogue.load(_case(tmp_path, TOML + 'packages = ["json", "no_such_package"]\n'))
+    assert case.packages == case.needed == ("json", "no_such_package")
+    assert missing_packages(case) == missing(case) == "needs no_such_package, which is not installed"
+    assert missing_packages(dataclasses.replace(case, packages=("json",))) == ""
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.packages], ids=lambda case: case.name)
+def test_what_a_case_imports_is_pinned_and_no_more(case: Case) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extra = project["project"]["optional-dependencies"]["frameworks"]
+    pinned = {re.split(r"[\[=]", line)[0]: line.partition("==")[2] for line in extra}
+    assert set(case.packages) <= pinned.keys()
+    constraints = (ROOT / "constraints.txt").read_text().splitlines()
+    assert {f"{package}=={pinned[package]}" for package in case.packages} <= set(constraints)
+    for program in (case.broken, case.fixed):
+        imported = {_package(node) for node in ast.walk(ast.parse(program.read_text()))}
+        assert imported & pinned.keys() <= set(case.packages)
+
+
+def _package(node: ast.AST) -> str:
+    """The package that a statement imports, "" if it is no import."""
+    if isinstance(node, ast.Import):
+        return node.names[0].name.partition(".")[0]
+    return (node.module or "").partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
+
+
+def test_each_framework_has_two_cases() -> None:
+    for package in ("accelerate", "deepspeed", "lightning", "ray", "torchdata", "transformers"):
+        assert sum(package in case.packages[:1] for case in CASES) >= 2, package
+
+
 def test_other_numbers_of_ranks_have_their_own_culprits(tmp_path: Path) -> None:
     case = catalogue.load(_case(tmp_path, TOML + "elsewhere = { 4 = [2, 3], 6 = [] }\n"))
     assert [case.culprits_at(ranks) for ranks in (2, 4, 6)] == [RankSet.of([1]), RankSet.of([2, 3]), RankSet()]
@@ -142,6 +186,7 @@ def test_the_fault_of_a_fixture_of_harm_is_named(tmp_path: Path, old: str, new: 
         ),
         ("seconds = 40", "seconds = 40\nelsewhere = { 3 = 1 }", "'elsewhere' must give a list of ranks for a number"),
         ("seconds = 40", "secs = 40", "'secs' is not a key"),
+        ("seconds = 40", 'seconds = 40\npackages = ["ray[train]"]', "'packages' must be a list of names of packages"),
         ('["gloo", "nccl"]', '["mpi"]', "'backends' must be some of gloo, nccl, found ['mpi']"),
         ('["gloo", "nccl"]', '["gloo", "gloo"]', "'backends' must be some of gloo, nccl, found ['gloo', 'gloo']"),
         ('["gloo", "nccl"]', '["gloo"]', "'only_because' states why there is one backend only, and nothing else"),

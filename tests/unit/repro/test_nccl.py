@@ -94,8 +94,9 @@ def test_every_case_is_refused_in_one_line_where_there_is_no_nccl(case: Case, mo
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_told_of_a_case(case: Case) -> None:
-    assert repro_backend.backends_of(case).startswith(f"{case.name} runs on {case.backends[0]}")
-    assert case.only_because in repro_backend.backends_of(case)
+    told = repro_backend.backends_of(case)
+    assert told.startswith(f"{case.name} needs " if case.needed else f"{case.name} runs on {case.backends[0]}")
+    assert all(part in told for part in (*case.needed, *case.backends, case.only_because))
     # who is to blame, and of what, is the same on both
     assert not {"outcome", "code", "culprits"} & set(case.nccl_differs)
 

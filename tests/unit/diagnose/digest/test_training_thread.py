@@ -71,3 +71,32 @@ def test_a_rank_is_where_its_training_thread_is() -> None:
     report = examine(threaded(job([doing(), doing(late=True)])))
     assert [(rank.location.line if rank.location else None) for rank in report.ranks] == [20, 30]
     assert "recall" in report.ranks[1].label
+
+
+def test_its_history_tells_where_a_rank_left_the_others() -> None:
+    # GIVEN ranks that train in a thread of their own, of which one has a step less
+    early = Doing([TRAIN.all("init_process_group", 3), *TRAIN.step(10), TRAIN.all("barrier", 20)])
+    late = Doing([TRAIN.all("init_process_group", 3), *TRAIN.step(10), *TRAIN.step(10)])
+    in_thread = threaded(job([late, early, late]))
+    # WHEN it is examined, THEN it is the verdict that it would be in the main thread
+    found, known = (examine(evidence).diagnoses[0] for evidence in (in_thread, job([late, early, late])))
+    assert (found.code, found.culprits) == (known.code, known.culprits)
+    assert found.culprits.members == (1,)
+    assert [place.line for place in found.locations] == [place.line for place in known.locations]
+
+
+def test_a_thread_that_has_returned_is_a_rank_that_has_finished() -> None:
+    # GIVEN a rank whose process lives on in its framework's main loop, without the thread that trained
+    evidence = threaded(job([doing(), doing(late=True)]))
+    seen = evidence.ranks[1]
+    assert seen.process is not None
+    assert seen.stacks is not None
+    threads = tuple(state for state in seen.process.threads if state.os_id == seen.worker.pid)
+    gone = replace(
+        seen,
+        process=replace(seen.process, threads=threads),
+        stacks=replace(seen.stacks, threads=seen.stacks.threads[:1]),
+    )
+    found = examine(replace(evidence, ranks=(evidence.ranks[0], gone))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD252", (1,))
+    assert "its training function" in found.summary

@@ -86,3 +86,54 @@ def test_an_actor_that_no_longer_does_what_it_did_is_the_odd_one() -> None:
     usual = Doing([*_round(4) * 3, AT.broadcast(4, 0, function="run")], callers=(MAIN, MODULE))
     found = examine(job([learner, usual, actor], code=code)).diagnoses[0]
     assert found.culprits.members == (2,)
+
+
+STAGES = """\
+class Stage:
+    def step(self, rows):
+        if self.first:
+            dist.send(rows, 1)                     # line 4
+        else:
+            dist.recv(rows, 0)                     # line 6
+        self.optimizer.step()                      # line 7
+        return self.loss()
+
+
+def train(stage):
+    for _ in range(200):
+        loss = stage.step(rows())                  # line 13
+        if loss is not None and loss < 0.1:
+            return                                 # line 15
+
+
+train(Stage())                                     # line 18
+dist.barrier()                                     # line 19
+"""
+
+
+def _at(line: int, act: EventKind, op: str = "", call: Kind = Kind.ALL, peer: int | None = None) -> Act:
+    path = (AT.line(line, "step"), AT.line(13, "train"), AT.line(18, "<module>"))
+    return Act(act, AT.line(line, "step"), op, call, peer=peer, path=path)
+
+
+SENDS, RECEIVES = _at(4, EventKind.CALL, "send", Kind.SEND, 1), _at(6, EventKind.CALL, "recv", Kind.RECV, 0)
+UPDATES = _at(7, EventKind.OPTIMIZER_STEP)
+FIRST = [SENDS, _at(4, EventKind.BACKWARD), UPDATES]
+LAST = [RECEIVES, _at(6, EventKind.BACKWARD), UPDATES]
+ON_THE_WAY = (AT.line(13, "train"), AT.line(18, "<module>"))
+AFTER = AT.all("barrier", 19, function="<module>")
+STARTED = AT.all("init_process_group", 1)
+
+
+def test_a_stage_that_began_no_other_round_although_its_partner_sends() -> None:
+    first = Doing([STARTED, *FIRST * 4, SENDS], callers=ON_THE_WAY)
+    last = Doing([STARTED, *LAST * 4, AFTER])
+    found = examine(job([first, last], code={AT.file: STAGES})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.confidence) == ("DD206", (1,), Confidence.LIKELY)
+    assert found.locations[0].line == 15
+
+
+def test_too_few_rounds_show_no_habit() -> None:
+    first = Doing([STARTED, *FIRST, SENDS], callers=ON_THE_WAY)
+    last = Doing([STARTED, *LAST, AFTER])
+    assert examine(job([first, last], code={AT.file: STAGES})).diagnoses[0].code != "DD206"

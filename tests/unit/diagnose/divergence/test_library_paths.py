@@ -149,7 +149,7 @@ def test_what_a_hook_answers_is_followed() -> None:
     (main,) = lines(source, "train")
     found = points(ranks(source, LEAVING))
     assert [(point.kind, point.shown, point.sets) for point in found] == [
-        (BranchKind.CONDITION, MAIN.line(lines(source, "sets")[0], "on_batch_start"), "return -1  # sets")
+        (BranchKind.CONDITION, MAIN.line(lines(source, "sets")[0], "on_batch_start"), "return -1")
     ]
     other = source.replace("return -1", "return 0")
     assert all(not point.sets for point in points(ranks(other, LEAVING)))
@@ -228,3 +228,42 @@ def test_paths_distinguish_two_operations_of_one_line() -> None:
     acts = [replace(MAIN.all("all_gather", main), path=(place, MAIN.line(main))) for place in (one, other)]
     history = digest(job([Doing([acts[0]]), Doing([acts[1]])], code={})).histories
     assert history[0].steps != history[1].steps  # type: ignore[index]
+
+
+BARRIER = """\
+def main():
+    loop = Loop(callbacks=[stopper])
+    loop.train()  # train
+    dist.barrier()  # barrier
+"""
+
+
+def stopped(*, ended: bool = False, seen: bool = True) -> Evidence:
+    """Rank 1 has returned from the library's loop, which goes on for the others. `ended`: its iterator had, too;
+    `seen`: iterators are on record.
+    """
+    main, barrier = *lines(BARRIER, "train"), *lines(BARRIER, "barrier")
+    frames = ((NEXT, "train"),)
+    batch = [
+        within(MAIN.next(main), *frames, main=main),
+        within(MAIN.forward(main), (FORWARD, "step"), (STEPS, "train"), main=main),
+        within(MAIN.backward(main), (BACKWARD, "train"), main=main),
+    ][0 if seen else 1 :]
+    user = MAIN.line(barrier)
+    leaves = replace(MAIN.all("barrier", barrier), path=(user, MAIN.line(main + 2, "<module>")))
+    end = [within(MAIN.stop(main), *frames, main=main)] if ended else []
+    usual, odd = Doing([*batch, *batch, *batch]), Doing([*batch, *batch, *end, leaves])
+    source = BARRIER + "main()\n"
+    return job([usual, odd, usual], code={LOOP.file: LIBRARY, MAIN.file: source})
+
+
+def test_a_call_that_runs_the_loop_returned_before_the_data_ended() -> None:
+    found = first(stopped())
+    assert (found.code, found.confidence, found.culprits.members) == ("DD206", Confidence.LIKELY, (1,))
+    assert found.locations[0].line == lines(BARRIER, "train")[0]
+    assert any("returned on rank 1" in sentence for sentence in found.evidence)
+
+
+def test_it_is_not_said_where_the_data_ended_or_are_not_on_record() -> None:
+    assert first(stopped(ended=True)).code == "DD201"
+    assert first(stopped(seen=False)).code != "DD206"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
@@ -64,3 +66,32 @@ def test_elements_in_another_order() -> None:
     odd, usual = Doing([STARTED, reduce, AT.broadcast(3, 0)]), Doing([STARTED, reduce, reduce])
     found = verdict(NAMES, one_odd(odd, usual))
     assert found.code == "DD213"
+
+
+HOOKS = """\
+def datum(state):
+    dist.all_reduce(state.datum)
+
+def level(state):
+    dist.all_gather(state.levels, state.level)
+
+def fire(state):
+    for hook in state.hooks:
+        hook(state)
+"""
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["in use before", "never run here"])
+def test_hooks_that_one_loop_calls(known: bool) -> None:
+    """A hook that ran before is most likely only later; one that this rank has never run is not there."""
+    fires = (AT.line(9, "fire"), AT.line(20, "main"))
+    datum = replace(AT.all("all_reduce", 2, function="datum"), path=(AT.line(2, "datum"), *fires))
+    level = replace(AT.all("all_gather", 5, function="level"), path=(AT.line(5, "level"), *fires))
+    step = AT.step(12)
+    both = [*step, datum, level]
+    usual = Doing([*both * 2, *step, datum], callers=fires)
+    before = both * 2 if known else [*step, level] * 2
+    odd = Doing([*before, *step, level], callers=fires)
+    found = examine(job([usual, odd, usual], code={AT.file: HOOKS})).diagnoses[0]
+    assert (found.code == "DD213") is known
+    assert not known or found.culprits.members == (1,)

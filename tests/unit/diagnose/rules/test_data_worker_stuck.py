@@ -8,7 +8,8 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child, Motion
-from tests.unit.diagnose.builders import At
+from ddpdoctor.model.stacks import Site
+from tests.unit.diagnose.builders import TORCH, At
 from tests.unit.diagnose.data_workers import fetching, worker
 
 AT = At()
@@ -33,3 +34,16 @@ def test_a_worker_that_reads() -> None:
 def test_workers_that_are_not_to_blame(child: Child) -> None:
     codes = {diagnosis.code for diagnosis in examine(fetching(child)).diagnoses}
     assert not codes & {"DD234", "DD235"}
+
+
+FETCH = Site(f"{TORCH}/utils/data/_utils/fetch.py", 33, "fetch")
+STREAM = Site("/env/lib/python3.11/site-packages/tarlib/pipeline.py", 105, "__iter__")
+READ = Site("/env/lib/python3.11/site-packages/tarlib/gopen.py", 104, "read")
+
+
+def test_a_dataset_of_a_library_that_reads() -> None:
+    """No line of the job is in the worker; what is shown is the loop that waits for it."""
+    found = examine(fetching(worker(READ, STREAM, FETCH, wchan="anon_pipe_read"))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD234", (1,))
+    assert "pipeline.py:105" in found.summary
+    assert (found.locations[0].file, found.locations[0].line) == (AT.file, 3)

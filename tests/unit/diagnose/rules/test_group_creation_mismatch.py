@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Confidence
 from tests.unit.diagnose.builders import At, Doing, job
 
 AT = At()
@@ -24,6 +25,15 @@ def test_the_rank_that_did_not_come(odd: int) -> None:
     found = report.diagnoses[0]
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD219", (odd,), 3)
     assert "DD203" not in [d.code for d in report.diagnoses]
+
+
+def test_half_of_the_ranks_create_one_alone() -> None:
+    """As with any other call under a condition on the rank, those who made it are named; counting cannot tell."""
+    mine, common = AT.all("new_group", 3), AT.all("new_group", 4)
+    member, stranger = Doing([mine, common]), Doing([common])
+    found = examine(job([stranger, stranger, member, member], code={AT.file: PROGRAM})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.culprit_confidence) == ("DD219", (2, 3), Confidence.POSSIBLE)
+    assert (found.locations[0].line, found.locations[0].ranks.members) == (3, (2, 3))
 
 
 STARTED = AT.all("init_process_group", 1)

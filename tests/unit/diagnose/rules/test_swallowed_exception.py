@@ -108,3 +108,30 @@ def test_caught_exception(size: int, odd: int) -> None:
     assert (found.code, found.confidence) == ("DD208", Confidence.LIKELY)
     assert found.culprits.members == (odd,)
     assert found.locations[0].source == "except ValueError:"
+
+
+SHARDED = """\
+def train(loader):
+    for step, (mels, phones) in enumerate(loader):
+        try:
+            logits = model(mels)
+            loss = cross_entropy(logits, phones)
+            loss.backward()
+            optimizer.step()
+        except IndexError as error:
+            print(error)
+            continue
+        print(step)
+"""
+
+
+def test_the_gathers_of_the_next_forward_meet_those_of_the_others_backward() -> None:
+    """A sharded model issues the same operation in both, so the ranks differ long before the operations do."""
+    gather, scatter = "all_gather_into_tensor", "reduce_scatter_tensor"
+    forward = [AT.next(2), AT.forward(4), AT.all(gather, 4), AT.all(gather, 4)]
+    backward = [AT.backward(6), AT.all(gather, 6), AT.all(gather, 6), AT.all(scatter, 6)]
+    batch = [*forward, *backward, AT.update(7)]
+    usual, odd = Doing([*batch, *forward, *backward]), Doing([*batch, *forward, *forward, AT.all(gather, 4)])
+    found = verdict(SHARDED, one_odd(odd, usual))
+    assert (found.code, found.culprits.members) == ("DD208", (1,))
+    assert found.locations[0].source == "except IndexError as error:"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.interpreter.trace import Node
+import pytest
+
+from ddpdoctor.lint.interpreter.trace import Branch, Node, Trace
 from ddpdoctor.lint.ranks.compare import COMPARED, divergences
 from ddpdoctor.lint.ranks.divergence import proof
+from ddpdoctor.lint.ranks.residual import Builder, Cell
 from ddpdoctor.lint.values.values import Symbol, Taint
 from tests.unit.lint.traces import EVEN, FIRST, REST, branch, call, leave, loop, op, unknown_condition
 
@@ -106,3 +109,21 @@ def test_different_unknowns_of_two_ranks_prove_nothing() -> None:
 def test_long_traces_are_compared_from_their_first_difference_on() -> None:
     same = tuple(op("all_reduce") for _ in range(2 * COMPARED))
     assert reported(*same, branch(FIRST, (op("barrier"),)), *same) == [("barrier", 0, 1)]
+
+
+def test_a_choice_is_compared_once_however_often_its_helper_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[tuple[int, int]] = []
+    build = Builder.build
+
+    def counted(
+        self: Builder, trace: Trace, rank: int, other: int, chosen: tuple[Branch, bool] | None = None
+    ) -> Cell | None:
+        built.append((rank, other))
+        return build(self, trace, rank, other, chosen)
+
+    monkeypatch.setattr(Builder, "build", counted)
+    choice = branch(LOCAL, (op("barrier"),))
+    assert reported(call(choice)) == [("barrier", 0, 1)]
+    once = len(built)
+    assert reported(*(call(choice) for _ in range(50))) == [("barrier", 0, 1)]
+    assert len(built) == 2 * once

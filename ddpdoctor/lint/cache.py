@@ -1,0 +1,187 @@
+"""The cache of lint: what was found in a file, and all that this rests on. Impure: reads and writes files.
+
+An entry belongs to one file under certain settings. It holds the digest of the file, the digests of the files of the
+project that its analysis read, and every path at which it looked for one, with the answer. An entry counts only while
+all of them are as they were, so a module that is edited, added, removed or renamed ends the entries that depend on it.
+
+Entries are separate files, each replaced as a whole: runs side by side can at worst do the same work twice. Nothing in
+them is executed, and one that cannot be read is no entry.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import time
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import ddpdoctor
+from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.settings import Settings
+from ddpdoctor.model import codec
+from ddpdoctor.model.finding import Finding
+from ddpdoctor.model.record import field, record
+
+#: days after which an entry that was not written again is removed
+KEPT_DAYS = 30
+_DAY = 86_400.0
+#: folders of the package whose code decides what is found
+_CODE = ("lint", "lint/facts", "lint/interpreter", "lint/knowledge", "lint/ranks", "lint/rules", "lint/values", "model",
+         "program")  # fmt: skip
+
+
+@record(slots=True)
+class Grounds:
+    """What a result rests on besides the file itself."""
+
+    #: digest of each file that was read, "" for one that could not be
+    files: dict[str, str] = field(default_factory=dict)
+    #: whether there is a file, by path
+    there: dict[str, bool] = field(default_factory=dict)
+
+
+@record(frozen=True, slots=True)
+class Entry:
+    """What is known of a file: its findings, and those that other files have to confirm."""
+
+    findings: tuple[Finding, ...]
+    unsure: tuple[Finding, ...]
+
+
+class Cache:
+    """The entries of one folder under one set of settings."""
+
+    def __init__(self, folder: str, settings: Settings, root: str = "") -> None:
+        self._folder = folder
+        chosen = (sorted(settings.codes), sorted(settings.hints) if settings.hints is not None else None,
+                  settings.torch_version, sorted(settings.per_file_ignores.items()))  # fmt: skip
+        self._how = repr((chosen, root, str(Path.cwd())))
+        #: answers that this run already has
+        self._digests: dict[str, str] = {}
+        self._there: dict[str, bool] = {}
+
+    def find(self, path: str, raw: bytes, *, named: bool) -> Entry | None:
+        """The entry of a file with these contents; None if there is none, or something that it rests on has changed."""
+        try:
+            data = Path(self._place(path, named=named)).read_bytes()
+            entry = json.loads(zlib.decompress(data))
+            if entry["content"] != digest(raw) or not self._holds(entry):
+                return None
+            findings, unsure = (_decoded(entry[kind]) for kind in ("findings", "unsure"))
+            return Entry(findings, unsure)
+        except (OSError, zlib.error, ValueError, LookupError, TypeError, AttributeError):
+            return None
+
+    def store(self, path: str, raw: bytes, entry: Entry, grounds: Grounds, *, named: bool) -> None:
+        """Keep an entry in place of an earlier one; a folder that cannot be written to keeps nothing."""
+        there: dict[str, dict[str, int]] = {}
+        for asked, answer in grounds.there.items():
+            folder, _, name = asked.rpartition("/")
+            there.setdefault(folder, {})[name] = int(answer)
+        content = {
+            "content": digest(raw), "files": grounds.files, "there": there,
+            "findings": codec.encode(entry.findings), "unsure": codec.encode(entry.unsure),
+        }  # fmt: skip
+        place = self._place(path, named=named)
+        part = f"{place}.{os.getpid()}"
+        with suppress(OSError, ValueError):
+            Path(part).write_bytes(zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1))
+            os.replace(part, place)  # noqa: PTH105 - many a second
+
+    def _place(self, path: str, *, named: bool) -> str:
+        absolute = os.path.abspath(path)  # noqa: PTH100 - of every file
+        return f"{self._folder}/{digest(repr((absolute, path, named, self._how)).encode(errors='surrogatepass'))}"
+
+    def _holds(self, entry: Mapping[str, Any]) -> bool:
+        there: Mapping[str, Mapping[str, int]] = entry["there"]
+        for folder, names in there.items():
+            for name, answer in names.items():
+                if self._exists(f"{folder}/{name}") != bool(answer):
+                    return False
+        return all(self._digest(path) == known for path, known in entry["files"].items())
+
+    def _exists(self, path: str) -> bool:
+        answer = self._there.get(path)
+        if answer is None:
+            answer = self._there[path] = is_file(path)
+        return answer
+
+    def _digest(self, path: str) -> str:
+        known = self._digests.get(path)
+        if known is None:
+            known = self._digests[path] = digest(read_file(path))
+        return known
+
+
+def digest(raw: bytes | None) -> str:
+    """A digest of a file's bytes, "" if there are none to be had."""
+    return blake2b(raw, digest_size=16).hexdigest() if raw is not None else ""
+
+
+def opened(settings: Settings, root: str = "") -> Cache | None:
+    """The user's cache; None if it cannot be used: its folder cannot be made, or belongs to somebody else."""
+    try:
+        base = f"{_users_folder()}/ddpdoctor"
+        Path(base).mkdir(mode=0o700, parents=True, exist_ok=True)
+        _private(base)
+        folder = f"{base}/lint-{_version()}"
+        Path(folder).mkdir(mode=0o700, exist_ok=True)
+        _private(folder)
+        _sweep(base, folder)
+    except (OSError, RuntimeError):
+        return None
+    return Cache(folder, settings, root)
+
+
+def _users_folder() -> str:
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    # the specification: a relative path counts as none
+    return given if given.startswith("/") else f"{Path.home()}/.cache"
+
+
+def _private(folder: str) -> None:
+    """Make the folder its owner's alone. Raises OSError if it is another user's, or not a folder itself."""
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
+        raise OSError("not a folder of this user")
+    if found.st_mode & 0o077:
+        Path(folder).chmod(0o700)
+
+
+def _version() -> str:
+    """Changes with everything that decides what is found: this package's code, and the Python that parses."""
+    package = os.path.dirname(ddpdoctor.__file__)  # noqa: PTH120
+    seen: list[object] = [ddpdoctor.__version__, sys.version_info[:3]]
+    for name in _CODE:
+        with os.scandir(f"{package}/{name}") as listed:
+            found = [(e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in listed if e.name.endswith(".py")]
+        seen.append((name, sorted(found)))
+    return digest(repr(seen).encode())
+
+
+def _sweep(base: str, folder: str) -> None:
+    """Once a day, remove what was written long ago, also by other versions."""
+    mark, now = Path(f"{folder}/swept"), time.time()
+    with suppress(OSError):
+        if now - mark.stat().st_mtime < _DAY:
+            return
+    mark.touch(mode=0o600)
+    for other in Path(base).glob("lint-*"):
+        for entry in other.iterdir():
+            with suppress(OSError):
+                if now - entry.stat().st_mtime > KEPT_DAYS * _DAY:
+                    entry.unlink()
+        if other != Path(folder):
+            with suppress(OSError):
+                other.rmdir()  # empty only if all in it was old
+
+
+def _decoded(listed: Any) -> tuple[Finding, ...]:
+    return tuple(codec.decode(Finding, one) for one in listed)

@@ -1,0 +1,172 @@
+"""The cache of lint: when an entry counts, and where it is."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from ddpdoctor.lint import cache, engine, linter, registry
+from ddpdoctor.lint.cache import Cache, Entry, Grounds
+from ddpdoctor.lint.settings import Settings
+from tests.unit.lint.command import BROKEN, PROGRAM, lint
+
+SETTINGS = Settings(registry.defaults())
+ROLES = "import torch.distributed as dist\n\ndef is_main():\n    return dist.get_rank() == 0\n"
+TRAIN = """import torch.distributed as dist
+from roles import is_main
+
+def main():
+    if is_main():
+        dist.barrier()
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of two files as the working directory, and a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "train.py").write_text(TRAIN)
+    (project / "roles.py").write_text(ROLES)
+    monkeypatch.chdir(project)
+    return project
+
+
+def opened(settings: Settings = SETTINGS) -> Cache:
+    found = cache.opened(settings)
+    assert found is not None
+    return found
+
+
+def codes(settings: Settings = SETTINGS) -> list[str]:
+    return [f.code for f in engine.lint(["."], settings, cache=opened(settings)).findings]
+
+
+def analysed(run: Callable[[], object] = codes) -> list[str]:
+    """The files that a run analyses."""
+    seen: list[str] = []
+    analyse = linter.Linter.file
+
+    def file(self: linter.Linter, path: str, *, named: bool) -> linter.FileResult:
+        seen.append(path)
+        return analyse(self, path, named=named)
+
+    with mock.patch.object(linter.Linter, "file", file):
+        run()
+    return seen
+
+
+def test_a_second_run_analyses_nothing_and_finds_the_same() -> None:
+    first = engine.lint(["."], SETTINGS, cache=opened())
+    assert [f.code for f in first.findings] == ["DD111"]
+    assert analysed() == []
+    assert engine.lint(["."], SETTINGS, cache=opened()) == first
+
+
+def test_what_an_edited_module_gives_is_analysed_again() -> None:
+    assert codes() == ["DD111"]
+    Path("roles.py").write_text("def is_main():\n    return True\n")
+    assert codes() == []
+    assert analysed() == []
+
+
+def test_a_file_that_takes_the_place_of_an_imported_one_is_noticed() -> None:
+    Path("roles.py").unlink()
+    Path("pyproject.toml").touch()
+    assert codes() == []
+    Path("src").mkdir()
+    Path("src/roles.py").write_text(ROLES)
+    assert codes() == ["DD111"]
+
+
+def test_a_module_of_no_file_is_noticed_once_it_is_written() -> None:
+    Path("roles.py").unlink()
+    assert codes() == []
+    Path("roles").mkdir()
+    Path("roles/__init__.py").write_text(ROLES)
+    assert codes() == ["DD111"]
+
+
+def test_other_settings_have_entries_of_their_own() -> None:
+    assert codes() == ["DD111"]
+    assert codes(Settings(frozenset({"DD112"}))) == []
+    assert codes() == ["DD111"]
+    assert analysed(lambda: codes(Settings(frozenset({"DD112"})))) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"no entry", b"x\x9c\x03\x00\x00\x00\x00\x01"])
+def test_an_entry_that_cannot_be_read_is_none(content: bytes) -> None:
+    assert codes() == ["DD111"]
+    for entry in Path(os.environ["XDG_CACHE_HOME"]).glob("ddpdoctor/lint-*/*"):
+        entry.write_bytes(content)
+    assert codes() == ["DD111"]
+
+
+def test_an_entry_holds_only_for_the_same_bytes() -> None:
+    kept = opened()
+    kept.store("a.py", b"pass", Entry((), ()), Grounds(), named=False)
+    assert kept.find("a.py", b"pass", named=False) == Entry((), ())
+    assert kept.find("a.py", b"pass ", named=False) is None
+    assert kept.find("a.py", b"pass", named=True) is None
+
+
+def test_the_folder_is_its_owners_alone() -> None:
+    base = Path(os.environ["XDG_CACHE_HOME"]) / "ddpdoctor"
+    base.mkdir(parents=True, mode=0o755)
+    codes()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (base, *base.iterdir())} == {0o700}
+
+
+def test_without_a_usable_folder_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert cache.opened(SETTINGS) is None
+    (tmp_path / "ddpdoctor").symlink_to(tmp_path / "project")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache.opened(SETTINGS) is None
+
+
+def test_old_entries_are_removed_once_a_day() -> None:
+    codes()
+    base = Path(os.environ["XDG_CACHE_HOME"]) / "ddpdoctor"
+    (base / "lint-older").mkdir()
+    entries = [p for p in base.glob("lint-*/*") if p.name != "swept"]
+    long_ago = 1_000_000_000
+    for path in (entries[0], *base.glob("lint-*/swept")):
+        os.utime(path, (long_ago, long_ago))
+    opened()
+    assert [p.exists() for p in entries] == [False, *[True] * (len(entries) - 1)]
+    assert not (base / "lint-older").exists()
+
+
+def test_no_cache_leaves_none(folder: Path) -> None:
+    done = lint(folder, "--no-cache", "-o", "concise", ".")
+    assert done.stdout.count("DD111") == 1
+    assert not Path(os.environ["XDG_CACHE_HOME"]).exists()
+
+
+def test_a_run_without_options_keeps_what_it_finds(folder: Path) -> None:
+    (folder / "broken.py").write_text(BROKEN)
+    first = lint(folder, ".")
+    assert "DD111" in first.stdout
+    again: list[str] = []
+    assert analysed(lambda: again.append(lint(folder, ".").stdout)) == []
+    assert again == [first.stdout]
+
+
+def test_runs_side_by_side_find_the_same(folder: Path) -> None:
+    for number in range(20):
+        (folder / f"train{number}.py").write_text(TRAIN)
+    command = [sys.executable, "-c", PROGRAM, "lint", "--jobs", "2", "-o", "concise", "."]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+    told = {run.communicate()[0] for run in runs}
+    assert [run.returncode for run in runs] == [1, 1, 1]
+    assert [text.count(b"DD111") for text in told] == [21]
