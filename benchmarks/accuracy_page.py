@@ -240,7 +240,8 @@ def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
         "Programs in `benchmarks/unseen`, written from the documentation of torch and of the frameworks by people who",
         "had not seen the rules; programs, expected answers and reasons were committed before the first run. These are",
         "the results of that one run (`python -m benchmarks.first_runs`), before anything was mended for them. Runs in",
-        "which the program failed by itself are left out, and counted as invalid.",
+        "which the program failed by itself are left out, and counted as invalid. Each round was written by others than",
+        "the round before, and run after what that had shown was mended.",
         "",
         "| set | commit | broken | code | culprits | line | all right | wrongly certain | harmless | called a hang "
         "| invalid |",
@@ -248,10 +249,18 @@ def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
     )
     for name, runs in sorted(unseen.items()):
         yield _of_set(name, runs)
+    for number in sorted(set(map(_round, unseen))):
+        yield _of_set(f"round {number}", [run for name in unseen if _round(name) == number for run in unseen[name]])
     yield _of_set("all", [run for runs in unseen.values() for run in runs])
     yield from ("", "What was not right:", "")
     for name, runs in sorted(unseen.items()):
         yield from (_in_first_run(name, run) for run in runs if not run.invalid and not _is_right(run))
+
+
+def _round(name: str) -> int:
+    """The round of a set, which its name ends with: the rules were mended between the rounds."""
+    last = name.rpartition("_")[2]
+    return int(last) if last.isdigit() else 1
 
 
 def _of_set(name: str, runs: list[FirstRun]) -> str:
