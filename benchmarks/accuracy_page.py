@@ -240,8 +240,8 @@ def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
         "Programs in `benchmarks/unseen`, written from the documentation of torch and of the frameworks by people who",
         "had not seen the rules; programs, expected answers and reasons were committed before the first run. These are",
         "the results of that one run (`python -m benchmarks.first_runs`), before anything was mended for them. Runs in",
-        "which the program failed by itself are left out, and counted as invalid. Each round was written by others than",
-        "the round before, and run after what that had shown was mended.",
+        "which the program failed by itself are left out, and counted as invalid. Each round was written by others",
+        "than the one before, and run after what that one had shown was mended.",
         "",
         "| set | commit | broken | code | culprits | line | all right | wrongly certain | harmless | called a hang "
         "| invalid |",
