@@ -67,7 +67,7 @@ def explained(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     if where is None:
         return ()
     if not facts.is_library(where.file):
-        return _returned(facts, compared, where) or _caught_above(facts, compared)
+        return _returned(facts, compared, where) or _caught_above(facts, compared, where)
     every = branch_points(facts, compared)
     told = _told(facts, compared, where, every)
     if told:
@@ -97,9 +97,11 @@ def _returned(facts: Facts, compared: Comparison, where: Site) -> tuple[BranchPo
     return tuple(told.values()) or (BranchPoint(BranchKind.RETURN, EdgeKind.END, where, facts.statement(where)),)
 
 
-def _caught_above(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
+def _caught_above(facts: Facts, compared: Comparison, where: Site) -> tuple[BranchPoint, ...]:
     """Where a library that calls the job's function catches what it raises, and calls it again."""
-    points = branch_points(facts, compared)
+    path = compared.before.path if compared.before else ()
+    around = {(frame.file, frame.function) for frame in path[path.index(where) :]}
+    points = [one for one in branch_points(facts, compared) if (one.site.file, one.site.function) in around]
     caught = [point for point in points if point.kind is BranchKind.EXCEPTION and facts.is_library(point.site.file)]
     return tuple(_shown(facts, point, compared) for point in caught) if len(caught) == len(points) else ()
 

@@ -94,6 +94,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site:
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     handlers = [point for point in divergence.branch_points if point.taken is EdgeKind.RAISED]
     caught = handlers[0].site if handlers else site
+    shown = handlers[0].shown if handlers and handlers[0].shown else caught
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return diagnosis(
         SWALLOWED_EXCEPTION,
@@ -115,7 +116,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site:
             "`try`."
         ),
         locations=(
-            facts.location(divergence.culprits, caught),
+            facts.location(divergence.culprits, shown),
             *facts.locations_of((*divergence.reference, *divergence.odd)),
         ),
         evidence=(

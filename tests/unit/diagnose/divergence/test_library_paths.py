@@ -267,3 +267,47 @@ def test_a_call_that_runs_the_loop_returned_before_the_data_ended() -> None:
 def test_it_is_not_said_where_the_data_ended_or_are_not_on_record() -> None:
     assert first(stopped(ended=True)).code == "DD201"
     assert first(stopped(seen=False)).code != "DD206"
+
+
+RETRY = At("/env/lib/python3.11/site-packages/fitlib/memory.py", "decorator")
+RETRYING = """\
+def fitting(function):
+    def decorator():
+        size = 8
+        while True:
+            try:
+                return function(size)  # calls
+            except Exception:
+                size = size // 2
+    return decorator
+"""
+FITTED = """\
+@fitting
+def train(size):
+    model = DistributedDataParallel(make())  # wraps
+    for batch in loader(size):
+        loss = model(batch)  # forward
+        loss.backward()  # backward
+
+train()  # starts
+"""
+
+
+def test_a_library_that_calls_the_jobs_function_again_after_an_exception() -> None:
+    (calls,) = lines(RETRYING, "calls")
+    wraps, forward, backward, starts = lines(FITTED, "wraps", "forward", "backward", "starts")
+    job_at = At(MAIN.file, "train")
+    outer = (RETRY.line(calls), MAIN.line(starts, "<module>"))
+
+    def led(act: Act) -> Act:
+        assert act.site is not None
+        return replace(act, path=(act.site, *outer))
+
+    wrap = led(job_at.all("verify_params", wraps))
+    step = [led(job_at.forward(forward)), led(job_at.backward(backward))]
+    usual, odd = Doing([wrap, *step * 4]), Doing([wrap, *step * 3, step[0], wrap])
+    found = first(job([usual, odd, usual], code={RETRY.file: RETRYING, MAIN.file: FITTED}))
+    assert (found.code, found.culprits.members, found.confidence) == ("DD208", (1,), Confidence.LIKELY)
+    # THEN the line shown is the job's, and the handler is named
+    assert (found.locations[0].file, found.locations[0].line) == (MAIN.file, wraps)
+    assert "memory.py:7" in found.summary
