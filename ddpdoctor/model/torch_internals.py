@@ -112,6 +112,7 @@ ROWS: tuple[Internal, ...] = (
     Internal(Meaning.COMPILES, "_inductor/lowering.py", first="2.0"),
     Internal(Meaning.COMPILES, "_inductor/scheduler.py", first="2.0"),
     Internal(Meaning.COMPILES, "_inductor/codegen/", first="2.0"),
+    Internal(Meaning.COMPILES, "_subclasses/fake_tensor.py", first="2.0"),
     Internal(Meaning.COMPILES, "utils/cpp_extension.py"),
     Internal(Meaning.SAVES, "serialization.py"),
     Internal(Meaning.SAVES, "distributed/checkpoint/"),
