@@ -22,6 +22,7 @@ from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.habits import left_own_way, left_partners
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
+    is_forward,
     left_loop,
     made_by,
     ran_module,
@@ -404,7 +405,9 @@ def _goes_round(facts: Facts, compared: Comparison) -> bool:
     something else: a loop that had fewer rounds for them, and no other order.
     """
     left, right = (facts.histories.get(side.members[0]) for side in (compared.odd, compared.reference))
-    if left is None or right is None or compared.diff.rejoined:
+    steps = (compared.odd_next, compared.reference_next)
+    # modules of a sharded model gather one after the other: that is no loop, even if one line runs them
+    if left is None or right is None or compared.diff.rejoined or all(map(is_forward, steps)):
         return False
     theirs = histories.shared(left, right)[1]
     common = theirs[: len(theirs) - len(compared.diff.right)]

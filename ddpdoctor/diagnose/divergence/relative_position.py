@@ -124,12 +124,10 @@ def ran_module(before: HistoryStep | None, odd_next: HistoryStep, reference_next
     """Whether a running module made the odd ranks' call while the others are past the forward that should
     have run it.
     """
-    runs = [
-        step is not None and step.site is not None and _is_forward(step.site)
-        for step in (before, odd_next, reference_next)
-    ]
+    runs = [is_forward(step) for step in (before, odd_next, reference_next)]
     return runs == [False, True, False] and reference_next.kind is EventKind.BACKWARD
 
 
-def _is_forward(site: Site) -> bool:
-    return site.function.rpartition(".")[2] == "forward"
+def is_forward(step: HistoryStep | None) -> bool:
+    """Whether a module's forward made the step."""
+    return step is not None and step.site is not None and step.site.function.rpartition(".")[2] == "forward"
