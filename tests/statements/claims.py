@@ -299,11 +299,6 @@ def reached(case: Case, text: str, who: str, others: str, at: str) -> str:
     return step_more(case, f"{text} at {at}", who, others)
 
 
-def op_now(case: Case, text: str, who: str) -> str:
-    """An operation that these ranks are in."""
-    return is_in(case, text, who)
-
-
 def more_groups(case: Case, text: str, others: str) -> str:
     """These have created more groups, in histories that are complete."""
 
@@ -567,7 +562,6 @@ TYPES: Mapping[str, Type] = {
     "now": Type(NOW, now),
     "op": Type(OP, operation),
     "op_at": Type(OP, op_at),
-    "op_now": Type(OP, op_now),
     "reached": Type(OP, reached),
     "more_groups": Type(RANKS, more_groups),
     "code": Type(r"`[^`]*`", code),

@@ -60,14 +60,14 @@ def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
         blame=Confidence.POSSIBLE if divergence.tie else Confidence.LIKELY,
         culprits=culprits,
         summary=(
-            f"{wording.ranks(divergence.odd)} {wording.verb(divergence.odd, 'issues', 'issue')} "
-            f"{_step(odd_next, reference_next)} where {wording.ranks(divergence.reference)} "
-            f"{wording.verb(divergence.reference, 'issues', 'issue')} {_step(reference_next, odd_next)}"
+            f"{wording.ranks(divergence.odd)} issued {_step(odd_next, reference_next)} where "
+            f"{wording.ranks(divergence.reference)} issued {_step(reference_next, odd_next)}"
         ),
         why=(
             f"Collectives of a group are paired by their order{number}: {ours} on {wording.ranks(divergence.odd)} is "
-            f"paired with {theirs} on {wording.ranks(divergence.reference)}, and each waits for ranks that are in the "
-            "other."
+            f"paired with {theirs} on {wording.ranks(divergence.reference)}: {wording.ranks(divergence.odd)} "
+            f"{wording.now(facts, divergence.odd)}, {wording.ranks(divergence.reference)} "
+            f"{wording.now(facts, divergence.reference)}."
         ),
         fix=(
             "Issue collectives in one fixed order on every rank, for instance over sorted names, not in an order that "
