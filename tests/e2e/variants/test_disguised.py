@@ -6,7 +6,6 @@ import ast
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from ddpdoctor.model.diagnosis import Deadlock
 from ddpdoctor.repro.case import Case
@@ -17,14 +16,7 @@ from tests.e2e.variants.disguise import disguise
 CASES = [case for case in load_all(root()) if not case.needed and case.launcher == "torchrun" and case.harm is None]
 #: one of equal stacks, one of groups, one crash
 FEW = ("skipped-batch", "group-order-cycle", "rank-died")
-#: what is not the same yet, and why
-OPEN = {"pipeline-last-stage-stops": "DD299: the return is not connected with the barrier behind the loop"}
 TURNED = Path(__file__).with_name("turned.py")
-
-
-def _param(case: Case) -> ParameterSet:
-    marks = [pytest.mark.xfail(reason=OPEN[case.name], strict=True)] if case.name in OPEN else []
-    return pytest.param(case, id=case.name, marks=marks)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -43,13 +35,13 @@ def test_the_verdict_is_the_same(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [_param(case) for case in CASES if case.name not in FEW])
+@pytest.mark.parametrize("case", [case for case in CASES if case.name not in FEW], ids=lambda case: case.name)
 def test_the_verdict_is_the_same_for_all_others(case: Case, tmp_path: Path) -> None:
     _check(case, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [_param(case) for case in CASES if case.elsewhere])
+@pytest.mark.parametrize("case", [case for case in CASES if case.elsewhere], ids=lambda case: case.name)
 def test_the_verdict_is_the_same_with_more_or_fewer_ranks(case: Case, tmp_path: Path) -> None:
     _check(case, tmp_path, 4 if 4 in case.elsewhere else min(case.elsewhere))
 
