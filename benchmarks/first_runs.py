@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks import measured
 from tests.e2e.job import STARTUP, Report, Run, watch
-from tests.statements.known import unsupported_in
+from tests.statements.unsupported import unsupported_in
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.collectives import COLLECTIVE, Kind
 
 Version = tuple[int, int]
 #: the version that the rows describe
 NEWEST: Version = (2, 13)
-
-#: whom operations wait for in which all members of a group take part
-_OF_GROUPS = (Kind.ALL, Kind.FROM_ROOT, Kind.TO_ROOT)
 
 
 class Function(NamedTuple):
@@ -48,7 +45,7 @@ class Function(NamedTuple):
     @property
     def collective(self) -> bool:
         """Every member of a group has to call it."""
-        return self.kind in _OF_GROUPS
+        return self.kind in COLLECTIVE
 
     @property
     def pairwise(self) -> bool:

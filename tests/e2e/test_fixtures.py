@@ -22,7 +22,7 @@ from ddpdoctor.repro.runner import launch_command, missing_packages
 from tests.e2e import leftovers
 from tests.e2e.ablation import wrongly_sure
 from tests.e2e.job import STARTUP, Run, forked, is_told, torchrun, watch
-from tests.statements.known import unsupported_in
+from tests.statements.unsupported import unsupported_in
 
 #: seconds from the last progress of any rank to the report, where a deadlock can be proven
 PROVEN_WITHIN = 6.0

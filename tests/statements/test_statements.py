@@ -11,8 +11,8 @@ from ddpdoctor.model.evidence import Evidence
 from tests.statements.check import NO_FORM, check, texts, wrong_in
 from tests.statements.claims import Case
 from tests.statements.forms import FORMS
-from tests.statements.known import unsupported
 from tests.statements.mutations import MUTATIONS
+from tests.statements.unsupported import unsupported
 from tests.statements.witness import Witness
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.divergence.examples import EXAMPLES

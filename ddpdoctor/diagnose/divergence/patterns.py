@@ -299,21 +299,15 @@ def _dispatcher(step: HistoryStep) -> Site | None:
 
 
 def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
-    """Whether the step belongs to the next round, or to what a framework's loop does in each round all the same.
+    """Whether the step belongs to the next round, or to what comes after the reference ranks' step in every round.
 
     The second is believed only if the source shows a way to it.
     """
     if step.kind in _NEW_ROUND:
         return True
     history = facts.histories.get(compared.reference.members[0])
-    if step.kind is EventKind.CALL and history and _follows(history, compared.reference_next, step):
-        return bool(control_flow_diff.branch_points(facts, compared))
-    pairs = itertools.pairwise(history.steps if history else ())
-    # such as a broadcast with which every round begins
-    begins = bool(step.via) and {following.kind for one, following in pairs if one == step} == {EventKind.NEXT}
-    if step.kind is EventKind.OPTIMIZER_STEP or (step.kind is EventKind.CALL and begins):
-        return bool(control_flow_diff.branch_points(facts, compared))
-    return False
+    later = history is not None and _follows(history, compared.reference_next, step)
+    return later and bool(control_flow_diff.branch_points(facts, compared))
 
 
 def _follows(history: History, backward: HistoryStep | None, step: HistoryStep) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from ddpdoctor.diagnose import engine
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Diagnosis
-from tests.statements.known import unsupported
+from tests.statements.unsupported import unsupported
 
 
 @pytest.fixture(autouse=True)
