@@ -41,6 +41,7 @@ from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.empty_checks import asks_none
 from ddpdoctor.diagnose.divergence.loop_counters import CounterStart, counter_start
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.relative_position import RelativePosition
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
@@ -64,7 +65,8 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     call = divergence.odd_next.op if divergence.odd_next else "a call"
     where = wording.place(first)
-    what = f"left the loop at {where}" if left else f"went to {call} alone (decided at {where})"
+    inside = relative_position.left_loop(facts, divergence.compared)[0] is RelativePosition.INSIDE
+    what = f"left the loop at {where}" if left and not inside else f"went to {call} alone (decided at {where})"
     return diagnosis(
         LOCAL_STOP_DECISION,
         facts.waiting,

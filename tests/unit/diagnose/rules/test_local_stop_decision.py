@@ -182,3 +182,31 @@ def test_a_counter_that_begins_at_a_value_of_the_rank(first: str, start: str, te
     usual = Doing([*step * 3, *step[:2]], callers=(AT.line(20, "<module>"),))
     found = verdict(RESUMED.format(first=first, start=start, test=test), one_odd(odd, usual))
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD206", (1,), line)
+
+
+KEEPS = """\
+def improved(error):
+    if error >= best * 0.98:
+        return False
+    return True
+
+def main():
+    for batch in loader:
+        loss = model(batch)
+        loss.backward()
+        if improved(loss.item()):
+            dist.all_gather_object(errors, loss.item())
+
+main()
+"""
+
+
+def test_a_rank_that_is_still_in_the_loop_has_not_left_it() -> None:
+    """The condition jumps, but only out of the function that decides."""
+    at, start = At(function="main"), AT.line(13, "<module>")
+    step, call = [at.next(7), at.forward(8), at.backward(9)], at.all("all_gather_object", 11)
+    usual = Doing([*step, call, *step, *step], callers=(start,))
+    odd = Doing([*step, call, *step, call], callers=(start,))
+    found = verdict(KEEPS, one_odd(odd, usual))
+    assert (found.code, found.culprits.members) == ("DD206", (1,))
+    assert "went to all_gather_object alone" in found.summary
