@@ -19,7 +19,7 @@ from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
-from ddpdoctor.diagnose.divergence.habits import left_own_way, left_partners
+from ddpdoctor.diagnose.divergence.habits import left_out, left_own_way, left_partners
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
     is_forward,
@@ -350,7 +350,7 @@ def _call_against_round(
         return Pattern.UNCLEAR  # decided from the other side
     if _only_on_some_ranks(facts, compared, odd_next):
         return Pattern.EXTRA_CALL
-    if known and ran_module(compared.before, odd_next, reference_next):
+    if known and (ran_module(compared.before, odd_next, reference_next) or left_out(facts, compared)):
         return Pattern.EXTRA_CALL
     points = control_flow_diff.branch_points(facts, compared)
     if points and all(point.enters for point in points):
@@ -369,13 +369,7 @@ def _call_against_call(
     odd, reference = compared.odd, compared.reference
     ours, theirs = made_by(facts, odd_next, reference), made_by(facts, reference_next, odd)
     if ours and theirs:
-        if _goes_round(facts, compared):
-            return Pattern.LEFT_LOOP
-        if _goes_round(facts, compared.mirrored()):
-            return Pattern.UNCLEAR  # decided from the other side
-        if control_flow_diff.past_a_condition(facts, compared.mirrored()):
-            return Pattern.UNCLEAR  # decided from the other side
-        return Pattern.EXTRA_CALL if control_flow_diff.past_a_condition(facts, compared) else Pattern.ORDER
+        return _both_known(facts, compared)
     if by_element(facts, odd_next, reference_next):
         return Pattern.ORDER
     if odd_next.site is None or reference_next.site is None or ours:
@@ -392,6 +386,25 @@ def _call_against_call(
     back = control_flow_diff.leads_on(facts, compared.mirrored())
     into = len(points) == 1 and points[0].enters and control_flow_diff.leads_on(facts, compared) and not back
     return Pattern.EXTRA_CALL if into else Pattern.UNCLEAR
+
+
+def _both_known(facts: Facts, compared: Comparison) -> Pattern:
+    """Both sides are in calls that both have made before."""
+    for shows, pattern in (
+        (_left_out_module, Pattern.EXTRA_CALL),
+        (_goes_round, Pattern.LEFT_LOOP),
+        (control_flow_diff.past_a_condition, Pattern.EXTRA_CALL),
+    ):
+        if shows(facts, compared.mirrored()):
+            return Pattern.UNCLEAR  # decided from the other side
+        if shows(facts, compared):
+            return pattern
+    return Pattern.ORDER
+
+
+def _left_out_module(facts: Facts, compared: Comparison) -> bool:
+    """Whether the reference ranks left out a module's forward; with other calls it may as well be another order."""
+    return is_forward(compared.odd_next) and is_forward(compared.reference_next) and left_out(facts, compared)
 
 
 def _goes_round(facts: Facts, compared: Comparison) -> bool:
