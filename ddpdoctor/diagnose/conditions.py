@@ -75,12 +75,15 @@ def rank_condition(
     return None
 
 
-def own_conditions(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> tuple[Condition, ...]:
+def own_conditions(
+    facts: Facts, site: Site, callers: Sequence[Site] = (), *, unknown: bool = False
+) -> tuple[Condition, ...]:
     """The conditions on a rank's own data, clock, random numbers, files or signals under which the line runs, innermost
-    first.
+    first; if `unknown`, those too of which the source does not tell what they depend on.
     """
     around = _around(facts, site, tuple(callers)) if not facts.is_library(site.file) else ()
-    return tuple(condition for condition in around if condition.dependence.on in _OWN)
+    wanted = _OWN | {DependsOn.UNKNOWN} if unknown else _OWN
+    return tuple(condition for condition in around if condition.dependence.on in wanted)
 
 
 def conditions_around(facts: Facts, site: Site) -> tuple[Condition, ...]:

@@ -182,7 +182,8 @@ def _around_call(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...
     site, odd, reference = divergence.odd_site, divergence.odd, divergence.reference
     if divergence.pattern is not Pattern.EXTRA_CALL or site is None or condition_of(facts, site, odd, reference):
         return ()
-    return decided_by(facts, site, odd, reference)
+    both = divergence.odd_next is not None and made_by(facts, divergence.odd_next, reference)
+    return decided_by(facts, site, odd, reference, both=both)
 
 
 def _joins(facts: Facts, rank: Rank) -> bool:

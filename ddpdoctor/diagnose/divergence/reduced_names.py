@@ -21,8 +21,6 @@ from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import walk
 
-#: patterns of a side that has gone through a loop more often than the other, if the source does not show how it ended
-_ENDS_A_LOOP = frozenset({Pattern.LEFT_LOOP, Pattern.ORDER})
 #: functions of libraries that reduce each value under the name that it is given with (Lightning's `self.log`)
 _REDUCING_BY_NAME = ("log", "log_dict")
 
@@ -47,10 +45,7 @@ def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, History
             loop = _loop_over_names(facts, point, more.site, ranks) if point.kind is BranchKind.DATA else None
             if loop and not (less and less.site and less.site.file == more.site.file and less.site.line in loop):
                 return point, more, ranks
-        if (
-            divergence.pattern in _ENDS_A_LOOP
-            and (around := _names_in_statement(facts, before, more, less)) is not None
-        ):
+        if (around := _names_in_statement(facts, before, more, less)) is not None:
             return around, more, ranks
     return None
 

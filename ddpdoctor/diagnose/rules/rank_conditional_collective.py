@@ -39,6 +39,7 @@ from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import stacks_only
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
+from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
 
 
@@ -106,7 +107,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         ),
         fix=_fix(op, condition),
         locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
-        evidence=(*_evidence(divergence, op, site, condition, never), *patterns.parted_by(facts, divergence)),
+        evidence=(*_evidence(facts, divergence, op, site, condition), *patterns.parted_by(facts, divergence)),
     )
 
 
@@ -132,11 +133,12 @@ def _fix(op: str, condition: RankCondition | None) -> str:
 
 
 def _evidence(
-    divergence: Divergence, op: str, site: Site, condition: RankCondition | None, never: bool
+    facts: Facts, divergence: Divergence, op: str, site: Site, condition: RankCondition | None
 ) -> Iterator[str]:
     where = wording.place(site)
     reference = wording.ranks(divergence.reference)
-    if never:
+    histories = [facts.histories[rank] for rank in divergence.reference if rank in facts.histories]
+    if not any(step.kind is EventKind.CALL and step.site == site for history in histories for step in history.steps):
         yield f"{reference} never made a call at {where}; {wording.ranks(divergence.odd)} did"
     else:
         yield f"{wording.ranks(divergence.odd)} made one more {op} at {where} than {reference}"
