@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePath
 
-from ddpdoctor.diagnose.conditions import RankCondition, condition_at, depends_on, sentence, test_of
+from ddpdoctor.diagnose.conditions import (
+    RankCondition,
+    condition_at,
+    decided_alike,
+    depends_on,
+    periodic,
+    sentence,
+    test_of,
+)
 from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.diagnose.digest.histories import RUN, History, HistoryDiff, HistoryStep
@@ -18,6 +26,7 @@ from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
 from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
+from ddpdoctor.diagnose.divergence.caught_calls import caught_around
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.habits import left_out, left_own_way, left_partners
 from ddpdoctor.diagnose.divergence.relative_position import (
@@ -169,12 +178,28 @@ def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence 
 
 
 def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
-    points = control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
+    points = _points(facts, divergence)
     cap = divergence.cap
     # of a library not all functions were seen, and what decides in it can lie elsewhere
     if points and points == library_paths.explained(facts, divergence.compared):
         cap = weaker(cap, Confidence.LIKELY)
     return dataclasses.replace(divergence, cap=cap, branch_points=points)
+
+
+def _points(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...]:
+    if divergence.pattern is Pattern.SKIPPED and (caught := _caught_past(facts, divergence.compared)):
+        return caught
+    return control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
+
+
+def _caught_past(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
+    """The handler by which the odd ranks left out what the others do, if the conditions on the way hold on all ranks
+    alike or not at all: the paths alone do not show it, since after it the odd ranks go round as the others do.
+    """
+    points = control_flow_diff.branch_points(facts, compared)
+    if not points or not all(decided_alike(facts, point.site) for point in points):
+        return ()
+    return caught_around(facts, compared)
 
 
 def _around_call(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...]:
@@ -277,7 +302,9 @@ def _round_pattern(
 
 def _passed_over(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
     sides = (odd_next, reference_next)
-    return _raised_past(facts, compared, *sides) or _left_out_backward(facts, compared, *sides)
+    if _raised_past(facts, compared, *sides) or _left_out_backward(facts, compared, *sides):
+        return True
+    return odd_next.kind is EventKind.CALL and bool(_caught_past(facts, compared))
 
 
 def _dispatched(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
@@ -467,11 +494,27 @@ def parted_by(facts: Facts, divergence: Divergence) -> tuple[str, ...]:
 
 
 def decided_alone(facts: Facts, divergence: Divergence) -> bool:
-    """Whether the odd ranks' extra call is under a condition that does not depend on the rank."""
+    """Whether the odd ranks' extra call is under a condition that does not depend on the rank, and can differ."""
     if divergence.pattern is not Pattern.EXTRA_CALL or not divergence.branch_points:
         return False
     conditions = all(point.kind is BranchKind.CONDITION for point in divergence.branch_points)
-    return conditions and condition_on_rank(facts, divergence) is None
+    own = any(_both_can_decide(facts, divergence.reference, point.site) for point in divergence.branch_points)
+    return conditions and own and condition_on_rank(facts, divergence) is None
+
+
+def _both_can_decide(facts: Facts, reference: RankSet, condition: Site) -> bool:
+    """Whether a condition can have divided the ranks. One that holds every so many rounds has not, if the others never
+    ran its function: they do not have what runs it.
+    """
+    if not periodic(facts, condition):
+        return True
+    histories = [facts.histories[rank] for rank in reference if rank in facts.histories]
+    frames = (frame for history in histories for step in history.steps for frame in step.path or (step.site,))
+    function = condition.function.rpartition(".")[2]
+    return any(
+        frame is not None and frame.file == condition.file and frame.function.rpartition(".")[2] == function
+        for frame in frames
+    )
 
 
 def only_an_exception(divergence: Divergence) -> bool:
