@@ -299,17 +299,29 @@ WRITES_FILES = _pattern(
     r"^_?(save|write|dump|build|make|create|download|fetch|extract|prepare|preprocess|generate|export|process|store|tar"
     r"|unzip|untar|tokenize|retrieve|urlretrieve|to_(csv|json|parquet|pickle))",
 )
+DOWNLOADS = _pattern(
+    "a function of this name fetches something and keeps it on the disk",
+    "DD124: every rank downloads what it does not find",
+    r"^_?(download|fetch|wget|urlretrieve)(?!er|ed|able|s$)",
+)
+ASKS_DISK = _pattern(
+    "a condition asks whether something is on the disk",
+    "DD124: every rank downloads what it does not find",
+    r"exists|isfile|isdir|is_file|is_dir|integrity|downloaded|cached",
+)
 OWN_PATH = _pattern(
     "a path names one process, one node or one moment",
     "DD171: the rank is in the path",
-    r"rank|uuid|time|date|tmp|temp|pid|host|node|local|proc|shard|worker|gpu|device|_id\b|null|stage|pipe|idx|scratch"
-    r"|mesh|expert|partition|shm",
+    r"(?<![a-z])(ranks?|uuid\d?|(time|date)(s|stamp|time)?|now|str[fp]time|te?mp(file|dir|_?path)?|mk[sd]temp|(get)?pid"
+    r"|(get)?hosts?(name)?|nodes?(name)?|local|proc(ess)?(es)?|shards?|workers?|gpus?|devices?|id|(dev)?null|stages?"
+    r"|pipe(line)?|idx|scratch|mesh|experts?|partitions?|shm|[mtpecds]p)(?![a-z])|rank|uuid",
 )
 CHOOSES_RANK = _pattern(
     "a condition may choose a rank",
     "DD171: a decorator, a flag, a function that cannot be seen",
-    r"rank|main|master|primary|leader|zero|chief|writ|coordinat|should|host|proc|first|node|distrib|ddp|world|gpu|local"
-    r"|log|device|root|lead|save|parallel|shard|fsdp|deepspeed|mesh|worker|debug",
+    r"rank|(?<![a-z])(main|master|primary|leader|lead|zero|chief|boss|writer|writes|coordinator|should|hosts?|proc"
+    r"|process|(is|am|the)_first|nodes?|dist(ributed)?|ddp|world|gpu|local|root|parallel|shard(ed)?|fsdp|deepspeed|mesh"
+    r"|worker|[mtpecd]p)(?![a-z])|(?<![a-z_])log(s|ger|ging)?(?![a-z_])|master|primary|coordinat|distrib",
 )
 TAKES_TURNS = _pattern(
     "a context lets one rank in before the others",
@@ -319,12 +331,14 @@ TAKES_TURNS = _pattern(
 SAME_EVERYWHERE = _words(
     "a function in a condition gives the same on every rank",
     "DD171: under a condition on how many there are",
-    "len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round",
+    "len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round", "exists", "isfile", "isdir",
+    "is_file", "is_dir", "isinstance", "hasattr", "getattr", "get", "startswith", "endswith", "lower", "join",
 )  # fmt: skip
 PLAIN_DECORATORS = _words(
     "a decorator does no more than its name says",
     "DD171: under conditions and decorators that are the same everywhere",
-    "staticmethod", "classmethod", "property", "no_grad", "inference_mode", "record", "main",
+    "staticmethod", "classmethod", "property", "no_grad", "inference_mode", "record", "main", "register",
+    "register_module", "cached_property", "lru_cache", "cache", "contextmanager", "override", "dataclass", "compile",
 )  # fmt: skip
 GIVES_UP_WAITING = _words(
     "a loop that polls gives up some time",

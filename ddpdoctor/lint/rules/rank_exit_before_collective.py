@@ -44,6 +44,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.divergence import left_at, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import shown
 
 RULE = LintRule("DD112", "rank-exit-before-collective", Severity.ERROR, ("DD203", "DD206", "DD252"))
 
@@ -59,7 +60,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         message = f"some ranks leave here and never reach {item.op.op}: {proof(item)}"
         related = (
             (item.op.site, f"{item.op.op} waits for them here"),
-            (item.branch.site, f"the branch: {item.branch.text}"),
+            (item.branch.site, f"the branch: {shown(item.branch.text)}"),
         )
         severity = proofs.severity(facts, item)
         if severity is None:

@@ -46,6 +46,7 @@ from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import shown
 
 RULE = LintRule("DD175", "sharded-save-on-one-rank", Severity.ERROR, ("DD204",))
 
@@ -75,7 +76,7 @@ def _divergent(facts: ModuleFacts) -> Iterator[Finding | None]:
         if item.local or item.exit is not None or item.mismatched or item.op.op not in collectives.SAVING:
             continue
         message = f"every rank holds a part of this state, and only some reach {item.op.op}: {proof(item)}"
-        related = [(item.branch.site, f"the branch: {item.branch.text}")]
+        related = [(item.branch.site, f"the branch: {shown(item.branch.text)}")]
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
         yield facts.parting(RULE, item, place(item), message, related=tuple(related))
