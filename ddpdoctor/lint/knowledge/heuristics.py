@@ -121,6 +121,22 @@ SAYS_NOTHING_OF_SIZE = _words(
     "__name__",
     "is_available()",
 )
+ABOUT_GROUP = _pattern(
+    "a condition may be on whether there is a process group",
+    "DD123: a class that asks for the group elsewhere",
+    r"dist|world|rank|ddp|parallel|num_proc|multi|initiali[sz]ed|launcher|shard|fsdp|deepspeed|nccl|gloo|backend|sync"
+    r"|group|slurm|master|is_main|n_?gpu|num_gpu|device_count|node|process|reduce|gather|zero|world",
+)
+ASKS_FOR_GROUP = _pattern(
+    "a condition is on whether there is a process group",
+    "DD123: a class that asks for the group elsewhere",
+    r"is_initialized|(?<![a-z])(is_)?(ddp|dist|distributed)(_run|_mode|_training)?(?![a-z_.])|world_?size['\", 1)]* (>|!=) 1",
+)
+TELLS_RANKS = _words(
+    "a helper tells the rank and the number of ranks, also where there is no group",
+    "DD123: a helper that copes without a group",
+    "get_dist_info", "get_rank_and_world_size", "get_ddp_info", "get_rank_world_size",
+)  # fmt: skip
 MAKES_GROUP = _words(
     "the other side of the condition makes a process group as well",
     "DD123: the other side has a way of its own to create it",
@@ -344,6 +360,12 @@ GIVES_UP_WAITING = _words(
     "a loop that polls gives up some time",
     "DD126: somebody looks at the time", "time", "monotonic", "perf_counter", "raise", "timeout", "deadline",
 )  # fmt: skip
+
+KEEPS_NUMBERS = _pattern(
+    "an object of this name keeps numbers in its state, and no tensors on a device",
+    "DD173: what was never on a GPU",
+    r"sched|sampler|loader|scaler|meter|counter|iterator|dataset|tokenizer|rng",
+)
 
 # Launchers
 
