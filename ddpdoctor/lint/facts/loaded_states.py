@@ -1,4 +1,4 @@
-"""What becomes of a file that was loaded: the state of a network or an optimizer lies on a device, other data seldom."""
+"""What becomes of a loaded file: the state of a network or an optimizer lies on a device, other data seldom."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def content_of(call: CallEvent) -> Content:
     module = call.context.module
     scope: ast.AST = innermost_function(module.tree, call.site.line) or module.tree
     names = _names_for(scope, call.node)
-    takers = [last_name(n.func.value) for n in _loading(scope) if _takes(n, call.node, names)]
+    takers = [name for name, taker in _loading(scope) if _takes(taker, call.node, names)]
     if not takers:
         return Content.UNKNOWN
     return Content.PLAIN if all(map(heuristics.KEEPS_NUMBERS.found_in, takers)) else Content.STATE
 
 
-def _loading(scope: ast.AST) -> Iterator[ast.Call]:
-    """Calls of `load_state_dict` and the like, as methods."""
+def _loading(scope: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """Calls of the method `load_state_dict` and the like, each with the name of its object."""
     for node in walk(scope):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and "load_state" in node.func.attr:
-            yield node
+            yield last_name(node.func.value), node
 
 
 def _takes(taker: ast.Call, loaded: ast.Call, names: set[str]) -> bool:

@@ -130,7 +130,8 @@ ABOUT_GROUP = _pattern(
 ASKS_FOR_GROUP = _pattern(
     "a condition is on whether there is a process group",
     "DD123: a class that asks for the group elsewhere",
-    r"is_initialized|(?<![a-z])(is_)?(ddp|dist|distributed)(_run|_mode|_training)?(?![a-z_.])|world_?size['\", 1)]* (>|!=) 1",
+    r"is_initialized|(?<![a-z])(is_)?(ddp|dist|distributed)(_run|_mode|_training)?(?![a-z_.])"
+    r"|world_?size['\", 1)]* (>|!=) 1",
 )
 TELLS_RANKS = _words(
     "a helper tells the rank and the number of ranks, also where there is no group",
@@ -216,6 +217,8 @@ EPOCH_LOOPS = _pattern(
     r"(?m)^[ \t]*(?:for\b[^\n]*\bin\b|while\b)[^\n]*epoch",
 )  # fmt: skip
 
+COUNTS_EPOCHS = _pattern("the variable of a loop counts epochs", "DD128: a group for each epoch", r"epoch")
+
 # Random numbers
 
 SEEDS = _words(
@@ -242,7 +245,7 @@ WORKER_SEED = _words("workers are seeded by hand", "DD131: workers seeded by han
 
 CHOOSES_DEVICE = _words(
     "something in reach chooses a device for each process",
-    "DD141: set_device", "set_device", "set_device_index", "set_device_idx", "device_id", "init_device_mesh",
+    "DD141: set_device", "set_device", "set_device_index", "set_device_idx", "init_device_mesh",
 )  # fmt: skip
 MAY_CHOOSE_DEVICE = _words(
     "a function that cannot be read chooses the device",
@@ -258,6 +261,11 @@ USES_GPU = _words(
     "the program uses GPUs, so a group without a backend has NCCL for them",
     "DD173: torch's own choice, for tensors on a GPU",
     "cuda",
+)
+ASKS_FOR_GPUS = _pattern(
+    "a condition asks whether there are GPUs, or NCCL for them",
+    "DD142: a first collective where there are GPUs",
+    r"^[^=]*is_available\(\)$|nccl",
 )
 DEFAULT_DEVICE = _words(
     "networks are made on a device of the program's choice",
@@ -371,7 +379,7 @@ KEEPS_NUMBERS = _pattern(
 
 READS_LOCAL_RANK = _words(
     "the script takes its local rank as launchers of today give it",
-    "DD146: the environment is read",
+    "DD146: the environment is read in another file",
     "LOCAL_RANK",
     "--local-rank",
 )
