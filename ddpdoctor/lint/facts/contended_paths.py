@@ -16,7 +16,7 @@ from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, steps
 from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import Taint, Value
+from ddpdoctor.lint.values.values import Symbol, Taint, Value
 from ddpdoctor.program.sites import SourceSite
 
 
@@ -83,6 +83,10 @@ def asked_before(facts: ModuleFacts) -> Iterator[tuple[SourceSite, CallEvent, At
 
 
 def _raises(branch: Branch) -> bool:
+    """It gives up because of the path alone: with more in the condition, nothing shows that both can happen."""
+    atom = branch.truth[0]
+    if not isinstance(atom, Symbol) or atom.parts is not None:
+        return False
     return any(isinstance(n, BlockExit) and n.kind == "raise" for side in (branch.then, branch.other) for n in side)
 
 

@@ -85,6 +85,11 @@ ONE_NODE = _words(
     "the text of a script for a single machine, where the local rank is the rank",
     "DD143: a test that meets at localhost", "localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1",
 )  # fmt: skip
+SEVERAL_NODES = _pattern(
+    "the program is started on several nodes",
+    "DD174: where the program is told of nodes",
+    r"n_?nodes|num_nodes|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID)|GROUP_RANK",
+)
 ASKS_FOR_NODES = _pattern("a condition on the machines of the job", "DD144: one node by condition", "node")
 LOCAL_ADDRESS = _words(
     "a rendezvous that processes of other machines cannot reach",
@@ -308,6 +313,12 @@ GATHERS_FULL_STATE = _words(
     "DD175: full state of a model that is sharded in place",
     "full_state_dict",
 )
+OFFERS_SHARDING = _words(
+    "the program can be run with a sharded model",
+    "DD175: Accelerate, where the program offers FSDP",
+    "fully_shard", "FullyShardedDataParallel", "FullyShardedDataParallelPlugin", "DeepSpeedPlugin", "FSDP", "DEEPSPEED",
+    "deepspeed", "deepspeed_plugin", "fsdp_plugin", "is_deepspeed_zero3_enabled",
+)  # fmt: skip
 SHARDS = _words(
     "the model is sharded somewhere",
     "DD175: full state of a model that is sharded in place",

@@ -57,7 +57,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if item.local and (item.looped or item.exit.kind != "return"):
             continue
         here = left_at(item, item.exit)
-        message = f"some ranks leave here and never reach {item.op.op}: {proof(item)}"
+        message = proofs.worded(facts, item, f"some ranks leave here and never reach {item.op.op}: {proof(item)}")
         related = (
             (item.op.site, f"{item.op.op} waits for them here"),
             (item.branch.site, f"the branch: {shown(item.branch.text)}"),
