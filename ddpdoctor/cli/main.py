@@ -15,6 +15,7 @@ from ddpdoctor.errors import DoctorError, ExitCode, UsageError
 COMMANDS = {
     "watch": "run a distributed job and report which rank breaks it, where and why",
     "diagnose": "diagnose a job that has ended from the evidence it left",
+    "report": "write a verdict that was kept as HTML, Markdown, JSON, JUnit or a trace",
     "lint": "find hangs and silent mistakes in source, before the launch",
     "repro": "run real jobs with a known fault and check the diagnosis",
     "explain": "explain a code such as DD201 and its fix",

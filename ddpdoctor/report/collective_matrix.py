@@ -76,10 +76,10 @@ class _MatrixColumn:
 def matrix(recorders: RecorderSet) -> Matrix | None:
     """The part of the matrix that is shown; None if no recorder contains an operation."""
     kinds = _kinds(recorders)
-    if not kinds:
-        return None
     shown, hidden = kinds[:MOST_COLUMNS], kinds[MOST_COLUMNS:]
     rows = _rows(shown)
+    if not rows:
+        return None
     first = next((n for n, row in enumerate(rows) if not row.complete), max(len(rows) - _CONTEXT, 0))
     begin = max(first - _CONTEXT, 0)
     end = min(begin + MOST_ROWS, len(rows))

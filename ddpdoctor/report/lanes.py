@@ -6,7 +6,7 @@ ranks on several machines is not common, so bars of different machines are not t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ddpdoctor.model.evidence import RankEvidence
@@ -39,7 +39,7 @@ PHASES = {
     "backward": "backward",
     "update": "optimizer step",
     "call": "communication",
-    "now": "is in it now",
+    "now": "now, since its last event",
 }
 _WORDS = {
     EventKind.NEXT: "next batch",
@@ -121,12 +121,7 @@ def strip(exhibit: Exhibit) -> Strip | None:
     end = -start * _NOW
     statuses = {status.rank: status for status in exhibit.report.ranks}
     lanes = [
-        Lane(
-            ranks,
-            _bars(events[ranks.members[0]], zero, start, end),
-            _parted(exhibit, ranks, zero),
-            _now(statuses, ranks),
-        )
+        _lane(ranks, events[ranks.members[0]], statuses.get(ranks.members[0]), exhibit, (zero, start, end))
         for ranks in _alike(events, statuses, exhibit.partings)
     ]
     shown = _most_relevant(lanes, exhibit)
@@ -168,21 +163,26 @@ def _most_relevant(lanes: Sequence[Lane], exhibit: Exhibit) -> list[Lane]:
     return sorted(chosen, key=lambda lane: lane.ranks.members)
 
 
-def _bars(events: Sequence[Event], zero: float, start: float, end: float) -> tuple[Bar, ...]:
+def _lane(
+    ranks: RankSet,
+    events: Sequence[Event],
+    status: RankStatus | None,
+    exhibit: Exhibit,
+    clock: tuple[float, float, float],
+) -> Lane:
+    """`clock`: the moment that is 0, and the span of the strip."""
+    zero, start, end = clock
     ends = [*(event.time - zero for event in events[1:]), end]
-    bars = []
-    for number, (event, until) in enumerate(zip(events, ends, strict=True)):
-        if until > start:
-            kind = "now" if number == len(events) - 1 else phase(event)
-            bars.append(Bar(max(event.time - zero, start), until, kind, words(event), place(event)))
-    return tuple(bars)
-
-
-def _parted(exhibit: Exhibit, ranks: Iterable[Rank], zero: float) -> float | None:
-    time = exhibit.partings.get(next(iter(ranks)))
-    return None if time is None else time - zero
-
-
-def _now(statuses: Mapping[Rank, RankStatus], ranks: RankSet) -> str:
-    status = statuses.get(ranks.members[0])
-    return "" if status is None else f"{status.state}: {status.label}" if status.label else status.state
+    bars = [
+        Bar(max(event.time - zero, start), until, phase(event), words(event), place(event))
+        for event, until in zip(events, ends, strict=True)
+        if until > start
+    ]
+    newest = bars[-1]
+    label = status.label if status and status.label else newest.what
+    where = status.location if status else None
+    line = f"{where.file.rpartition('/')[2]}:{where.line}" if where else newest.place
+    bars[-1] = Bar(newest.start, newest.end, "now", label, line)
+    parted = exhibit.partings.get(ranks.members[0])
+    now = f"{status.state}: {status.label}" if status and status.label else status.state if status else ""
+    return Lane(ranks, tuple(bars), None if parted is None else parted - zero, now)

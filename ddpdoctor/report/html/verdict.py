@@ -124,7 +124,9 @@ def _lines(place: Location, source: SourceFile | None) -> list[Markup]:
         first += 1
     while not text[last - 1].strip():
         last -= 1
-    return [_line(place.line - at + n, text[n], here=n == at) for n in range(first, last)]
+    indents = [len(line) - len(line.lstrip()) for line in text[first:last] if line.strip()]
+    margin = min(indents, default=0)
+    return [_line(place.line - at + n, text[n][margin:], here=n == at) for n in range(first, last)]
 
 
 def _line(number: int, source: str, *, here: bool) -> Markup:

@@ -7,7 +7,7 @@ nobody.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ddpdoctor.model.exhibit import Exhibit
@@ -36,14 +36,20 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Boxes and arrows; `core` holds all others up."""
+    """Boxes and arrows."""
 
     nodes: tuple[Node, ...]
     #: (from, to) -> one of its targets is enough
     arrows: Mapping[tuple[int, int], bool]
-    core: frozenset[int]
-    #: the core is a circle
-    circular: bool
+    #: circles that nothing leads out of
+    circles: tuple[frozenset[int], ...]
+    #: boxes that are waited for and wait for nobody
+    sinks: frozenset[int]
+
+    @property
+    def core(self) -> frozenset[int]:
+        """What holds all others up."""
+        return self.sinks.union(*self.circles)
 
 
 def graph(exhibit: Exhibit) -> Graph | None:
@@ -59,10 +65,8 @@ def graph(exhibit: Exhibit) -> Graph | None:
         first = node.ranks.members[0]
         for target in targets.get(first, ()):
             arrows[(number, home[target])] = first in either
-    circle = _circle(len(nodes), arrows)
-    waited = {target for _, target in arrows}
-    waiting = {source for source, _ in arrows}
-    return Graph(nodes, arrows, frozenset(circle or waited - waiting), bool(circle))
+    sinks = {target for _, target in arrows} - {source for source, _ in arrows}
+    return Graph(nodes, arrows, _circles(len(nodes), arrows), frozenset(sinks))
 
 
 def _nodes(exhibit: Exhibit, targets: Mapping[Rank, RankSet]) -> tuple[Node, ...]:
@@ -81,8 +85,8 @@ def _told(status: RankStatus | None) -> tuple[str, str, str]:
     return status.state, status.label, f"{where.file.rpartition('/')[2]}:{where.line}" if where else ""
 
 
-def _circle(count: int, arrows: Mapping[tuple[int, int], bool]) -> frozenset[int]:
-    """Boxes of the largest circle that nothing leads out of; empty if there is none.
+def _circles(count: int, arrows: Mapping[tuple[int, int], bool]) -> tuple[frozenset[int], ...]:
+    """Sets of boxes that wait for one another and for nobody else.
 
     A box is in a circle with those that it reaches and that reach it.
     """
@@ -94,8 +98,7 @@ def _circle(count: int, arrows: Mapping[tuple[int, int], bool]) -> frozenset[int
         frozenset(other for other in reach if other in reached and number in reached[other])
         for number, reach in reached.items()
     }
-    closed = [c for c in circles if c and all(reached[number] <= c for number in c)]
-    return max(closed, key=lambda c: (len(c), -min(c)), default=frozenset())
+    return tuple(sorted((c for c in circles if c and all(reached[number] <= c for number in c)), key=min))
 
 
 def _reach(start: int, onward: Mapping[int, set[int]]) -> set[int]:
@@ -141,13 +144,18 @@ def drawn(exhibit: Exhibit) -> Child:
 
 
 def _in_words(found: Graph) -> str:
-    core = ranks_in_words(RankSet.of(rank for number in found.core for rank in found.nodes[number].ranks))
+    marked = []
+    if found.circles:
+        word = "the circle" if len(found.circles) == 1 else "circles"
+        marked.append(f"{word} of {_ranks_of(found, frozenset().union(*found.circles))}, in which none can go on")
+    if found.sinks:
+        marked.append(f"{_ranks_of(found, found.sinks)}, which others wait for and which waits for nobody")
     dashed = " A dashed arrow: one of these ranks is enough." if any(found.arrows.values()) else ""
-    if found.circular:
-        return (
-            f"An arrow leads to what a rank waits for. Marked: the circle of {core}, in which none can go on.{dashed}"
-        )
-    return f"An arrow leads to what a rank waits for. Marked: {core}, which all others wait for in the end.{dashed}"
+    return f"An arrow leads to what a rank waits for. Marked: {'; '.join(marked)}.{dashed}"
+
+
+def _ranks_of(found: Graph, boxes: Iterable[int]) -> str:
+    return ranks_in_words(RankSet.of(rank for number in boxes for rank in found.nodes[number].ranks))
 
 
 def _shown(found: Graph) -> tuple[int, ...]:
@@ -159,29 +167,31 @@ def _shown(found: Graph) -> tuple[int, ...]:
 def _layout(found: Graph, shown: Sequence[int]) -> dict[int, tuple[float, float]]:
     """The middle of each box: the core on the right, and each other box as far left as it is away from it."""
     levels = _levels(found, shown)
-    columns = [[n for n in shown if levels[n] == level] for level in range(max(levels.values()), -1, -1)]
-    columns = [column for column in columns if column]
+    columns = [[n for n in shown if levels[n] == level] for level in range(max(levels.values()), 0, -1)]
+    columns += [[n for n in shown if n in circle] for circle in (*found.circles, found.sinks)]
     places: dict[int, tuple[float, float]] = {}
     x = _EDGE + _BOX / 2
-    for column in columns:
-        width = 0.0
-        if found.circular and len(column) > 2 and set(column) <= found.core:
-            width = _BOX * 0.62
-            middle = x + width
-            high = len(column) * (_TALL + _DOWN) / 4 + 20
-            for number, box in enumerate(column):
-                angle = 2 * math.pi * number / len(column) - math.pi / 2
-                places[box] = (middle + width * math.cos(angle), high * math.sin(angle))
-        else:
-            for number, box in enumerate(column):
-                places[box] = (x, (number - (len(column) - 1) / 2) * (_TALL + _DOWN + 12))
-        x += 2 * width + _BOX + _ACROSS
+    for column in filter(None, columns):
+        round_ = len(column) > 2 and any(column[0] in circle for circle in found.circles)
+        across = _BOX * 0.62 if round_ else 0.0
+        for number, (right, down) in zip(column, _spots(len(column), across), strict=True):
+            places[number] = (x + across + right, down)
+        x += 2 * across + _BOX + _ACROSS
     top = min(y for _, y in places.values()) - _TALL / 2 - _EDGE
     return {number: (x, y - top) for number, (x, y) in places.items()}
 
 
+def _spots(count: int, across: float) -> Iterator[tuple[float, float]]:
+    """Places around a middle: an ellipse of half the width `across`, or one below the other where that is 0."""
+    down = count * (_TALL + _DOWN) / 4 + 20
+    for number in range(count):
+        angle = 2 * math.pi * number / count - math.pi / 2
+        row = (number - (count - 1) / 2) * (_TALL + _DOWN + 12)
+        yield (across * math.cos(angle), down * math.sin(angle)) if across else (0.0, row)
+
+
 def _levels(found: Graph, shown: Sequence[int]) -> dict[int, int]:
-    """Steps to the core along the arrows; boxes that do not reach it come first."""
+    """Steps to the core along the arrows; boxes that do not reach it are the farthest."""
     back: dict[int, list[int]] = {}
     for source, target in found.arrows:
         back.setdefault(target, []).append(source)
