@@ -29,7 +29,7 @@ LINT_GROUND = {
     "suppress": frozenset({"comments", "rule"}),
     "taint_comments": frozenset({"comments", "rule", "suppress", "values"}),
 }
-PURE_MODULES = frozenset({"observe.stall", "collect.capture", "collect.assemble", "repro.expectations"})
+PURE_MODULES = frozenset({"exhibit", "observe.stall", "collect.capture", "collect.assemble", "repro.expectations"})
 #: `pathlib` is not among them: PurePath is no I/O, so its impure half is looked for by name
 IMPURE = frozenset(
     """asyncio concurrent ctypes fcntl glob http importlib logging mmap multiprocessing os pickle platform psutil
@@ -59,6 +59,8 @@ ALLOWED = {
     "launch": frozenset({"model", "collect", "probe", "errors"}),
     # what a dead job left behind, judged by the same engine
     "archive": frozenset({"model", "program", "collect", "probe", "merge", "diagnose", "errors", "workers"}),
+    # evidence as the renderers draw it
+    "exhibit": frozenset({"model", "merge", "diagnose"}),
     # the loop of `watch`: find, sample, judge
     "observe": frozenset({"model", "collect", "probe", "launch", "diagnose"}),
 }

@@ -46,7 +46,7 @@ for (const box of document.querySelectorAll(".find")) {
       branch.classList.toggle("miss", !holds);
       branch.open = wanted ? holds : open;
     }
-    output.textContent = wanted ? `${count} frames` : "";
+    output.textContent = wanted ? `${count} ${count === 1 ? "frame" : "frames"}` : "";
   });
 }
 """

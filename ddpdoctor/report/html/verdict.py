@@ -58,20 +58,17 @@ def _ranks(report: Report, first: Diagnosis | None) -> Child:
     rows = rank_rows.merge(report.ranks, culprits)
     if not rows:
         return None
-    shown = [row for row in rows if any(rank in culprits for rank in row.ranks)][:_MOST_ROWS]
-    shown += [row for row in rows if row not in shown][: _MOST_ROWS - len(shown)]
+    # the culprits' rows come first here: on a long page they are what is looked for
+    shown = sorted(rows, key=lambda row: len(row.ranks - culprits) == len(row.ranks))[:_MOST_ROWS]
     cells = [
         (f"{ranks_in_words(row.ranks)} ({len(row.ranks)})", row.state, row.label, _code(row.place), _code(row.source))
         for row in shown
     ]
-    blamed = [number for number, row in enumerate(shown) if any(rank in culprits for rank in row.ranks)]
+    blamed = [number for number, row in enumerate(shown) if len(row.ranks - culprits) < len(row.ranks)]
     made = table("What each rank is doing", ("ranks", "state", "in", "at", "line"), cells, marked=blamed)
-    if len(shown) == len(rows):
-        return made
     left = sum(len(row.ranks) for row in rows) - sum(len(row.ranks) for row in shown)
-    return joined(
-        (made, element("p", f"and {left} more ranks in {len(rows) - len(shown)} other places", class_="lead"))
-    )
+    more = f"and {left} more ranks in {len(rows) - len(shown)} other places" if left else ""
+    return joined((made, element("p", more, class_="lead") if more else None))
 
 
 def _code(text: str) -> Child:
