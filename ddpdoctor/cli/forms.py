@@ -76,7 +76,8 @@ def render(form: str, exhibit: Exhibit, environ: Mapping[str, str], *, bundle: s
         return trace.render(exhibit)
     from ddpdoctor.report import terminal
 
-    return terminal.render(report, options.screen(sys.stdout, environ), bundle=bundle, directory=directory)
+    text = terminal.render(report, options.screen(sys.stdout, environ), bundle=bundle, directory=directory)
+    return f"\n{text}\n" if sys.stdout.isatty() else text
 
 
 def write(target: str, text: str) -> None:

@@ -56,6 +56,7 @@ th,td{text-align:left;padding:.4rem .75rem .4rem 0;border-bottom:1px solid var(-
 thead th{color:var(--soft);font-weight:600;white-space:nowrap}
 tbody th{font-weight:600;white-space:nowrap}
 td{min-width:6.5rem}
+td:has(code){min-width:11rem}
 td code{white-space:pre-wrap;overflow-wrap:anywhere}
 tr.odd th,tr.odd td,th.odd,td.odd{background:var(--alarm-soft)}
 tr.odd th:first-child{box-shadow:inset 3px 0 var(--alarm);padding-left:.6rem}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.finding import Finding
@@ -13,8 +15,8 @@ from ddpdoctor.report.html.element import Child, Markup, copied, element, joined
 from ddpdoctor.report.paths import short
 from ddpdoctor.report.wording import nothing_named
 
-#: rows, locations and lines of source around a location that are shown
-_MOST_ROWS = 60
+#: rows, those of them that are not folded, locations, and lines of source around a location
+_MOST_ROWS, _MOST_STANDING = 60, 12
 _MOST_LOCATIONS = 6
 _BEFORE, _AFTER = 4, 2
 _DEADLOCK = {Deadlock.PROVEN: "deadlock proven", Deadlock.SUSPECTED: "deadlock suspected", Deadlock.NO: ""}
@@ -59,16 +61,25 @@ def _ranks(report: Report, first: Diagnosis | None) -> Child:
     if not rows:
         return None
     # the culprits' rows come first here: on a long page they are what is looked for
-    shown = sorted(rows, key=lambda row: len(row.ranks - culprits) == len(row.ranks))[:_MOST_ROWS]
+    ordered = sorted(rows, key=lambda row: len(row.ranks - culprits) == len(row.ranks))
+    shown, folded = ordered[:_MOST_STANDING], ordered[_MOST_STANDING:_MOST_ROWS]
+    made = [_rank_table("What each rank is doing", shown, culprits)]
+    if folded:
+        summary = element("summary", f"{len(folded)} more places")
+        made.append(element("details", summary, _rank_table("What the other ranks are doing", folded, culprits)))
+    left = sum(len(row.ranks) for row in ordered[_MOST_ROWS:])
+    if left:
+        made.append(element("p", f"and {left} more ranks in {len(rows) - _MOST_ROWS} other places", class_="lead"))
+    return joined(made)
+
+
+def _rank_table(caption: str, rows: Sequence[rank_rows.RankRow], culprits: RankSet) -> Markup:
     cells = [
         (f"{ranks_in_words(row.ranks)} ({len(row.ranks)})", row.state, row.label, _code(row.place), _code(row.source))
-        for row in shown
+        for row in rows
     ]
-    blamed = [number for number, row in enumerate(shown) if len(row.ranks - culprits) < len(row.ranks)]
-    made = table("What each rank is doing", ("ranks", "state", "in", "at", "line"), cells, marked=blamed)
-    left = sum(len(row.ranks) for row in rows) - sum(len(row.ranks) for row in shown)
-    more = f"and {left} more ranks in {len(rows) - len(shown)} other places" if left else ""
-    return joined((made, element("p", more, class_="lead") if more else None))
+    blamed = [number for number, row in enumerate(rows) if len(row.ranks - culprits) < len(row.ranks)]
+    return table(caption, ("ranks", "state", "in", "at", "line"), cells, marked=blamed)
 
 
 def _code(text: str) -> Child:

@@ -173,7 +173,8 @@ def _layout(found: Graph, shown: Sequence[int]) -> dict[int, tuple[float, float]
     x = _EDGE + _BOX / 2
     for column in filter(None, columns):
         round_ = len(column) > 2 and any(column[0] in circle for circle in found.circles)
-        across = _BOX * 0.62 if round_ else 0.0
+        # boxes beside each other at the bottom must not overlap
+        across = (_BOX + 24) / (2 * math.sin(math.pi / len(column))) if round_ else 0.0
         for number, (right, down) in zip(column, _spots(len(column), across), strict=True):
             places[number] = (x + across + right, down)
         x += 2 * across + _BOX + _ACROSS
