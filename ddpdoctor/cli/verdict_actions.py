@@ -212,7 +212,7 @@ class VerdictActions:
 
     def _write_bundle(self, verdict: Verdict) -> Path | None:
         try:
-            folder = self._config.bundle or _state_folder() / time.strftime(f"%Y%m%d-%H%M%S-{os.getpid()}")
+            folder = self._config.bundle or state_folder() / time.strftime(f"%Y%m%d-%H%M%S-{os.getpid()}")
             bundle.write(folder, verdict.capture, json.render(verdict.report))
         except DoctorError as error:
             self._console.say(error.message)
@@ -274,7 +274,8 @@ def _write_aside(verdict: Verdict) -> Path:
     return Path(name)
 
 
-def _state_folder() -> Path:
+def state_folder() -> Path:
+    """Where evidence is kept if no other folder is given. Raises RuntimeError for a user without a home."""
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "ddpdoctor" / "runs"
 

@@ -19,6 +19,7 @@ PURE: dict[str, frozenset[str]] = {
     "diagnose": frozenset(),
     "report": frozenset(),
     "lint": frozenset({"cache", "engine", "files", "linter", "deferred_findings"}),
+    "checkup": frozenset({"look"}),
     "archive": frozenset({"input_files", "resource_limits", "parallel_dumps", "unpickle", "local_source", "pipeline"}),
 }
 #: the layers of lint, each of which imports only those before it, itself and the modules that any layer may import
@@ -59,6 +60,8 @@ ALLOWED = {
     "launch": frozenset({"model", "collect", "probe", "errors"}),
     # what a dead job left behind, judged by the same engine
     "archive": frozenset({"model", "program", "collect", "probe", "merge", "diagnose", "errors", "workers"}),
+    # the facts of a machine, asked with what the other shells ask with, and judged
+    "checkup": frozenset({"collect", "launch"}),
     # evidence as the renderers draw it
     "exhibit": frozenset({"model", "merge", "diagnose"}),
     # the loop of `watch`: find, sample, judge
