@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ddpdoctor.diagnose.divergence.loop_counters import counter_start
-from ddpdoctor.diagnose.divergence.periodic_checks import asks_periodic
 from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.model.dependence import Condition, Dependence, DependsOn
 from ddpdoctor.model.evidence import Gap, Source
@@ -49,15 +47,7 @@ def depends_on(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> Depend
 def decided_alike(facts: Facts, site: Site) -> bool:
     """Whether the condition that begins on the line is equal on all ranks; for a loop, its number of iterations."""
     dependence = depends_on(facts, site)
-    return (dependence is not None and dependence.on is DependsOn.UNIFORM) or periodic(facts, site)
-
-
-def periodic(facts: Facts, site: Site) -> bool:
-    """Whether the condition holds every so many rounds, by a counter that nothing shows to differ between ranks."""
-    dependence = depends_on(facts, site)
-    if dependence is not None and dependence.on not in (DependsOn.UNKNOWN, DependsOn.UNIFORM):
-        return False
-    return asks_periodic(facts.program, site) and counter_start(facts, site) is None
+    return dependence is not None and dependence.on is DependsOn.UNIFORM
 
 
 @kept

@@ -4,8 +4,8 @@
 /dev/shm has room for NCCL's segments and for the batches that DataLoader workers hand over.
 
 ## Why it matters
-Docker gives a container 64 MiB by default. A full /dev/shm kills workers with a bus error, and NCCL fails or hangs as it
-sets up communication between the GPUs of a node.
+Docker gives a container 64 MiB by default. A full /dev/shm kills workers with a bus error, and NCCL fails or hangs as
+it sets up communication between the GPUs of a node.
 
 ## Fix
 Docker: `--shm-size=16g` or `--ipc=host`. Kubernetes: an `emptyDir` with `medium: Memory` at /dev/shm.

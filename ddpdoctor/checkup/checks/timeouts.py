@@ -5,8 +5,8 @@ No variable keeps torch from ending a job that hangs, and none is set that torch
 
 ## Why it matters
 With `TORCH_NCCL_ASYNC_ERROR_HANDLING=0` the watchdog ends nothing: a hang lasts until somebody looks. With
-`TORCH_DEVICE_BACKEND_AUTOLOAD=0` torch loads no plug-ins, and ddpdoctor's probe is one. `NCCL_TIMEOUT` is read by nobody:
-the timeout is an argument of `init_process_group`.
+`TORCH_DEVICE_BACKEND_AUTOLOAD=0` torch loads no plug-ins, and ddpdoctor's probe is one. `NCCL_TIMEOUT` is read by
+nobody: the timeout is an argument of `init_process_group`.
 
 ## Fix
     unset TORCH_NCCL_ASYNC_ERROR_HANDLING

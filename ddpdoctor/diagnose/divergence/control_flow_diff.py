@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.conditions import decided_alike
 from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.sides import Comparison
@@ -23,6 +22,7 @@ from ddpdoctor.diagnose.divergence import library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
 from ddpdoctor.diagnose.divergence.cfg import FlowGraph
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
+from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
 from ddpdoctor.diagnose.divergence.relative_position import users_line
 from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.model.ranks import Rank, RankSet

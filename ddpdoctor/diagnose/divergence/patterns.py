@@ -9,15 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePath
 
-from ddpdoctor.diagnose.conditions import (
-    RankCondition,
-    condition_at,
-    decided_alike,
-    depends_on,
-    periodic,
-    sentence,
-    test_of,
-)
+from ddpdoctor.diagnose.conditions import RankCondition, condition_at, depends_on, sentence, test_of
 from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.diagnose.digest.histories import RUN, History, HistoryDiff, HistoryStep
@@ -29,6 +21,7 @@ from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element,
 from ddpdoctor.diagnose.divergence.caught_calls import caught_around
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.habits import left_out, left_own_way, left_partners
+from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike, periodic
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
     is_forward,

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import ast
 
+from ddpdoctor.diagnose import conditions
+from ddpdoctor.diagnose.divergence.loop_counters import counter_start
+from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.dependence import DependsOn
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.program import Program
 
 _SIMPLE = (ast.Name, ast.Attribute, ast.Constant, ast.BinOp)
+
+
+def decided_alike(facts: Facts, site: Site) -> bool:
+    """Whether all ranks decide the condition alike, by its source or since it holds every so many rounds."""
+    return conditions.decided_alike(facts, site) or periodic(facts, site)
+
+
+def periodic(facts: Facts, site: Site) -> bool:
+    """Whether the condition holds every so many rounds, by a counter that nothing shows to differ between ranks."""
+    dependence = conditions.depends_on(facts, site)
+    if dependence is not None and dependence.on not in (DependsOn.UNKNOWN, DependsOn.UNIFORM):
+        return False
+    return asks_periodic(facts.program, site) and counter_start(facts, site) is None
 
 
 def asks_periodic(program: Program, site: Site) -> bool:
