@@ -5,8 +5,8 @@ The address at which the ranks meet (`--master-addr`, `--rdzv-endpoint`, `MASTER
 node's loopback where there are several nodes.
 
 ## Why it matters
-A name that does not resolve on one node leaves all others waiting in `init_process_group`. A name that a node resolves to
-127.0.1.1 (Debian writes its own name so into /etc/hosts) makes the ranks of that node look for the master at home.
+A name that does not resolve on one node leaves all others waiting in `init_process_group`. A name that a node resolves
+to 127.0.1.1 (Debian writes its own name so into /etc/hosts) makes the ranks of that node look for the master at home.
 
 ## Fix
 Use an address, or a name that all nodes resolve to the same address: `getent hosts NAME`.
