@@ -28,6 +28,10 @@ class WatchConfig:
     json: Path | None = None
     html: Path | None = None
     bundle: Path | None = None
+    #: rewritten every few seconds in the Prometheus text format
+    metrics_file: Path | None = None
+    #: gets a JSON message for each incident and each recovery; "" none
+    notify_url: str = ""
     native: bool = False
     probe: bool = True
     quiet: bool = False

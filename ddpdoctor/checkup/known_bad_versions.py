@@ -17,6 +17,7 @@ class BadNccl:
     first: tuple[int, ...]
     last: tuple[int, ...]
     what: str
+    #: `{cuda}` stands for the major version of torch's CUDA
     remedy: str
     reference: str
     #: it hangs only where this variable is set to 1; "" always
@@ -31,21 +32,21 @@ BAD_NCCL = (
         (2, 29, 2),
         (2, 29, 2),
         "it has a hang that 2.29.3 mends",
-        "pip install 'nvidia-nccl-cu12>=2.29.3'",
+        "pip install 'nvidia-nccl-cu{cuda}>=2.29.3'",
         "https://github.com/pytorch/pytorch/pull/174338",
     ),
     BadNccl(
         (2, 25, 1),
         (2, 25, 1),
         "ending a job can hang in ncclCommAbort; 2.26.2 mends it",
-        "pip install 'nvidia-nccl-cu12>=2.26.2'",
+        "pip install 'nvidia-nccl-cu{cuda}>=2.26.2'",
         "https://github.com/pytorch/pytorch/issues/149153",
     ),
     BadNccl(
         (2, 18, 1),
         (2, 18, 1),
         "ending a job can hang in ncclCommAbort; 2.19.1 mends it",
-        "pip install 'nvidia-nccl-cu12>=2.19.1'",
+        "pip install 'nvidia-nccl-cu{cuda}>=2.19.1'",
         "https://github.com/NVIDIA/nccl/issues/992",
     ),
     BadNccl(

@@ -85,7 +85,11 @@ def _attach() -> Attempt | None:
     program = pyspy.find()
     if program is None:
         return None
-    with subprocess.Popen([sys.executable, "-c", _PATIENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as one:
+    try:
+        one = subprocess.Popen([sys.executable, "-c", _PATIENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError as error:
+        return Attempt(False, f"{sys.executable} cannot be started: {error.strerror}")
+    with one:
         try:
             assert one.stdout is not None
             within(one.stdout.readline, b"", _PYSPY)
@@ -115,7 +119,7 @@ def _may_trace(status: str) -> bool:
 def _container(environ: Mapping[str, str]) -> str:
     if "KUBERNETES_SERVICE_HOST" in environ:
         return "kubernetes"
-    return "docker" if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists() else ""
+    return "docker" if any(within(Path(mark).exists, False) for mark in ("/.dockerenv", "/run/.containerenv")) else ""
 
 
 def _space(folder: Path) -> Space | None:
@@ -127,12 +131,14 @@ def _space(folder: Path) -> Space | None:
 
 
 def _existing(folder: Path) -> Path:
-    return next((parent for parent in (folder, *folder.parents) if parent.exists()), Path("/"))
+    return next((parent for parent in (folder, *folder.parents) if within(parent.exists, False)), Path("/"))
 
 
 def _unwritable(folder: Path) -> str:
     there = _existing(folder)
-    return "" if there.is_dir() and os.access(there, os.W_OK | os.X_OK) else f"{there} cannot be written to"
+    return (
+        "" if within(there.is_dir, False) and os.access(there, os.W_OK | os.X_OK) else f"{there} cannot be written to"
+    )
 
 
 def _memory() -> int | None:

@@ -9,9 +9,9 @@ from ddpdoctor.collect.bundle import MANIFEST
 from ddpdoctor.errors import UsageError
 
 
-def check_file(path: Path | None, option: str) -> None:
-    """Check a file that will be written or replaced; `-` is standard output. Raises UsageError."""
-    if path is None or str(path) == "-":
+def check_file(path: Path | None, option: str, *, stdout: bool = False) -> None:
+    """Check a file that will be written or replaced; `stdout`: `-` is standard output. Raises UsageError."""
+    if path is None or (stdout and str(path) == "-"):
         return
     _check_name(path, option)
     if path.is_dir():

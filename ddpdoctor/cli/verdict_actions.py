@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from ddpdoctor.cli import forms
+from ddpdoctor.cli.announcements import Announcements
 from ddpdoctor.cli.console import Console
 from ddpdoctor.cli.lint_citations import with_lint_findings
 from ddpdoctor.collect import bundle
@@ -49,6 +50,7 @@ class VerdictActions:
             stall_after=config.stall_after,
             probe=probe,
         )
+        self._announcements = Announcements(config, console)
         self._stopped = False
         #: the last verdict that was shown
         self._shown: Verdict | None = None
@@ -68,6 +70,7 @@ class VerdictActions:
                 self._look_before_the_end(self._watcher)
             self._watcher.tick(time.monotonic())
             self._job.stands_still = self._watcher.stands_still(time.monotonic())
+            self._announcements.update(self._watcher.seen(), stalled=self._job.stands_still)
         except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
             self._watcher = None
             self._job.stands_still = False
@@ -93,7 +96,23 @@ class VerdictActions:
             self._console.say("interrupted; no final report")
         except Exception as error:  # noqa: BLE001 - boundary: the job's status is passed through whatever happens
             self._console.say(f"no final report ({type(error).__name__}: {error})")
+        self._announce_end(status)
         return int(ExitCode.HANG_STOPPED) if self._stopped else status
+
+    def _announce_end(self, status: int) -> None:
+        """Say what became of the job; a person who is in a hurry is not held up."""
+        try:
+            if status == 0 and not self._stopped:
+                self._announcements.recovered("the job came to its end")
+            seen = self._watcher.seen() if self._watcher else None
+            self._announcements.update(
+                seen, stalled=False, status=int(ExitCode.HANG_STOPPED) if self._stopped else status
+            )
+            self._announcements.close()
+        except KeyboardInterrupt:
+            return
+        except Exception as error:  # noqa: BLE001 - boundary: the job's status is passed through whatever happens
+            self._console.say(f"cannot tell others ({type(error).__name__}: {error})")
 
     def _close(self, status: int) -> None:
         code = self._job.returncode or 0
@@ -161,6 +180,7 @@ class VerdictActions:
         )
         self._print(verdict, job=f"attempt {number} failed; the launcher has started the ranks again")
         self._shown = self._standing = None
+        self._announcements.recovered("the launcher has started the ranks again")
 
     def _stop(self) -> None:
         self._stopped = True
@@ -179,6 +199,7 @@ class VerdictActions:
 
     def _resumed(self, moved: float) -> None:
         self._standing = None
+        self._announcements.recovered("the job made progress again")
         self._console.say(f"resumed: the job made progress again {moved - self._started:.0f} s after its start")
 
     def _print(self, verdict: Verdict, job: str = "") -> Path | None:
@@ -189,6 +210,7 @@ class VerdictActions:
         self._standing = verdict if verdict.report.outcome is Outcome.HANG else None
         self._write_files(verdict)
         folder = self._write_bundle(verdict)
+        self._announcements.incident(verdict.report, folder)
         try:
             self._console.report(verdict.report, job=job or self._left_running(verdict), bundle=folder)
         except Exception as error:  # noqa: BLE001 - boundary: --on-hang acts on a verdict that cannot be drawn, too

@@ -73,6 +73,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bundle", metavar="DIR", type=Path, help="where to keep the evidence (default: the state directory)"
     )
+    parser.add_argument(
+        "--metrics-file",
+        metavar="FILE",
+        type=Path,
+        help="keep the job's state in FILE, for the Prometheus node exporter's textfile collector (name it *.prom)",
+    )
+    parser.add_argument(
+        "--notify-url",
+        metavar="URL",
+        help="post a JSON message (Slack's format) to URL for each hang or crash, and one when it is over",
+    )
     parser.add_argument("--native", action="store_true", help="also collect native frames (slower, py-spy --native)")
     parser.add_argument("--no-probe", action="store_true", help="load nothing into the ranks; much less can be proven")
     parser.add_argument(
@@ -156,9 +167,10 @@ def _config(args: argparse.Namespace) -> WatchConfig:
     on_hang = named.get(args.on_hang, OnHang.COMMAND)
     if on_hang is OnHang.COMMAND:
         _check_command(args.on_hang)
-    output_paths.check_file(args.json, "--json")
-    output_paths.check_file(args.html, "--html")
+    output_paths.check_file(args.json, "--json", stdout=True)
+    output_paths.check_file(args.html, "--html", stdout=True)
     output_paths.check_folder(args.bundle, "--bundle")
+    output_paths.check_file(args.metrics_file, "--metrics-file")
     return WatchConfig(
         command=tuple(args.command),
         stall_after=stall_after,
@@ -168,12 +180,23 @@ def _config(args: argparse.Namespace) -> WatchConfig:
         json=args.json,
         html=args.html,
         bundle=args.bundle,
+        metrics_file=args.metrics_file,
+        notify_url=_notify_url(args.notify_url),
         native=args.native,
         probe=not args.no_probe,
         quiet=args.quiet,
         dump_signal=_dump_signal(args.dump_signal),
         lint=args.lint,
     )
+
+
+def _notify_url(text: str | None) -> str:
+    """Raises UsageError for what is no http or https address."""
+    if text is None:
+        return ""
+    from ddpdoctor.notify import webhook
+
+    return webhook.check(text)
 
 
 def _dump_signal(text: str) -> signal.Signals:

@@ -44,13 +44,26 @@ def comes(condition: Callable[[], bool], seconds: float = STARTUP) -> bool:
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
-    """A job that hung and was stopped, in a pod of Kubernetes' PyTorchJob; and its program, with pids beside it."""
+    """A job that hung and was stopped, in a pod of Kubernetes' PyTorchJob; and its program, with pids beside it.
+
+    The address that is notified takes connections and never answers.
+    """
 
     def stop(folder: Path) -> None:
         program, pids = folder / "train.py", str(folder / "pids")
         program.write_text(f"import os\nopen({pids!r}, 'a').write(f'{{os.getpid()}}\\n')\n" + HANGING.read_text())
         command = ["env", "RANK=0", "WORLD_SIZE=1", *torchrun(program, 2)]
-        run = watch(command, folder / "run", "--on-hang", "stop", timeout=PATIENCE)
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            address = f"http://127.0.0.1:{mute.getsockname()[1]}/"
+            told = [
+                "--html",
+                str(folder / "page.html"),
+                "--metrics-file",
+                str(folder / "job.prom"),
+                "--notify-url",
+                address,
+            ]
+            run = watch(command, folder / "run", "--on-hang", "stop", *told, timeout=PATIENCE)
         (folder / "run.pickle").write_bytes(pickle.dumps(run))
 
     folder = once(tmp_path_factory, "stopped", stop)
@@ -66,6 +79,18 @@ def test_stop_ends_every_process_of_the_job(stopped: tuple[Run, Path]) -> None:
     for pid in map(int, pids):
         with suppress(psutil.NoSuchProcess):
             assert str(program) not in psutil.Process(pid).cmdline()
+
+
+def test_the_verdict_is_a_page_and_metrics_too_whatever_a_receiver_does(stopped: tuple[Run, Path]) -> None:
+    run, program = stopped
+    page = program.with_name("page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert run.report["diagnoses"][0]["code"] in page
+    assert "the ranks part here" in page
+    metrics = program.with_name("job.prom").read_text().splitlines()
+    assert {"ddpdoctor_running 0", "ddpdoctor_ranks 2", "ddpdoctor_exit_status 124"} <= set(metrics)
+    assert any(line.startswith('ddpdoctor_incident{outcome="hang",deadlock="proven"') for line in metrics)
+    assert run.stderr.count("cannot notify 127.0.0.1") <= 1
 
 
 def test_torchrun_in_a_pod_that_sets_rank_for_the_node(stopped: tuple[Run, Path]) -> None:

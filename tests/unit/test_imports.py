@@ -20,6 +20,7 @@ PURE: dict[str, frozenset[str]] = {
     "report": frozenset(),
     "lint": frozenset({"cache", "engine", "files", "linter", "deferred_findings"}),
     "checkup": frozenset({"look"}),
+    "notify": frozenset({"webhook", "places"}),
     "archive": frozenset({"input_files", "resource_limits", "parallel_dumps", "unpickle", "local_source", "pipeline"}),
 }
 #: the layers of lint, each of which imports only those before it, itself and the modules that any layer may import
@@ -62,6 +63,8 @@ ALLOWED = {
     "archive": frozenset({"model", "program", "collect", "probe", "merge", "diagnose", "errors", "workers"}),
     # the facts of a machine, asked with what the other shells ask with, and judged
     "checkup": frozenset({"collect", "launch"}),
+    # verdicts in a few lines, and where they go
+    "notify": frozenset({"model", "collect", "report", "errors"}),
     # evidence as the renderers draw it
     "exhibit": frozenset({"model", "merge", "diagnose"}),
     # the loop of `watch`: find, sample, judge

@@ -6,6 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
+from ddpdoctor.checkup import registry as checks
 from ddpdoctor.cli import explain
 from ddpdoctor.cli import lint as command_line
 from ddpdoctor.cli.main import COMMANDS
@@ -15,10 +16,11 @@ from ddpdoctor.lint import registry as lint
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_name_of_a_lint_rule_differs_from_every_name_of_a_diagnosis() -> None:
+def test_no_rule_diagnosis_or_check_has_the_name_of_another() -> None:
     mine = lint.names()
     theirs = {registered.rule.code: registered.rule.name for registered in diagnoses.RULES}
-    assert len({*mine.values(), *theirs.values()}) == len(mine) + len(theirs)
+    machine = {registered.check.code: registered.check.name for registered in checks.CHECKS}
+    assert len({*mine.values(), *theirs.values(), *machine.values()}) == len(mine) + len(theirs) + len(machine)
     assert all(re.fullmatch(r"DD1\d\d", code) for code in mine)
     assert all(re.fullmatch(r"DD2\d\d", code) for code in theirs)
 

@@ -36,16 +36,17 @@ def judge(machine: Machine) -> Judgement:
         return unknown("no torch was found")
     if not torch.cuda:
         return ok("torch is built without CUDA: no driver and no NCCL are needed")
-    needed = DRIVERS.get(int(torch.cuda.partition(".")[0]))
+    major = torch.cuda.partition(".")[0]
+    needed = DRIVERS.get(int(major))
     if machine.driver and needed and _numbers(machine.driver)[:1] < (needed,):
         said = f"driver {machine.driver} is too old for CUDA {torch.cuda} of torch {torch.version}: it needs {needed}"
         return problem(said, f"install an NVIDIA driver of version {needed} or newer, or torch for an older CUDA")
     for row in BAD_NCCL:
         if torch.nccl and row.first <= _numbers(torch.nccl) <= row.last and row.applies(machine.environ):
-            return warning(f"NCCL {torch.nccl}: {row.what} ({row.reference})", row.remedy)
+            return warning(f"NCCL {torch.nccl}: {row.what} ({row.reference})", row.remedy.format(cuda=major))
     if torch.nccl and torch.nccl_wanted and torch.nccl != torch.nccl_wanted:
         said = f"NCCL {torch.nccl} is installed, and torch {torch.version} asks for {torch.nccl_wanted}"
-        return warning(said, f"pip install nvidia-nccl-cu{torch.cuda.partition('.')[0]}=={torch.nccl_wanted}")
+        return warning(said, f"pip install nvidia-nccl-cu{major}=={torch.nccl_wanted}")
     return ok(
         f"torch {torch.version}, CUDA {torch.cuda}, NCCL {torch.nccl or 'of torch'}, driver {machine.driver or 'none'}"
     )

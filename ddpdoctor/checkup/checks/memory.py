@@ -1,7 +1,7 @@
 """# DD306 memory-for-each-rank
 
 ## What
-Each rank of this node can have at least 1 GiB of memory; `import torch` alone takes about 0.4 GiB with CUDA.
+Each rank of this node can have at least 1 GiB of memory.
 
 ## Why it matters
 If memory runs out, the kernel kills a rank or one of its workers with SIGKILL: no traceback, and the others hang.

@@ -4,8 +4,9 @@
 The resolver answers within a second which name this node's address has, and which address its name has.
 
 ## Why it matters
-torch asks for the full name of hosts (`getfqdn`) as a job starts, and store connections do so, too. If the resolver
-does not answer, each question takes seconds to minutes: with many ranks the start exceeds its timeout and looks like a hang.
+torchrun asks for the full name of its host (`socket.getfqdn`), and torch's store for the name of each address that it
+connects to. If the resolver does not answer, each question takes seconds to minutes, and with many ranks the start
+exceeds its timeout and looks like a hang.
 
 ## Fix
 Write the nodes' names and addresses into /etc/hosts, or mend the resolver.

@@ -4,8 +4,8 @@
 /dev/shm has room for NCCL's segments and for the batches that DataLoader workers hand over.
 
 ## Why it matters
-Docker gives a container 64 MiB by default. A full /dev/shm kills workers with a bus error, and NCCL fails or hangs as
-it sets up communication between the GPUs of a node.
+Docker gives a container 64 MiB by default. A full /dev/shm kills workers with a bus error, and NCCL fails as it sets up
+communication between the GPUs of a node.
 
 ## Fix
 Docker: `--shm-size=16g` or `--ipc=host`. Kubernetes: an `emptyDir` with `medium: Memory` at /dev/shm.
@@ -24,7 +24,7 @@ from ddpdoctor.checkup.judgement import Judgement, ok, problem, unknown, warning
 from ddpdoctor.checkup.machine import Machine
 
 _MIB = 1 << 20
-#: NCCL takes about 10 MiB for each pair of ranks on a node; a worker needs a few batches
+#: bytes: too few for any job with DataLoader workers, enough for most, and Docker's default
 _LEAST, _ENOUGH, _DOCKER = 16 * _MIB, 256 * _MIB, 64 * _MIB
 REMEDIES = {
     "docker": "docker run --shm-size=16g ...",

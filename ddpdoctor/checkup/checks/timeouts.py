@@ -5,14 +5,14 @@ No variable keeps torch from ending a job that hangs, and none is set that torch
 
 ## Why it matters
 With `TORCH_NCCL_ASYNC_ERROR_HANDLING=0` the watchdog ends nothing: a hang lasts until somebody looks. With
-`TORCH_DEVICE_BACKEND_AUTOLOAD=0` torch loads no plug-ins, and ddpdoctor's probe is one. `NCCL_TIMEOUT` is read by
-nobody: the timeout is an argument of `init_process_group`.
+`TORCH_DEVICE_BACKEND_AUTOLOAD=0` torch loads no plug-ins, and ddpdoctor's probe is one. Neither torch nor NCCL reads
+`NCCL_TIMEOUT`: the timeout is an argument of `init_process_group`.
 
 ## Fix
     unset TORCH_NCCL_ASYNC_ERROR_HANDLING
 
 ## When it is wrong
-A job with a watchdog of its own may want torch's off.
+A job with a watchdog of its own may want torch's off, and a script may read `NCCL_TIMEOUT` itself.
 
 ## References
 https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html
@@ -44,6 +44,7 @@ def judge(machine: Machine) -> Judgement:
         said = "; ".join(f"{name}={machine.environ[name]}: {why}" for name, why in found)
         return warning(said, f"unset {' '.join(name for name, _ in found)}")
     if ignored:
-        said = f"{', '.join(ignored)} is read by nobody; the timeout is an argument of init_process_group"
+        where = "the timeout is an argument of init_process_group"
+        said = f"{', '.join(ignored)} is read neither by torch nor by NCCL; {where}"
         return note(said, "ddpdoctor watch --nccl-timeout 10m -- ...")
     return ok("no variable keeps torch from ending a hang")

@@ -1,0 +1,1 @@
+"""Impure but `message` and `metrics`. Tells others what `watch` has found; a failure to do so never touches the job."""
