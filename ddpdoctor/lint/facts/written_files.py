@@ -11,6 +11,7 @@ from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK, BY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Severity
@@ -155,7 +156,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
         return None
     if not all(_harmless(facts, guard) for guard in context.guards):
         return None
-    if heuristics.TAKES_TURNS.found_in_any(context.withs):
+    if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call):
         return None
     if any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values())):
         return None
@@ -169,6 +170,39 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     if not fetches and not launch.knows_ranks(facts):
         return None
     return Attended(Attendance.POSSIBLE)
+
+
+def _in_turn(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a function or class on the way is used elsewhere in a context that lets the ranks through in turn."""
+    names = {part for name in call.context.calls for part in name.split(".")}
+    return any(
+        heuristics.TAKES_TURNS.found_in(last_name(item.context_expr.func))
+        and any(isinstance(n, ast.Call) and last_name(n.func) in names for s in block.body for n in walk(s))
+        for module in (facts.module, *facts.analysis.reached.values())
+        for block in module.of(ast.With)
+        for item in block.items
+        if isinstance(item.context_expr, ast.Call)
+    )
+
+
+def of_sample(call: CallEvent, node: ast.expr | None) -> bool:
+    """Whether the path is made of a loop's variable that does not count: of a sample, which may be this rank's own."""
+    if node is None:
+        return False
+    text = _names(_spelled_out(_assignments(call), node, 3))
+    for loop in call.context.loops:
+        obj = loop.over.object if loop.over is not None else None
+        counts = isinstance(obj, Made) and obj.path in ("builtins.range", "itertools.count")
+        if not counts and text & _names(loop.target) and not heuristics.COUNTS_EPOCHS.found_in(loop.target):
+            return True
+    return False
+
+
+def _names(text: str) -> set[str]:
+    """The words of a source text that can be names of variables."""
+    return {
+        word for word in "".join(c if c.isalnum() or c == "_" else " " for c in text).split() if word.isidentifier()
+    }
 
 
 def _harmless(facts: ModuleFacts, guard: Guard) -> bool:

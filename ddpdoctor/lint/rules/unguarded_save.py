@@ -54,19 +54,22 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call, path, node in written_files.files(facts):
         # a download has a rule of its own
         if written_files.one_path(call, path, node) and not contended_paths.fetches(call):
-            yield _told(facts, call, "every rank writes this file at the same time: let only rank 0 write it")
+            sample = written_files.of_sample(call, node)
+            message = "every rank writes this file at the same time: let only rank 0 write it"
+            yield _told(facts, call, message, sample=sample)
     for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
             yield _told(facts, call, "every rank starts its own run: let only rank 0 start one")
 
 
-def _told(facts: ModuleFacts, call: CallEvent, message: str) -> Finding | None:
+def _told(facts: ModuleFacts, call: CallEvent, message: str, *, sample: bool = False) -> Finding | None:
     attended = written_files.on_every_rank(facts, call)
     if attended is None:
         return None
-    if attended.how is Attendance.POSSIBLE:
+    severity = Severity.HINT if sample else attended.severity
+    if sample:
+        message = f"unless the ranks go through different data here, {message}"
+    elif attended.how is Attendance.POSSIBLE:
         message = f"unless all callers leave it to one rank, {message}"
-    return facts.finding(
-        RULE, call.site, message, related=attended.related, severity=attended.severity, context=call.context
-    )
+    return facts.finding(RULE, call.site, message, related=attended.related, severity=severity, context=call.context)
