@@ -32,6 +32,7 @@ def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
 
 
 def _one_comparison(name: str, left: Value, right: Value) -> Value:
+    known: Value | bool | None
     if name in ("In", "NotIn"):
         right = as_constant(right)
         known = _contained(left, right)
