@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from ddpdoctor.lint.facts import all_ranks, launch
 from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
-from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge import filesystem, heuristics, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK, BY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Taint, Value
@@ -94,7 +95,10 @@ def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
         return False
     if path.known:
         return isinstance(path.constant, str) and not heuristics.OWN_PATH.found_in(path.constant)
-    return node is not None and not heuristics.OWN_PATH.found_in(_spelled_out(call, node))
+    if node is None:
+        return False
+    text = _spelled_out(call, node)
+    return not heuristics.OWN_PATH.found_in(text) and not (set(_called(text)) - vocabulary.PATH_FUNCTIONS)
 
 
 @lru_cache(maxsize=256)
@@ -123,6 +127,17 @@ def _spelled_out(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> str:
             if innermost_function(module.tree, statement.lineno) in (_function(call), None):
                 parts.append(_spelled_out(call, statement.value, depth - 1))
     return " ".join(parts)
+
+
+def _called(text: str) -> Iterator[str]:
+    """Names of functions that are called in a source text."""
+    for part in text.split("(")[:-1]:
+        name = part.rstrip()
+        start = len(name)
+        while start and (name[start - 1].isalnum() or name[start - 1] == "_"):
+            start -= 1
+        if name[start:]:
+            yield name[start:]
 
 
 def _function(call: CallEvent) -> ast.AST | None:

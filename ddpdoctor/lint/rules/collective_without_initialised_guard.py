@@ -2,7 +2,9 @@
 
 ## What it does
 Finds scripts that create a process group under a condition (several GPUs, a flag, a launcher's variables) and later
-call a collective or wrap a model in DDP unconditionally.
+call a collective or wrap a model in DDP unconditionally. In a class or function whose callers are not visible, it finds
+collectives under no condition on the group if other code of the class uses the group only where there is one
+(`if self.is_ddp:`). A function that gets its rank from a helper which copes without a group is a hint.
 
 ## Why it harms
 Started as a single process, the script raises "Default process group has not been initialized" at that line, often only
