@@ -22,7 +22,7 @@ from ddpdoctor.repro import catalogue
 try:
     from docs import precision
 except ImportError:  # run as a script, from its own folder
-    import precision  # type: ignore[no-redef]
+    import precision  # type: ignore[import-not-found,no-redef]
 
 DOCS = Path(__file__).parent
 _MADE = "<!-- made by `make docs`; change the program instead -->\n\n"
