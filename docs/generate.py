@@ -19,6 +19,11 @@ from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import SCHEMA, Report
 from ddpdoctor.repro import catalogue
 
+try:
+    from docs import precision
+except ImportError:  # run as a script, from its own folder
+    import precision  # type: ignore[import-not-found,no-redef]
+
 DOCS = Path(__file__).parent
 _MADE = "<!-- made by `make docs`; change the program instead -->\n\n"
 
@@ -26,6 +31,7 @@ _MADE = "<!-- made by `make docs`; change the program instead -->\n\n"
 def pages() -> dict[Path, str]:
     """Every generated file with its text."""
     made = {DOCS / "commands.md": _commands(), DOCS / "report.schema.json": _schema(), DOCS / "repro.md": _repro()}
+    made[DOCS / "lint-precision.md"] = _MADE.replace("the program", "benchmarks/lint_first_looks") + precision.text()
     for prefix, folder, title in (
         ("DD1", "rules", "Lint rules"),
         ("DD2", "diagnoses", "Diagnoses"),

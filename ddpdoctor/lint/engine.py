@@ -4,6 +4,7 @@ files.
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +15,7 @@ from ddpdoctor.lint.cache import Cache
 from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import FileResult, Linter, cached, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
-from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
@@ -120,7 +121,39 @@ def _without_repeats(findings: list[Finding]) -> tuple[Finding, ...]:
     proved = {place for f, places in meant.items() if f.severity is not Severity.HINT for place in places}
     kept = [f for f in findings if f in meant or f.severity is not Severity.HINT or _place(f) not in proved]
     reported = {_place(f) for f in kept if f not in meant}
-    return tuple(f for f in kept if f not in meant or not meant[f] & reported)
+    return tuple(_at_cause([f for f in kept if f not in meant or not meant[f] & reported]))
+
+
+#: further callers that a finding names
+_CALLERS = 20
+
+
+def _at_cause(findings: list[Finding]) -> list[Finding]:
+    """Findings about one line of another file as one, at the first of its callers, which names the others."""
+    by_cause: dict[tuple[str, str, int], list[Finding]] = {}
+    for finding in findings:
+        cause = _cause(finding)
+        if cause is not None:
+            by_cause.setdefault(cause, []).append(finding)
+    kept: list[Finding] = []
+    for finding in findings:
+        cause = _cause(finding)
+        same = by_cause[cause] if cause is not None else [finding]
+        if finding is same[0]:
+            others = tuple(Related(f.file, f.line, "from here as well") for f in same[1 : _CALLERS + 1])
+            more = f" (and from {len(same) - 1} more places)" if len(same) > 1 else ""
+            kept.append(
+                dataclasses.replace(finding, message=finding.message + more, related=(*finding.related, *others))
+            )
+    return kept
+
+
+def _cause(finding: Finding) -> tuple[str, str, int] | None:
+    """The place that a finding is about, if it is in another file; severities are kept apart."""
+    place = next((r for r in finding.related if r.role is RelatedRole.MEANT), None)
+    return (
+        (f"{finding.code} {finding.severity}", os.path.relpath(place.file), place.line) if place is not None else None
+    )
 
 
 def _place(finding: Finding) -> tuple[str, str, int]:

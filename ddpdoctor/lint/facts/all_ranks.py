@@ -35,8 +35,14 @@ def witness(facts: ModuleFacts, call: CallEvent) -> Witness | None:
     if call.context.some_ranks_only or not call.context.calls:
         return None
     # what a script does before it starts its processes, it does once
-    joined = None if call.context.from_script else _joined(facts, call)
-    return joined or _told_apart(facts, call) or _guarded_beside(facts, call)
+    if call.context.from_script:
+        return None
+    return _joined(facts, call) or _guarded_beside(facts, call)
+
+
+def suspicion(facts: ModuleFacts, call: CallEvent) -> Witness | None:
+    """What makes it likely, but may as well be said twice: a condition on the rank beside the call."""
+    return None if call.context.some_ranks_only or not call.context.calls else _told_apart(facts, call)
 
 
 def _joined(facts: ModuleFacts, call: CallEvent) -> Witness | None:

@@ -112,6 +112,8 @@ _REPEATABLE = frozenset({"shutil.move"})
 def fetches(call: CallEvent) -> bool:
     """Whether it writes a file in a function that downloads."""
     row = filesystem.function(call.path) if call.path else None
+    if call.path in filesystem.DOWNLOADED_SAFELY:
+        return False
     if call.path != filesystem.OPEN and (row is None or row.use not in (Use.WRITES_FILE, Use.FILLS)):
         return False
     return _writes(call) and heuristics.DOWNLOADS.found_in_any(_last(call))

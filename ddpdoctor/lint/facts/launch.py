@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import operates
-from ddpdoctor.lint.knowledge import heuristics, launchers, packages
+from ddpdoctor.lint.knowledge import frameworks, heuristics, launchers, packages
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
@@ -97,7 +97,10 @@ def several(facts: ModuleFacts, call: CallEvent) -> bool:
     started several times by a launcher whose variables it reads.
     """
     starts = facts.named(*_STARTS)
-    if any(start.index < call.index for start in starts):
+    spawned = {spawn.site for spawn in facts.named(*frameworks.SPAWNING)}
+    mine = spawned.intersection(call.context.chain)
+    # what is started in a process that was spawned is not started in the one that spawns
+    if any(start.index < call.index and spawned.intersection(start.context.chain) <= mine for start in starts):
         return True
     return bool(starts) and by_launcher(facts)
 

@@ -53,7 +53,7 @@ def _about_group(guard: Guard) -> bool:
 
 
 def asked(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
-    """Where the class or function of a call asks whether there is a process group, before it uses one elsewhere."""
+    """Where the class or function of a call asks whether there is a process group, to use it elsewhere."""
     function = call.context.function
     if function is None or function.module.path != facts.module.path:
         return None
@@ -61,6 +61,14 @@ def asked(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
     for test, body in _tests(scope):
         if heuristics.ASKS_FOR_GROUP.found_in(ast.unparse(test)) and any(_uses_group(facts, node) for node in body):
             return site_of(facts.module, test)
+    return None
+
+
+def helped(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
+    """Where its function gets the rank and the number of ranks from a helper that copes without a group."""
+    function = call.context.function
+    if function is None or function.module.path != facts.module.path:
+        return None
     return _helper(facts, function.node)
 
 

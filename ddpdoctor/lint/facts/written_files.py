@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import all_ranks, launch
 from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
-from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge import filesystem, heuristics, vocabulary
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK, BY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Severity
@@ -92,26 +95,53 @@ def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
         return False
     if path.known:
         return isinstance(path.constant, str) and not heuristics.OWN_PATH.found_in(path.constant)
-    return node is not None and not heuristics.OWN_PATH.found_in(_spelled_out(_assignments(call), node, 3))
+    if node is None:
+        return False
+    text = _spelled_out(call, node)
+    return not heuristics.OWN_PATH.found_in(text) and not (set(_called(text)) - vocabulary.PATH_FUNCTIONS)
 
 
-def _assignments(call: CallEvent) -> list[tuple[str, ast.expr]]:
-    """(name, expression) of the assignments to plain names that the call can see: in its function, and at the top."""
+@lru_cache(maxsize=256)
+def _assigned(module: Module) -> dict[str, tuple[ast.Assign, ...]]:
+    """The assignments to each plain name of a file."""
+    found: dict[str, tuple[ast.Assign, ...]] = {}
+    for node in module.of(ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                found[target.id] = (*found.get(target.id, ()), node)
+    return found
+
+
+#: variables that are followed, one in the value of another
+_DEEPEST = 3
+
+
+def _spelled_out(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> str:
+    """The expression's source, with that of the variables in it that the call can see: of its function, and of the
+    file.
+    """
     module = call.context.module
-    own = innermost_function(module.tree, call.site.line)
-    return [
-        (target.id, node.value) for node in module.of(ast.Assign) for target in node.targets
-        if isinstance(target, ast.Name) and innermost_function(module.tree, node.lineno) in (own, None)
-    ]  # fmt: skip
-
-
-def _spelled_out(assigned: list[tuple[str, ast.expr]], node: ast.expr, depth: int) -> str:
-    """The expression's source, with that of the variables in it."""
     parts = [ast.unparse(node)]
-    if depth:
-        names = {n.id for n in walk(node) if isinstance(n, ast.Name)}
-        parts += [_spelled_out(assigned, value, depth - 1) for name, value in assigned if name in names]
+    for name in {n.id for n in walk(node) if isinstance(n, ast.Name)} if depth else ():
+        for statement in _assigned(module).get(name, ()):
+            if innermost_function(module.tree, statement.lineno) in (_function(call), None):
+                parts.append(_spelled_out(call, statement.value, depth - 1))
     return " ".join(parts)
+
+
+def _called(text: str) -> Iterator[str]:
+    """Names of functions that are called in a source text."""
+    for part in text.split("(")[:-1]:
+        name = part.rstrip()
+        start = len(name)
+        while start and (name[start - 1].isalnum() or name[start - 1] == "_"):
+            start -= 1
+        if name[start:]:
+            yield name[start:]
+
+
+def _function(call: CallEvent) -> ast.AST | None:
+    return innermost_function(call.context.module.tree, call.site.line)
 
 
 #: how a condition can differ between ranks that all look at one disk
@@ -155,7 +185,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
         return None
     if not all(_harmless(facts, guard) for guard in context.guards):
         return None
-    if heuristics.TAKES_TURNS.found_in_any(context.withs):
+    if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call):
         return None
     if any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values())):
         return None
@@ -168,7 +198,45 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
         return Attended(Attendance.POSSIBLE) if fetches and launch.uses_framework(facts) else None
     if not fetches and not launch.knows_ranks(facts):
         return None
-    return Attended(Attendance.POSSIBLE)
+    return Attended(Attendance.POSSIBLE, all_ranks.suspicion(facts, call))
+
+
+def _in_turn(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a function or class on the way is used elsewhere in a context that lets the ranks through in turn."""
+    names = {part for name in call.context.calls for part in name.split(".")}
+    return any(names & _used_in_turn(m) for m in (facts.module, *facts.analysis.reached.values()))
+
+
+@lru_cache(maxsize=256)
+def _used_in_turn(module: Module) -> frozenset[str]:
+    """What a file calls in contexts that let the ranks through one after the other."""
+    blocks = [
+        block for block in module.of(ast.With) for item in block.items
+        if isinstance(item.context_expr, ast.Call)
+        and heuristics.TAKES_TURNS.found_in(last_name(item.context_expr.func))
+    ]  # fmt: skip
+    inside = (node for block in blocks for statement in block.body for node in walk(statement))
+    return frozenset(last_name(node.func) for node in inside if isinstance(node, ast.Call))
+
+
+def of_sample(call: CallEvent, node: ast.expr | None) -> bool:
+    """Whether the path is made of a loop's variable that does not count: of a sample, which may be this rank's own."""
+    if node is None:
+        return False
+    text = _names(_spelled_out(call, node))
+    for loop in call.context.loops:
+        obj = loop.over.object if loop.over is not None else None
+        counts = isinstance(obj, Made) and obj.path in ("builtins.range", "itertools.count")
+        if not counts and text & _names(loop.target) and not heuristics.COUNTS_EPOCHS.found_in(loop.target):
+            return True
+    return False
+
+
+def _names(text: str) -> set[str]:
+    """The words of a source text that can be names of variables."""
+    return {
+        word for word in "".join(c if c.isalnum() or c == "_" else " " for c in text).split() if word.isidentifier()
+    }
 
 
 def _harmless(facts: ModuleFacts, guard: Guard) -> bool:

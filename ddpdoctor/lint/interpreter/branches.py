@@ -13,7 +13,7 @@ from ddpdoctor.lint.interpreter.trace import Branch, Node, leaving_through
 from ddpdoctor.lint.values.join import Decision, merge, merge_stores
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import mask_where, truth
-from ddpdoctor.lint.values.values import Taint, Value, binary, const, symbol, unknown
+from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, const, symbol, unknown
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
@@ -30,7 +30,7 @@ def _branch(
 ) -> None:
     """Run both sides, each on the ranks that can take it, and join the variables."""
     test, node, text = condition
-    truths = truth(test)
+    truths = _held(frame, truth(test))
     yes, no = mask_where(truths, frame.mask)
     site = machine.site(frame, node)
     before_env, before_out, before_guards = frame.env, frame.out, frame.guards
@@ -64,6 +64,33 @@ def _branch(
     # the code after `if rank != 0: return` is under that condition as an else branch would be
     if not mask or not other_mask:
         frame.guards = (*before_guards, Guard(truths, bool(mask), test, text, site))
+
+
+def hold(frame: Frame, test: Value) -> None:
+    """An assertion: what was unknown is true from here on, where the assertion is surely passed."""
+    left = [(atom, True) for atom in truth(test) if isinstance(atom, Symbol)] if len(test.atoms) == 1 else []
+    while left:
+        atom, holds = left.pop()
+        holds = holds is not atom.negated
+        frame.env[_asserted(atom)] = const(holds)
+        if atom.parts is not None and holds is (atom.parts[0] == "and"):
+            left += [(part, holds) for part in atom.parts[1:] if isinstance(part, Symbol)]
+
+
+def _held(frame: Frame, truths: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    """What an assertion before it says of a condition."""
+    atom = truths[0]
+    if len(truths) > 1 or not isinstance(atom, Symbol):
+        return truths
+    known = frame.env.get(_asserted(atom))
+    if known is None or known.tags & Tag.MAYBE or not isinstance(known.constant, bool):
+        return truths
+    return (known.constant is not atom.negated,)
+
+
+def _asserted(atom: Symbol) -> str:
+    """The variable, which no program can have, that holds what is asserted of an unknown."""
+    return f"assert {atom.key}"
 
 
 def if_statement(machine: Machine, frame: Frame, node: Any) -> None:

@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import launchers
-from ddpdoctor.lint.values.abstract_objects import EnumMember, Items, Made, Method
+from ddpdoctor.lint.values.abstract_objects import Class, EnumMember, Function, Items, Made, Method, Table
 from ddpdoctor.lint.values.join import Decision, choose
 from ddpdoctor.lint.values.tags import NO_TAGS, STICKY, Tag
 from ddpdoctor.lint.values.truths import both, is_true, mask_where, negate, surely_true, truth
@@ -32,26 +32,63 @@ def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
 
 
 def _one_comparison(name: str, left: Value, right: Value) -> Value:
-    if name in ("Is", "IsNot", "Eq", "NotEq"):
-        if isinstance(left.object, EnumMember) and isinstance(right.object, EnumMember):
-            return const((left.object == right.object) is (name in ("Is", "Eq")))
-        for one, two in ((left, right), (right, left)):
-            # an object that certainly exists is not None
-            if (surely_true(one) or one.tags & Tag.GIVEN) and two.known and two.constant is None:
-                return const(name in ("IsNot", "NotEq"))
-            if one.object is not None and len(one.atoms) > 1 and two.known and two.constant is None:
-                present = per_rank([_exists(one, atom) for atom in one.atoms], one.tags)
-                return present if name in ("IsNot", "NotEq") else negate(present)
-            if one.taint is Taint.RANK_LOCAL and two.known and two.constant is None:
-                present = _there(one)
-                return present if name in ("IsNot", "NotEq") else negate(present)
+    known: Value | bool | None
     if name in ("In", "NotIn"):
         right = as_constant(right)
-        table = right.object
-        if isinstance(table, Made) and table.path == "os.environ" and left.constant in launchers.SET:
-            return const(name == "In")
+        known = _contained(left, right)
+    else:
+        known = _compared(name, left, right)
+    if known is not None:
+        return const(known is (name in _AFFIRMING)) if isinstance(known, bool) else known
     result = binary(name, left, right)
     return _alike(result) if result.taint is Taint.RANK_LOCAL and _about_kind(name, left, right) else result
+
+
+_AFFIRMING = frozenset({"Is", "Eq", "In"})
+
+
+def _contained(left: Value, right: Value) -> bool | None:
+    """Whether a key is in a dict, as far as it is known what is in there."""
+    table = right.object
+    if isinstance(table, Made) and table.path == "os.environ" and left.constant in launchers.SET:
+        return True
+    if isinstance(table, Table) and isinstance(left.constant, str) and not right.tags & Tag.MAYBE:
+        if any(key == left.constant for key, _ in table.entries):
+            return True
+        if table.complete and table.rest is None:
+            return False
+    return None
+
+
+def _compared(name: str, left: Value, right: Value) -> Value | bool | None:
+    """Whether two values are equal, or the comparison itself rank by rank; None if nothing special is known."""
+    if name not in ("Is", "IsNot", "Eq", "NotEq"):
+        return None
+    if isinstance(left.object, EnumMember) and isinstance(right.object, EnumMember):
+        return left.object == right.object
+    for one, two in ((left, right), (right, left)):
+        # a function is no text
+        if isinstance(one.object, (Function, Class)) and isinstance(two.constant, str):
+            return False
+        if two.known and two.constant is None:
+            known = _missing(name, one)
+            if known is not None:
+                return known
+    return None
+
+
+def _missing(name: str, one: Value) -> Value | bool | None:
+    """The comparison of a value with None."""
+    # an object that certainly exists is not None
+    if surely_true(one) or one.tags & Tag.GIVEN:
+        return False
+    if one.object is not None and len(one.atoms) > 1:
+        present = per_rank([_exists(one, atom) for atom in one.atoms], one.tags)
+    elif one.taint is Taint.RANK_LOCAL:
+        present = _there(one)
+    else:
+        return None
+    return present if name in ("IsNot", "NotEq") else negate(present)
 
 
 def _about_kind(name: str, left: Value, right: Value) -> bool:

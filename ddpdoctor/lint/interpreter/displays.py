@@ -145,7 +145,7 @@ def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Val
     if not sharded and lower is not None and upper is not None and step is None and lower.tags & Tag.RANK:
         rest = data_partition.rest_for_one(cast("builtins.len", (owner,), machine.site(frame, node)), upper)
         sharded = Tag.SHARD | Tag.BLOCK if rest else sharded
-    if sharded:
+    if sharded and not data_partition.even(owner):
         return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
     part = unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
     kept = isinstance(owner.object, Listed) and owner.object.element is not None and owner.object.element.object is None

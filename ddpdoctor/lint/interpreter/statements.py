@@ -105,7 +105,9 @@ def _import(_machine: Machine, frame: Frame, node: Any) -> None:
 
 
 def _assert(machine: Machine, frame: Frame, node: Any) -> None:
-    machine.observe(frame, node, machine.evaluate(frame, node.test))
+    test = machine.evaluate(frame, node.test)
+    machine.observe(frame, node, test)
+    branches.hold(frame, test)
 
 
 #: the handler of each kind of statement; all others do nothing

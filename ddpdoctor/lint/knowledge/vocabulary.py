@@ -85,6 +85,13 @@ CONFIGURATIONS = frozenset({
     "yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "tomllib.load", "tomllib.loads",
     "toml.load", "omegaconf.OmegaConf.load", "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.from_cli",
 })  # fmt: skip
+#: functions and methods that make a path out of others, and nothing else
+PATH_FUNCTIONS = frozenset({
+    "join", "Path", "PurePath", "joinpath", "str", "format", "abspath", "realpath", "normpath", "expanduser", "fspath",
+    "dirname", "basename", "splitext", "with_suffix", "with_name", "resolve", "absolute", "home", "getcwd", "cwd",
+    "replace", "strip", "rstrip", "lstrip", "split", "rsplit", "lower", "upper", "removesuffix", "removeprefix", "get",
+    "parse_args", "getenv", "int", "len", "round", "zfill", "isinstance", "open", "expandvars", "as_posix", "relpath",
+})  # fmt: skip
 #: methods of command-line parsers
 PARSING = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
 #: decorators that pass command-line options or a configuration to a function as arguments

@@ -2,7 +2,9 @@
 
 ## What it does
 Finds scripts that create a process group under a condition (several GPUs, a flag, a launcher's variables) and later
-call a collective or wrap a model in DDP unconditionally.
+call a collective or wrap a model in DDP unconditionally. In a class or function whose callers are not visible, it finds
+collectives under no condition on the group if other code of the class uses the group only where there is one
+(`if self.is_ddp:`). A function that gets its rank from a helper which copes without a group is a hint.
 
 ## Why it harms
 Started as a single process, the script raises "Default process group has not been initialized" at that line, often only
@@ -71,7 +73,8 @@ def _of_parts(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         if call.site.file != facts.module.path or call.site in reported or not devices.default_group(call):
             continue
-        asked = single_process.asked(facts, call)
+        sure = single_process.asked(facts, call)
+        asked = sure or single_process.helped(facts, call)
         if asked is None or not single_process.unguarded(facts, call):
             continue
         reported.add(call.site)
@@ -80,7 +83,9 @@ def _of_parts(facts: ModuleFacts) -> Iterator[Finding | None]:
             f"if this also runs in a single process, as line {asked.line} provides for, there is no process group and "
             f"{op} raises: check is_initialized() first"
         )
-        yield facts.finding(RULE, call.site, message, related=((asked, "here there may be no process group"),))
+        related = ((asked, "here there may be no process group"),)
+        severity = Severity.WARNING if sure is not None else Severity.HINT
+        yield facts.finding(RULE, call.site, message, related=related, severity=severity)
 
 
 def _of_script(facts: ModuleFacts) -> Iterator[Finding | None]:

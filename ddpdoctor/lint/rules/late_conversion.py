@@ -29,7 +29,8 @@ model = DistributedDataParallel(net)
 No automatic fix.
 
 ## When it is wrong
-With `find_unused_parameters=True` freezing works and is not reported. Code that unfreezes parameters again or wraps the
+With `find_unused_parameters=True` freezing works and is not reported. A network of which all parameters are frozen is a
+teacher, which never runs backward, and is not reported. Code that unfreezes parameters again or wraps the
 network again is not reported either. `torch.compile` of a wrapped model is the right order and is not reported.
 
 ## References

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `add_argument("--local_rank")` without `--local-rank`, where neither the file nor a file that it uses reads
-LOCAL_RANK.
+LOCAL_RANK, or where the script puts the option into LOCAL_RANK itself. A file that only reads LOCAL_RANK is a hint: it
+works under torchrun, and not under the old launcher of torch 2.
 
 ## Why it harms
 Since torch 2.0 the old launcher passes `--local-rank`, and the script ends with "unrecognized arguments". torchrun

@@ -1,7 +1,8 @@
 """The local rank guards work that the whole job must do once
 
 ## What it does
-Finds checkpoints and experiment trackers under `local_rank == 0` (or `is_local_main_process`).
+Finds checkpoints and experiment trackers under `local_rank == 0` (or `is_local_main_process`), one finding for a file.
+It is a warning where the file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), otherwise a hint.
 
 ## Why it harms
 Every node has a local rank 0. On two nodes, two processes write the same file on the shared file system, and the

@@ -3,7 +3,8 @@
 ## What it does
 Finds a script that creates an NCCL process group and then uses "cuda" without an index, or "cuda:0", on all ranks
 (`.cuda()`, `.to("cuda")`, `device="cuda:0"`), or collectives that run on the current device (object collectives;
-`barrier` since torch 2.8), while no code that lint can read selects the device of each process.
+`barrier` since torch 2.8), while no code that lint can read selects the device of each process. A group that is created
+in a library, or whose users name each device by its index, is a hint.
 
 ## Why it hangs
 Until a process selects another, its current device is GPU 0. All ranks of a node put their model there: GPU 0 runs out

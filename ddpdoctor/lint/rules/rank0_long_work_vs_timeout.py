@@ -47,6 +47,7 @@ from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.values import EVERY_RANK
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule("DD151", "rank0-long-work-vs-timeout", Severity.WARNING, ("DD231", "DD232", "DD233"))
 
@@ -60,6 +61,11 @@ _LONG = (
 )  # fmt: skip
 
 
+#: those of them that fetch a single file, which seldom takes as long as the timeout
+_ONE_FILE = frozenset({
+    "huggingface_hub.hf_hub_download", "torch.hub.download_url_to_file", "torch.hub.load_state_dict_from_url",
+    "torchvision.datasets.utils.download_url",
+})  # fmt: skip
 #: commands that fetch or unpack, started by hand
 _COMMANDS = ("wget", "curl", "aws s3", "gsutil", "gcloud storage", "rsync", "tar", "unzip", "git clone")
 _STARTING = ("os.system", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
@@ -73,10 +79,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     waits = [c for c in facts.calls if _is_wait(c)]
     if not waits:
         return
+    told: set[SourceSite] = set()
     for call in facts.calls:
         if call.context.some_ranks_only and _long(call):
             wait = _waited_in(waits, call.context, call.index)
-            if wait is not None:
+            if wait is not None and wait.site not in told:
+                told.add(wait.site)
                 what = _command(call).partition(" ")[0] if call.path in _STARTING else call.path.rpartition(".")[2]
                 what = what or call.method
                 op = collectives.COLLECTIVES[wait.path].op
@@ -84,9 +92,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                     f"only some ranks run {what} while the rest wait in {op}: the group's default timeout ends "
                     "the job, set timeout="
                 )
+                brief = call.path in _ONE_FILE
+                related = ((wait.site, f"{op} of all ranks"),)
                 yield facts.finding(
-                    RULE, call.site, message, related=((wait.site, f"{op} of all ranks"),), context=call.context
-                )
+                    RULE, call.site, f"where the file is large, {message}" if brief else message, related=related,
+                    context=call.context, severity=Severity.HINT if brief else Severity.WARNING,
+                )  # fmt: skip
 
 
 def _is_wait(call: CallEvent) -> bool:

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a path that only some ranks write, download, unpack or create, and that the others read or write later, without a
-collective in between.
+collective in between. Also finds what all ranks do at the same time after they have looked for a path: download to it,
+remove it, link or move to it, or give up because another rank has just created it.
 
 ## Why it harms
 Nothing makes the other ranks wait: they find no file, or half of one. It works as long as rank 0 is fast, and fails on
@@ -27,8 +28,11 @@ data = torch.load(path)
 No automatic fix.
 
 ## When it is wrong
-When something that lint cannot see makes the ranks wait. The rule is silent if there is a function in between whose
-name suggests that it synchronises, a context such as `main_process_first`, a lock, or a loop that polls for the file.
+When something that lint cannot see makes the ranks wait, or, for what all ranks do, when all callers leave it to one
+rank: where nothing in sight shows that all ranks come there, it is a hint. Creating a folder is always a hint. Reading
+in a folder that was only created is not reported, nor are downloads that write under another name first. The rule is
+silent if there is a function in between whose name suggests that it synchronises, a context such as
+`main_process_first`, a lock, or a loop that polls for the file.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier

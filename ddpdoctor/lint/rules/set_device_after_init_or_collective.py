@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `torch.cuda.set_device` after a collective of the same NCCL group that runs on the current device: a `barrier`
-without `device_ids`, an object collective, a reduction of a tensor that was put on "cuda" without an index.
+without `device_ids`, an object collective, a reduction of a tensor that was put on "cuda" without an index. A
+collective that runs only where there are GPUs and NCCL counts as well.
 
 ## Why it hangs
 Until `set_device` is called, the current device is GPU 0 on every rank. The collective then makes NCCL connect ranks

@@ -27,7 +27,8 @@ No automatic fix.
 
 ## When it is wrong
 `save_state` and `save_model` of Accelerate and the Hugging Face trainer gather nothing from a model that is not
-sharded: they are warnings, and are not reported if the condition tests the kind of sharding.
+sharded: they are warnings where the program offers FSDP or DeepSpeed, hints elsewhere, and are not reported if the
+condition tests the kind of sharding. An operation under a condition that nothing decides is a warning.
 
 ## References
 https://docs.pytorch.org/docs/stable/fsdp.html

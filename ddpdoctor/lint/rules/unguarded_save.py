@@ -2,7 +2,9 @@
 
 ## What it does
 Finds `torch.save` and similar functions, and the start of a run in an experiment tracker, that every rank of a process
-group reaches with the same path.
+group reaches with the same path. In a script, the calls from its top level show that. In a function whose callers are
+not visible, a collective that runs in it without a condition on the rank shows it, or another file that it leaves to
+some ranks. Where nothing shows it, the finding is a hint.
 
 ## Why it harms
 The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
@@ -28,8 +30,10 @@ for epoch in range(10):
 No automatic fix: sharded models must be gathered by all ranks before one of them writes.
 
 ## When it is wrong
-When each process runs in its own folder or file system. Paths that contain a rank, a host or a time, and code under any
-condition or decorator that may select a rank, are not reported.
+When each process runs in its own folder or file system. Paths that contain a rank, a host or a time, or come from a
+function that lint does not know, are not reported; nor is code under any condition or decorator that may select a rank,
+or that is used elsewhere in a context that lets the ranks through in turn. A path made of a loop's variable is a hint:
+it may name a sample of this rank.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -54,19 +58,22 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call, path, node in written_files.files(facts):
         # a download has a rule of its own
         if written_files.one_path(call, path, node) and not contended_paths.fetches(call):
-            yield _told(facts, call, "every rank writes this file at the same time: let only rank 0 write it")
+            sample = written_files.of_sample(call, node)
+            message = "every rank writes this file at the same time: let only rank 0 write it"
+            yield _told(facts, call, message, sample=sample)
     for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
             yield _told(facts, call, "every rank starts its own run: let only rank 0 start one")
 
 
-def _told(facts: ModuleFacts, call: CallEvent, message: str) -> Finding | None:
+def _told(facts: ModuleFacts, call: CallEvent, message: str, *, sample: bool = False) -> Finding | None:
     attended = written_files.on_every_rank(facts, call)
     if attended is None:
         return None
-    if attended.how is Attendance.POSSIBLE:
+    severity = Severity.HINT if sample else attended.severity
+    if sample:
+        message = f"unless the ranks go through different data here, {message}"
+    elif attended.how is Attendance.POSSIBLE:
         message = f"unless all callers leave it to one rank, {message}"
-    return facts.finding(
-        RULE, call.site, message, related=attended.related, severity=attended.severity, context=call.context
-    )
+    return facts.finding(RULE, call.site, message, related=attended.related, severity=severity, context=call.context)

@@ -28,6 +28,12 @@ def part_of(parts: Value, index: Value) -> bool:
     return any(v.tags & Tag.WORLD for v in (*obj.args, *(v for _, v in obj.keywords)))
 
 
+def even(parts: Value) -> bool:
+    """`rows.tensor_split(n * world_size)`: of so many parts, each rank gets the same number."""
+    obj = parts.object
+    return isinstance(obj, Made) and obj.path in _CUTTING and any(v.tags & Tag.WORLD for v in obj.args[1:])
+
+
 def strided(over: Value, bounds: tuple[Value, ...]) -> bool:
     """`islice(lines, rank, None, world_size)` of something finite."""
     if len(bounds) != 3 or not bounds[1].known or bounds[1].constant is not None:
