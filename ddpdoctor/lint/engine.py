@@ -19,8 +19,9 @@ from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
-#: bytes of source per process, at most and at least
-LARGE, SMALL = 2_500_000, 50_000
+#: Bytes of source per process, at most and at least. A process parses what its files import for itself, so few large
+#: shares cost less than many small ones; what a process keeps is bounded whatever it has done.
+LARGE, SMALL = 20_000_000, 50_000
 #: bytes of source below which starting processes costs more than it saves
 FEW = 100_000
 

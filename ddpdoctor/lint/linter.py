@@ -19,7 +19,7 @@ from ddpdoctor.program import indexing, modules, notebook, source
 from ddpdoctor.program.project import Project
 
 #: characters of source after which a linting process collects the garbage among what it made since the last time
-GARBAGE = 600_000
+GARBAGE = 1_200_000
 #: every so many collections, all objects are visited, for modules that were cached for a while: five times the cost
 WHOLE = 8
 

@@ -61,7 +61,7 @@ NOTHING = Annotations((), {}, ())
 
 def of(module: Module) -> Annotations:
     """Match every comment of a file with the expressions that it names."""
-    if "ddpdoctor:" not in module.text:
+    if not module.annotated:
         return NOTHING
     comments = tuple(read_comments(module.text))
     taints: dict[int, Taint] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ddpdoctor.model.collectives import COLLECTIVE, Kind
+from ddpdoctor.model.kinds import COLLECTIVE, Kind
 
 Version = tuple[int, int]
 #: the version that the rows describe

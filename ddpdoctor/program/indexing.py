@@ -11,15 +11,24 @@ from typing import Any
 from ddpdoctor.program.modules import Binding, ClassInfo, FunctionInfo, FunctionNode, Module
 from ddpdoctor.program.nodes import last_name, walk
 
+#: without it no comment is for ddpdoctor
+MARK = "ddpdoctor:"
+
 
 def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
     """Index a parsed file. Iterative, because recursion would be as deep as the source is nested."""
     nodes = walk(tree)
     kinds: defaultdict[type[ast.AST], list[Any]] = defaultdict(list)
+    imports: list[ast.Import | ast.ImportFrom] = []
     for node in nodes:
-        kinds[node.__class__].append(node)
+        kind = node.__class__
+        kinds[kind].append(node)
+        if kind is ast.ImportFrom or kind is ast.Import:
+            imports.append(node)  # type: ignore[arg-type]
     is_package = path.endswith("__init__.py")
-    module = Module(path, name, text, tree, text.split("\n"), nodes, dict(kinds), is_package)
+    module = Module(path, name, text, tree, text.split("\n"), nodes, dict(kinds), is_package, annotated=MARK in text)
+    for statement in imports:
+        _index_import(module, statement)
     _index_everywhere(module)
     _index_top_level(module)
     return module
@@ -39,14 +48,11 @@ def release(module: Module) -> None:
 
 
 def _index_everywhere(module: Module) -> None:
-    """Names, imports, options and what is stored, wherever in the file they stand."""
+    """Names, options and what is stored, wherever in the file they stand."""
     words = module.words
-    words.update(node.id for node in module.of(ast.Name))
-    words.update(node.attr for node in module.of(ast.Attribute))
-    words.update(node.arg for node in module.of(ast.keyword) if node.arg is not None)
-    for node in module.nodes:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            _index_import(module, node)
+    words.update([node.id for node in module.of(ast.Name)])
+    words.update([node.attr for node in module.of(ast.Attribute)])
+    words.update([node.arg for node in module.of(ast.keyword) if node.arg is not None])
     for node in module.of(ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             _index_option(module, node)

@@ -22,6 +22,9 @@ class FunctionInfo:
     owner: ClassInfo | None = None
     #: names that it declares `global` or `nonlocal`
     outer: frozenset[str] = frozenset()
+    #: answers to `marks` and `abstract`, which are asked at every call
+    _marks: frozenset[str] | None = None
+    _abstract: bool | None = None
 
     @property
     def qualname(self) -> str:
@@ -36,9 +39,11 @@ class FunctionInfo:
         return [] if isinstance(self.node, ast.Lambda) else self.node.decorator_list
 
     @property
-    def marks(self) -> set[str]:
+    def marks(self) -> frozenset[str]:
         """The last names of its decorators, called or not."""
-        return {decorator_name(d) for d in self.decorators} - {""}
+        if self._marks is None:
+            self._marks = frozenset(map(decorator_name, self.decorators)) - {""}
+        return self._marks
 
     @property
     def is_static(self) -> bool:
@@ -57,6 +62,11 @@ class FunctionInfo:
     @property
     def abstract(self) -> bool:
         """Whether a subclass has to implement it: it is marked abstract, or only raises NotImplementedError."""
+        if self._abstract is None:
+            self._abstract = self._is_abstract()
+        return self._abstract
+
+    def _is_abstract(self) -> bool:
         if self.owner is None:
             return False
         if "abstractmethod" in self.marks:
@@ -126,6 +136,8 @@ class Module:
     options: set[str] = field(default_factory=set)
     #: every name and attribute in the file, for cheap tests whether a rule can apply at all
     words: set[str] = field(default_factory=set)
+    #: it may contain a comment that gives an expression a taint
+    annotated: bool = False
     #: loop -> (names that its body assigns, whether it stores attributes); filled on demand
     assigned: dict[ast.AST, tuple[set[str], bool]] = field(default_factory=dict)
     #: flags that its signal handlers set, as `signal_handlers.of_module` reads them; None until first asked for

@@ -10,7 +10,7 @@ from ddpdoctor.program import indexing, libraries, source
 from ddpdoctor.program.modules import Module
 
 #: characters of source whose trees are kept, at about 40 bytes each; a dropped file is parsed again when needed
-KEPT = 3_000_000
+KEPT = 6_000_000
 #: Characters of other files' source that are followed for one linted file. Imports beyond that are as unknown as an
 #: installed package: a file of a library with thousands of modules can reach all of them, which takes minutes.
 FOLLOWED = 1_000_000
@@ -43,6 +43,8 @@ class Project:
         self._parsed: OrderedDict[str, Module | None] = OrderedDict()
         self._there: dict[str, bool] = {}
         self._packages: dict[str, tuple[str, str]] = {}
+        #: what `where` has answered for the present file
+        self._places: dict[tuple[str, str], str] = {}
         self._kept = 0
         #: files that the present file has asked for, and whether they are followed
         self._followed: dict[str, bool] = {}
@@ -80,6 +82,7 @@ class Project:
         """Make a linted file the present one; later files can import it too."""
         # what was derived for earlier files is derived again: `grounds` lists what it is derived from
         self._packages.clear()
+        self._places.clear()
         self._roots_above.clear()
         self._consulted, self._asked = set(), set()
         self.package(module.path)
@@ -156,6 +159,12 @@ class Project:
         """The file of the module `name` as the file at the path `origin` would import it, "" if there is none."""
         if not name:
             return ""
+        known = self._places.get((name, origin))
+        if known is None:
+            known = self._places[name, origin] = self._where(name, origin)
+        return known
+
+    def _where(self, name: str, origin: str) -> str:
         head = name.partition(".")[0]
         root, own = self.package(origin)
         if not head:

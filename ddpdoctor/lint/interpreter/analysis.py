@@ -106,8 +106,10 @@ class Analysis(Machine):
     def evaluate(self, frame: Frame, node: ast.expr) -> Value:
         evaluator = EXPRESSIONS.get(node.__class__)
         value = evaluator(self, frame, node) if evaluator is not None else unknown("expression", id(node))
-        taints = self.annotated[frame.module]
-        return asserted(value, taints[id(node)]) if taints and id(node) in taints else value
+        if frame.module.annotated:
+            taints = self.annotated[frame.module]
+            return asserted(value, taints[id(node)]) if id(node) in taints else value
+        return value
 
     def parameters(self, info: FunctionInfo) -> dict[str, Value]:
         """Every parameter as an unknown, except those whose use in the function shows what they are."""

@@ -48,7 +48,8 @@ from ddpdoctor.program.nodes import last_name
 def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     """The value of a call; its collectives go into the frame's trace, the call itself into the events."""
     dropped = frame.dropped is node
-    machine.observe(frame, node)
+    if machine.observed is not None:
+        machine.observe(frame, node)
     target = _target(machine, frame, node)
     args, keywords = _arguments(machine, frame, node)
     site = machine.site(frame, node)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -25,6 +24,7 @@ from ddpdoctor.lint.ranks.possible import may_agree
 from ddpdoctor.lint.ranks.residual import Builder, Cell, EarlyExit
 from ddpdoctor.lint.values.truths import rank_decided, rank_local
 from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint
+from ddpdoctor.model.record import field, record
 from ddpdoctor.program.sites import SourceSite
 
 #: Most operations, loops and conditions in which two ranks are compared; longer lists are cut from the first difference
@@ -65,17 +65,26 @@ def _by_rank(trace: Trace, branches: list[Branch]) -> list[CollectiveDivergence]
     builder = Builder()
     found: list[CollectiveDivergence] = []
     seen: set[tuple[int, int]] = set()
-    grouped = any(op.members is not None for op, _ in operations(trace))
-    for rank, other in ((a, b) for a in range(WORLD if grouped else 1) for b in range(a + 1, WORLD)):
-        one = builder.build(trace, rank, other)
-        one_left = builder.left
-        two = builder.build(trace, other, rank)
+    groups = {op.members for op, _ in operations(trace) if op.members is not None}
+    built: dict[tuple[int, frozenset[tuple[int, ...]]], tuple[Cell | None, _Side]] = {}
+
+    def residual(rank: int, common: frozenset[tuple[int, ...]], other: int) -> tuple[Cell | None, _Side]:
+        """Of one rank; the other matters only by the groups that hold both."""
+        known = built.get((rank, common))
+        if known is None:
+            cell = builder.build(trace, rank, other)
+            known = built[rank, common] = cell, _Side(rank, builder.left)
+        return known
+
+    for rank, other in ((a, b) for a in range(WORLD if groups else 1) for b in range(a + 1, WORLD)):
+        common = frozenset(members for members in groups if rank in members and other in members)
+        (one, left), (two, right) = residual(rank, common, other), residual(other, common, rank)
         numbers = (_number(one), _number(two))
         if numbers[0] != numbers[1] and numbers not in seen:
             seen.add(numbers)
             if may_agree(one, two):
                 continue
-            found.extend(_Comparison(_Side(rank, one_left), _Side(other, builder.left)).compare(one, two))
+            found.extend(_Comparison(left, right).compare(one, two))
     return found
 
 
@@ -105,7 +114,7 @@ def _number(cell: Cell | None) -> int:
     return 0 if cell is None else cell.number
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Side:
     """One of the two ranks, and how it left early."""
 
@@ -113,7 +122,7 @@ class _Side:
     exits: list[EarlyExit]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Lists:
     """Two lists of cells that are compared: whole programs, or the bodies of a loop or a branch."""
 
@@ -126,7 +135,7 @@ class _Lists:
         return _Lists(self.two, self.one, self.looped)
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _Comparison:
     left: _Side
     right: _Side

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, FileEvent, Loop, Op, Scope, Trace
 from ddpdoctor.lint.values.symbols import file_question
 from ddpdoctor.lint.values.tags import REASONS, Tag
 from ddpdoctor.lint.values.values import Symbol, Taint
+from ddpdoctor.model.record import field, record
 from ddpdoctor.program.sites import SourceSite
 
 
@@ -44,7 +43,7 @@ _Near = frozenset[FileEvent]
 _Left = list[tuple[str, _Near]]
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _Walk:
     found: dict[int, tuple[SourceSite, SourceSite]] = field(default_factory=dict)
     #: branches on the path that test for files
