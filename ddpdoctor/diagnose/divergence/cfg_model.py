@@ -87,7 +87,7 @@ class KnownFunctions:
         """The known functions that the statement calls, in order; one, if it is not certain that it calls several."""
         found = []
         for call in statements.calls_in_order(node.stmt):
-            alone = ast.Expr(ast.Call(call.func, [], []))
+            alone = ast.Expr(ast.Call(statements.without_calls(call.func), [], []))
             called = self.called_by(Node(node.file, node.function, alone, node.first, node.last, node.owner))
             if called is not None:
                 found.append(called)

@@ -89,9 +89,11 @@ class _Walk:
         while todo:
             index = todo.pop()
             for previous in self._before.get(index, ()):
-                if previous in self._traced or previous in found:
+                own = self._graph.home[previous] == function
+                # a function that the statement calls twice has been gone through before
+                if previous in self._traced or (own and previous in found):
                     continue
-                if self._graph.home[previous] == function:
+                if own:
                     found.add(previous)
                     todo.append(previous)
                 elif self._graph.home[previous] in self._called.get(function, ()):

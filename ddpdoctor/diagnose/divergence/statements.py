@@ -89,6 +89,14 @@ def calls_in_order(stmt: ast.AST | None) -> list[ast.Call]:
     return found
 
 
+def without_calls(called: ast.expr) -> ast.expr:
+    """What is called, without the calls that give the object whose method it is: `batch(n).to` is a method `to`."""
+    if not isinstance(called, ast.Attribute):
+        return called
+    nested = any(isinstance(node, ast.Call) for node in walk(called.value)) and not is_super(called.value)
+    return ast.Attribute(ast.Name("", ast.Load()) if nested else called.value, called.attr, ast.Load())
+
+
 def is_super(holder: ast.expr) -> bool:
     """Whether it is `super()`."""
     return isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and holder.func.id == "super"
