@@ -1,11 +1,13 @@
 """Healthy but unusual jobs, run many times: each seed gives another number of ranks, steps and seconds.
 
 The kinds are the programs of tests/e2e/healthy, and the harmless programs of benchmarks/unseen that were run before
-(a first run measures what nobody has looked at) and whose framework is installed. Results are in build/healthy.jsonl.
+(a first run measures what nobody has looked at) and import nothing that is not installed. Results are in
+build/healthy.jsonl.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib.util
 import os
@@ -163,10 +165,22 @@ def _strangers() -> dict[str, Expected]:
     for name, runs in first_runs.sets().items():
         looked_at = {run.name for run in runs if run.harmless and not run.invalid}
         for program in first_runs.programs(first_runs.SETS / name):
-            installed = importlib.util.find_spec(program.framework) is not None
-            if program.folder.name in looked_at and installed:
+            if program.folder.name in looked_at and not missing(program.folder):
                 found[f"{UNSEEN}/{name}/{program.folder.name}"] = program
     return found
+
+
+def missing(folder: Path) -> frozenset[str]:
+    """Modules that the programs in the folder import and that are not installed here."""
+    imported = set()
+    for file in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                imported.add(node.module.partition(".")[0])
+    own = {path.stem for path in folder.rglob("*")}
+    return frozenset(name for name in imported - own if importlib.util.find_spec(name) is None)
 
 
 def options(kind: str, seed: int) -> tuple[str, ...]:

@@ -24,7 +24,9 @@ class WatchConfig:
     hang_command: str = ""
     #: seconds; default timeout of process groups without a timeout of their own
     group_timeout: float | None = None
+    #: where the report is written as JSON and as HTML; `-` is standard output
     json: Path | None = None
+    html: Path | None = None
     bundle: Path | None = None
     native: bool = False
     probe: bool = True

@@ -26,7 +26,11 @@ _MADE = "<!-- made by `make docs`; change the program instead -->\n\n"
 def pages() -> dict[Path, str]:
     """Every generated file with its text."""
     made = {DOCS / "commands.md": _commands(), DOCS / "report.schema.json": _schema(), DOCS / "repro.md": _repro()}
-    for prefix, folder, title in (("DD1", "rules", "Lint rules"), ("DD2", "diagnoses", "Diagnoses")):
+    for prefix, folder, title in (
+        ("DD1", "rules", "Lint rules"),
+        ("DD2", "diagnoses", "Diagnoses"),
+        ("DD3", "checks", "Checks"),
+    ):
         found = [page for page in explain.pages() if page.code.startswith(prefix)]
         for page in found:
             made[DOCS / folder / f"{page.code}.md"] = _MADE + explain.text_of(page)

@@ -19,8 +19,7 @@ from ddpdoctor.diagnose import engine, wording
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.offline.recorder_dumps.report import examine_dumps
 from ddpdoctor.errors import InputError
-from ddpdoctor.merge.recorder_set import from_recorders
-from ddpdoctor.model.collectives import Recorder
+from ddpdoctor.merge.recorder_set import from_evidence, from_recorders
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 from ddpdoctor.model.recorder_set import RecorderSet
@@ -48,30 +47,26 @@ def recorder_set(found: InputFiles, dumps: Dumps) -> RecorderSet:
     """All recorders: those of the dumps, or else those of the first bundle that holds any."""
     if dumps.members:
         return dumps.recorders()
-    for folder in found.bundles:
-        evidence = capture.assemble(bundle.read(folder))
-        held = {seen.rank: _with_groups(seen, seen.recorder) for seen in evidence.ranks if seen.recorder}
-        if held:
-            return from_recorders(held, evidence.world_size)
-    return dumps.recorders()
-
-
-def _with_groups(seen: RankEvidence, recorder: Recorder) -> Recorder:
-    """The recorder with the groups from the rank's page, as gloo's dumps list none."""
-    return replace(recorder, groups=recorder.groups or (seen.page.groups if seen.page else ()))
+    held = (from_evidence(capture.assemble(bundle.read(folder))) for folder in found.bundles)
+    return next(filter(None, held), None) or dumps.recorders()
 
 
 def diagnose(found: InputFiles, dumps: Dumps | None = None) -> Report:
     """The verdict on all given files. Raises InputError if none of them holds relevant evidence."""
+    return examine(found, dumps)[0]
+
+
+def examine(found: InputFiles, dumps: Dumps | None = None) -> tuple[Report, Evidence | None]:
+    """The verdict with its evidence; None where recorder dumps were judged without assembling any."""
     dumps = dumps or read_dumps(found)
     bundles = [capture.assemble(bundle.read(folder)) for folder in found.bundles]
     if len(bundles) == 1 and not found.files:
-        return engine.examine(bundles[0])
+        return engine.examine(bundles[0]), bundles[0]
     others = [file for file in found.files if not _is_dump(file)]
     if dumps.members and not others and not bundles:
-        return _diagnose_dumps(found, dumps)
+        return _diagnose_dumps(found, dumps), None
     if len(dumps.members) > recorder_fragments.MOST_RANKS and not bundles:
-        return cap_confidence(_diagnose_many(found, dumps, others))
+        return cap_confidence(_diagnose_many(found, dumps, others)), None
     fragments, gaps = read_files(others)
     fragments.extend(recorder_fragments.fragments(dumps))
     gaps = [*gaps, *dumps.gaps, *_not_read(found)]
@@ -85,7 +80,7 @@ def diagnose(found: InputFiles, dumps: Dumps | None = None) -> Report:
     loose = _with_source(loose, found)
     evidence = merge([*bundles, loose]) if bundles else loose
     report = cap_confidence(_judge(evidence))
-    return _cap_culprit_confidence(report) if evidence.ranks_unidentified else report
+    return (_cap_culprit_confidence(report) if evidence.ranks_unidentified else report), evidence
 
 
 def _judge(evidence: Evidence) -> Report:

@@ -63,19 +63,12 @@ class Console:
         return "no probe: it needs torch 2.5" if release and release < [2, 5] else "probe on"
 
     def report(self, report: Report, *, job: str, bundle: Path | None) -> None:
-        """Print the verdict."""
+        """Print the verdict, apart from the job's own output by an empty line before and after it."""
         from ddpdoctor.report import terminal
 
         screen = options.screen(self._stream, self._environ)
-        self._write(
-            terminal.render(
-                report,
-                screen,
-                job=job,
-                bundle=str(bundle) if bundle else "",
-                directory=_here(),
-            )
-        )
+        text = terminal.render(report, screen, job=job, bundle=str(bundle) if bundle else "", directory=_here())
+        self._write(f"\n{text}\n")
 
     def _write(self, text: str) -> None:
         # if stderr is closed or full, the message is lost and nothing else happens

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import ddpdoctor
-from ddpdoctor.cli import duration, options, output_paths
+from ddpdoctor.cli import duration, forms, options, output_paths
 from ddpdoctor.errors import ExitCode, InputError, UsageError
 from ddpdoctor.launch.host_jobs import HostJob
 from ddpdoctor.model.diagnosis import Outcome
@@ -43,7 +43,6 @@ _MOMENT = 0.8
 _PAUSE = 30.0
 #: seconds by which the kernel's time of a start may be early: the boot time is known to the second only
 _BOOT_TIME_ERROR = 1.0
-_FORMATS = ("terminal", "json", "markdown")
 _NOT_WATCHED = "nobody watched this job: what its ranks did before is not known (`ddpdoctor watch` would)"
 
 
@@ -66,9 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--follow", action="store_true", help="look again every 30 s, and tell when the verdict changes"
     )
-    parser.add_argument(
-        "-f", "--format", choices=_FORMATS, default="terminal", help="output format on stdout (default: terminal)"
-    )
+    forms.add_format(parser)
     parser.add_argument(
         "--json", metavar="FILE", nargs="?", const="-", help="also write the report as JSON to FILE; alone: to stdout"
     )
@@ -88,7 +85,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     seconds = _MOMENT if args.wait is None else duration.parse(args.wait, "--wait")
     _check_output(args)
     jobs = _wanted(args)
-    if len(jobs) > 1 and (args.json or args.bundle or args.format != "terminal"):
+    if len(jobs) > 1 and (args.json or args.bundle or args.format != "text"):
         raise UsageError(f"one report only: {len(jobs)} jobs are meant", hint="name one by its PID")
     if args.follow:
         return _follow(jobs, args, seconds)
@@ -261,34 +258,26 @@ def _tell(job: HostJob, verdict: Verdict, args: argparse.Namespace, seconds: flo
     from ddpdoctor.collect import bundle
     from ddpdoctor.report import json
 
-    text = json.render(verdict.report)
     folder = args.shared / f"{platform.node()}-{job.pid}" if args.shared else args.bundle
     if folder:
-        bundle.write(folder, verdict.capture, text)
-    if args.json and args.json != "-":
-        try:
-            Path(args.json).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot write {args.json}: {error.strerror}", hint="name another file") from None
+        bundle.write(folder, verdict.capture, json.render(verdict.report))
+    if args.json and args.json != forms.STDOUT:
+        forms.write(args.json, json.render(verdict.report))
+    form = "json" if args.json == forms.STDOUT else args.format
     told = f"process {job.pid}, looked at for {seconds:.2g} s; the job was left as it is"
-    form = "json" if args.json == "-" else args.format
-    sys.stdout.write(_rendered(verdict.report, form, str(folder or ""), told))
-    sys.stdout.flush()
+    forms.show(_rendered(verdict, form, str(folder or ""), told))
 
 
-def _rendered(report: Report, form: str, kept: str, job: str) -> str:
-    if form == "json":
-        from ddpdoctor.report import json
+def _rendered(verdict: Verdict, form: str, kept: str, job: str) -> str:
+    if form != "text":
+        from ddpdoctor import exhibit
+        from ddpdoctor.collect.assemble import assemble
 
-        return json.render(report)
-    directory = _here()
-    if form == "markdown":
-        from ddpdoctor.report import markdown
-
-        return markdown.render(report, directory=directory)
+        return forms.render(form, exhibit.of(verdict.report, assemble(verdict.capture)), os.environ)
     from ddpdoctor.report import terminal
 
-    return terminal.render(report, options.screen(sys.stdout, os.environ), job=job, bundle=kept, directory=directory)
+    screen = options.screen(sys.stdout, os.environ)
+    return terminal.render(verdict.report, screen, job=job, bundle=kept, directory=_here())
 
 
 def _here() -> str:

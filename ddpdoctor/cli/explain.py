@@ -19,6 +19,9 @@ exit status:
   2  no such code"""
 
 
+_CHECKED = "Look for it on this machine: ddpdoctor check"
+
+
 @dataclass(frozen=True, slots=True)
 class CodePage:
     """A rule's documentation: its module's docstring, and references."""
@@ -51,7 +54,8 @@ def run(args: argparse.Namespace) -> ExitCode:
 
 
 def pages() -> tuple[CodePage, ...]:
-    """The documentation of every diagnosis and lint rule, sorted by code."""
+    """The documentation of every lint rule, diagnosis and check, sorted by code."""
+    from ddpdoctor.checkup import registry as checks
     from ddpdoctor.diagnose import registry as diagnoses
     from ddpdoctor.lint import registry as lint
 
@@ -65,6 +69,7 @@ def pages() -> tuple[CodePage, ...]:
         others = [name for name in cases.get(rule.code, ()) if name != rule.fixture]
         related = (_lint_rules(rule.lint), *_seen([*filter(None, [rule.fixture]), *others]))
         found.append(CodePage(rule.code, rule.name, registered.documentation, related))
+    found += [CodePage(one.check.code, one.check.name, one.documentation, (_CHECKED,)) for one in checks.CHECKS]
     return tuple(sorted(found, key=lambda page: page.code))
 
 

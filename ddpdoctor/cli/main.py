@@ -16,10 +16,15 @@ COMMANDS = {
     "watch": "run a distributed job and report which rank breaks it, where and why",
     "dump": "say why a job that nobody wrapped hangs now, from outside",
     "diagnose": "diagnose a job that has ended from the evidence it left",
+    "report": "write a verdict that was kept as HTML, Markdown, JSON, JUnit or a trace",
     "lint": "find hangs and silent mistakes in source, before the launch",
+    "check": "look for what would make a job fail, hang, or be hard to diagnose on this machine",
     "repro": "run real jobs with a known fault and check the diagnosis",
     "explain": "explain a code such as DD201 and its fix",
 }
+
+#: commands that take another command after `--`
+_TAKES_COMMAND = frozenset({"watch", "check"})
 
 _EPILOG = """examples:
   ddpdoctor watch -- torchrun --nproc-per-node 4 train.py
@@ -98,10 +103,10 @@ def _run(argv: list[str]) -> int:
 def _run_command(name: str, argv: list[str]) -> int:
     parser = parser_of(name)
     command: tuple[str, ...] | None = None
-    if name == "watch":
+    if name in _TAKES_COMMAND:
         # argparse's REMAINDER keeps the "--" and takes options after it for ours
         argv, command = options.split_command(argv)
-        if not {"-h", "--help"} & set(argv):
+        if name == "watch" and not {"-h", "--help"} & set(argv):
             _check_command(argv, command)
     args = options.parse(parser, argv)
     if command is not None:

@@ -10,8 +10,8 @@ from ddpdoctor.errors import UsageError
 
 
 def check_file(path: Path | None, option: str) -> None:
-    """Check a file that will be written or replaced. Raises UsageError."""
-    if path is None:
+    """Check a file that will be written or replaced; `-` is standard output. Raises UsageError."""
+    if path is None or str(path) == "-":
         return
     _check_name(path, option)
     if path.is_dir():

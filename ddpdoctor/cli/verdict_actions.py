@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from ddpdoctor.cli import forms
 from ddpdoctor.cli.console import Console
 from ddpdoctor.cli.lint_citations import with_lint_findings
 from ddpdoctor.collect import bundle
@@ -21,6 +22,7 @@ from ddpdoctor.config import OnHang, WatchConfig
 from ddpdoctor.errors import DoctorError, ExitCode
 from ddpdoctor.launch.supervisor import Job
 from ddpdoctor.model.diagnosis import Confidence, Outcome
+from ddpdoctor.model.exhibit import Exhibit
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.observe import stopping
 from ddpdoctor.observe.inspector import Inspector, Verdict
@@ -100,8 +102,8 @@ class VerdictActions:
         final = self._last_verdict(status)
         if final is not None and status != 0 and not self._job.forwarded and self._is_news(final):
             self._print(final, job=f"job ended with {ended}")
-        elif final is not None and self._config.json and not self._shown:
-            self._write_json(final)
+        elif final is not None and self._files() and not self._shown:
+            self._write_files(final)
         if status == 0 and self._standing is not None:
             self._console.say("resumed: the job continued to its end")
         if self._stopped:
@@ -123,8 +125,8 @@ class VerdictActions:
         return self._standing is None or verdict.report.diagnoses[0].confidence is not Confidence.POSSIBLE
 
     def _last_verdict(self, status: int) -> Verdict | None:
-        """The verdict on a job that has ended; None for a healthy one, unless --json wants it."""
-        if self._stopped or self._watcher is None or (status == 0 and (self._shown or not self._config.json)):
+        """The verdict on a job that has ended; None for a healthy one, unless --json or --html wants it."""
+        if self._stopped or self._watcher is None or (status == 0 and (self._shown or not self._files())):
             return None
         final = self._watcher.close(Exit(self._job.pid, self._job.returncode or 0, time.monotonic()))
         if final is None or not self._attempts:
@@ -185,7 +187,7 @@ class VerdictActions:
         self._shown = verdict
         self._job.stands_still = False
         self._standing = verdict if verdict.report.outcome is Outcome.HANG else None
-        self._write_json(verdict)
+        self._write_files(verdict)
         folder = self._write_bundle(verdict)
         try:
             self._console.report(verdict.report, job=job or self._left_running(verdict), bundle=folder)
@@ -193,21 +195,24 @@ class VerdictActions:
             self._console.say(f"the report cannot be shown ({type(error).__name__}: {error}); evidence: {folder}")
         return folder
 
-    def _write_json(self, verdict: Verdict) -> None:
-        if self._config.json is None:
-            return
-        partial = self._config.json.with_name(f".{self._config.json.name}.{os.getpid()}")
-        try:
-            partial.write_text(json.render(verdict.report), encoding="utf-8")
-            partial.replace(self._config.json)
-        except OSError as error:
-            self._console.say(f"cannot write {self._config.json}: {error.strerror}")
-            with contextlib.suppress(OSError):
-                partial.unlink()
+    def _files(self) -> dict[str, Path]:
+        """form -> the file that was asked for."""
+        wanted = {"json": self._config.json, "html": self._config.html}
+        return {form: path for form, path in wanted.items() if path is not None}
+
+    def _write_files(self, verdict: Verdict) -> None:
+        """Write the report in each form that was asked for; a failure of one is said and prevents nothing."""
+        for form, path in self._files().items():
+            try:
+                forms.write(str(path), forms.render(form, _exhibit(form, verdict), os.environ))
+            except DoctorError as error:
+                self._console.say(error.message)
+            except Exception as error:  # noqa: BLE001 - boundary: a verdict that cannot be drawn is still acted upon
+                self._console.say(f"cannot write {path} ({type(error).__name__}: {error})")
 
     def _write_bundle(self, verdict: Verdict) -> Path | None:
         try:
-            folder = self._config.bundle or _state_folder() / time.strftime(f"%Y%m%d-%H%M%S-{os.getpid()}")
+            folder = self._config.bundle or state_folder() / time.strftime(f"%Y%m%d-%H%M%S-{os.getpid()}")
             bundle.write(folder, verdict.capture, json.render(verdict.report))
         except DoctorError as error:
             self._console.say(error.message)
@@ -219,10 +224,13 @@ class VerdictActions:
             _forget_old(folder.parent)
         return folder
 
+    def _report_file(self) -> Path | None:
+        return None if self._config.json is None or str(self._config.json) == forms.STDOUT else self._config.json
+
     def _run_command(self, verdict: Verdict, folder: Path | None) -> None:
         """Run the user's program with the report's path; its outcome is ignored, its output goes to stderr."""
         try:
-            path = self._config.json or (folder / "report.json" if folder else _write_aside(verdict))
+            path = self._report_file() or (folder / "report.json" if folder else _write_aside(verdict))
             subprocess.Popen(
                 [*shlex.split(self._config.hang_command), str(path)],
                 stdin=subprocess.DEVNULL,
@@ -231,6 +239,16 @@ class VerdictActions:
             )
         except (OSError, ValueError) as error:
             self._console.say(f"--on-hang command cannot be started: {error}")
+
+
+def _exhibit(form: str, verdict: Verdict) -> Exhibit:
+    """What the form needs: JSON holds the report alone."""
+    if form == "json":
+        return Exhibit(verdict.report)
+    from ddpdoctor import exhibit
+    from ddpdoctor.collect import assemble
+
+    return exhibit.of(verdict.report, assemble.assemble(verdict.capture))
 
 
 def _in_words(seen: Seen) -> str:
@@ -256,7 +274,8 @@ def _write_aside(verdict: Verdict) -> Path:
     return Path(name)
 
 
-def _state_folder() -> Path:
+def state_folder() -> Path:
+    """Where evidence is kept if no other folder is given. Raises RuntimeError for a user without a home."""
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "ddpdoctor" / "runs"
 

@@ -64,7 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="default timeout of process groups (of every backend) for which the script sets none",
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the report as JSON to FILE")
+    parser.add_argument(
+        "--json", metavar="FILE", type=Path, help="write the report as JSON to FILE; `-` for stdout, beside the job's"
+    )
+    parser.add_argument(
+        "--html", metavar="FILE", type=Path, help="write the report as one HTML page to FILE; `-` for stdout"
+    )
     parser.add_argument(
         "--bundle", metavar="DIR", type=Path, help="where to keep the evidence (default: the state directory)"
     )
@@ -152,6 +157,7 @@ def _config(args: argparse.Namespace) -> WatchConfig:
     if on_hang is OnHang.COMMAND:
         _check_command(args.on_hang)
     output_paths.check_file(args.json, "--json")
+    output_paths.check_file(args.html, "--html")
     output_paths.check_folder(args.bundle, "--bundle")
     return WatchConfig(
         command=tuple(args.command),
@@ -160,6 +166,7 @@ def _config(args: argparse.Namespace) -> WatchConfig:
         hang_command=args.on_hang,
         group_timeout=timeout,
         json=args.json,
+        html=args.html,
         bundle=args.bundle,
         native=args.native,
         probe=not args.no_probe,

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ddpdoctor.diagnose.divergence.loop_counters import counter_start
+from ddpdoctor.diagnose.divergence.periodic_checks import asks_periodic
 from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.model.dependence import Condition, Dependence, DependsOn
 from ddpdoctor.model.evidence import Gap, Source
@@ -47,7 +49,15 @@ def depends_on(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> Depend
 def decided_alike(facts: Facts, site: Site) -> bool:
     """Whether the condition that begins on the line is equal on all ranks; for a loop, its number of iterations."""
     dependence = depends_on(facts, site)
-    return dependence is not None and dependence.on is DependsOn.UNIFORM
+    return (dependence is not None and dependence.on is DependsOn.UNIFORM) or periodic(facts, site)
+
+
+def periodic(facts: Facts, site: Site) -> bool:
+    """Whether the condition holds every so many rounds, by a counter that nothing shows to differ between ranks."""
+    dependence = depends_on(facts, site)
+    if dependence is not None and dependence.on not in (DependsOn.UNKNOWN, DependsOn.UNIFORM):
+        return False
+    return asks_periodic(facts.program, site) and counter_start(facts, site) is None
 
 
 @kept
@@ -75,12 +85,15 @@ def rank_condition(
     return None
 
 
-def own_conditions(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> tuple[Condition, ...]:
+def own_conditions(
+    facts: Facts, site: Site, callers: Sequence[Site] = (), *, unknown: bool = False
+) -> tuple[Condition, ...]:
     """The conditions on a rank's own data, clock, random numbers, files or signals under which the line runs, innermost
-    first.
+    first; if `unknown`, those too of which the source does not tell what they depend on.
     """
     around = _around(facts, site, tuple(callers)) if not facts.is_library(site.file) else ()
-    return tuple(condition for condition in around if condition.dependence.on in _OWN)
+    wanted = _OWN | {DependsOn.UNKNOWN} if unknown else _OWN
+    return tuple(condition for condition in around if condition.dependence.on in wanted)
 
 
 def conditions_around(facts: Facts, site: Site) -> tuple[Condition, ...]:

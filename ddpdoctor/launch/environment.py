@@ -112,13 +112,17 @@ def installed_torch(command: tuple[str, ...], environ: Mapping[str, str]) -> str
     None if it is not known: the command is not a Python program (a shell script, say), or its environment has another
     layout.
     """
-    interpreter = _interpreter(command, environ)
-    if interpreter is None:
-        return None
-    for packages in _package_folders(interpreter, environ):
+    for packages in package_folders(command, environ):
         for metadata in packages.glob("torch-*.dist-info"):
             return metadata.name.removeprefix("torch-").removesuffix(".dist-info").partition("+")[0]
     return None
+
+
+def package_folders(command: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Path]:
+    """Where the interpreter that the command will run looks for packages; nothing if it is not known."""
+    interpreter = _interpreter(command, environ)
+    if interpreter is not None:
+        yield from _package_folders(interpreter, environ)
 
 
 def likely_torch(environ: Mapping[str, str]) -> str | None:

@@ -32,7 +32,7 @@ from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 from ddpdoctor.program.sites import SourceSite, site_of
-from ddpdoctor.program.text import text_of
+from ddpdoctor.program.text import shown, text_of
 
 __all__ = ["BUDGET", "SYNCHRONISING", "UNSHARED", "Conditions", "Place"]
 
@@ -165,13 +165,17 @@ class Conditions:
             if let_in:
                 site = site_of(module, decorator)
                 dependence = self._of_value(Value(let_in, Taint.RANK))
-                yield Condition(module.path, site.line, site.end_line, f"@{text_of(decorator)}", True, dependence)
+                yield Condition(
+                    module.path, site.line, site.end_line, f"@{shown(text_of(decorator))}", True, dependence
+                )
 
     def _condition(self, guards: Sequence[Guard]) -> Condition:
         first = guards[0]
         dependence = _combined([self._of_value(guard.value) for guard in guards])
         assert dependence is not None
-        return Condition(first.site.file, first.site.line, first.site.end_line, first.text, first.side, dependence)
+        return Condition(
+            first.site.file, first.site.line, first.site.end_line, shown(first.text), first.side, dependence
+        )
 
     def _dependence(self, seen: Seen) -> Dependence:
         assert seen.value is not None

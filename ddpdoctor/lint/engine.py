@@ -14,7 +14,7 @@ from ddpdoctor.lint.cache import Cache
 from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import FileResult, Linter, cached, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
-from ddpdoctor.model.finding import Finding, RelatedRole
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
@@ -110,11 +110,21 @@ def _unproved(results: list[FileResult]) -> list[Finding]:
 
 
 def _without_repeats(findings: list[Finding]) -> tuple[Finding, ...]:
-    """Without findings about other files' lines if one of those files reports the same."""
+    """Without findings about other files' lines if one of those files reports the same; a hint there gives way to
+    what another file proves.
+    """
     moved = [f for f in findings if any(r.role is RelatedRole.MEANT for r in f.related)]
-    reported = {(f.code, os.path.relpath(f.file), f.line) for f in findings if f not in moved} if moved else set()
-    again = [f for f in moved if any((f.code, os.path.relpath(r.file), r.line) in reported for r in f.related)]
-    return tuple(f for f in findings if f not in again)
+    if not moved:
+        return tuple(findings)
+    meant = {f: {(f.code, os.path.relpath(r.file), r.line) for r in f.related} for f in moved}
+    proved = {place for f, places in meant.items() if f.severity is not Severity.HINT for place in places}
+    kept = [f for f in findings if f in meant or f.severity is not Severity.HINT or _place(f) not in proved]
+    reported = {_place(f) for f in kept if f not in meant}
+    return tuple(f for f in kept if f not in meant or not meant[f] & reported)
+
+
+def _place(finding: Finding) -> tuple[str, str, int]:
+    return finding.code, os.path.relpath(finding.file), finding.line
 
 
 def relax_collector() -> None:

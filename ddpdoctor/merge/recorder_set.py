@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
+from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.recorder_set import Member, RecorderSet, Ring, Step
 
@@ -67,6 +68,17 @@ def from_recorders(recorders: Mapping[Rank, Recorder], world_size: int = 0, *, s
         ring = rings.setdefault((recorder.truncated, steps), Ring(steps, recorder.truncated))
         members[rank] = Member(rank, ring, groups, recorder.newest_ns, recorder.version)
     return complete(members, world_size, size_known=size_known)
+
+
+def from_evidence(evidence: Evidence) -> RecorderSet | None:
+    """The recorders of a job's ranks; None if no rank has one."""
+    held = {seen.rank: _with_groups(seen, seen.recorder) for seen in evidence.ranks if seen.recorder}
+    return from_recorders(held, evidence.world_size) if held else None
+
+
+def _with_groups(seen: RankEvidence, recorder: Recorder) -> Recorder:
+    """The recorder with the groups from the rank's page, as gloo's dumps list none."""
+    return replace(recorder, groups=recorder.groups or (seen.page.groups if seen.page else ()))
 
 
 def _in_order(recorder: Recorder) -> tuple[Group, ...]:

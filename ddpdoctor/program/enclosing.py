@@ -113,8 +113,18 @@ def asks_element(program: Program, site: Site) -> bool:
     if not isinstance(test, ast.If) or not loops:
         return False
     elements = {node.id for node in walk(loops[-1].target) if isinstance(node, ast.Name)}
-    asked = {node.id for node in walk(test.test) if isinstance(node, ast.Name)}
+    asked = set(_asked(test.test))
     return bool(asked) and asked <= elements | {"isinstance", "len"}
+
+
+def _asked(test: ast.AST) -> Iterator[str]:
+    """The names that the test reads, without constants: `MEAN`, `self.MEAN`, `Kind.MEAN`."""
+    if isinstance(test, ast.Attribute) and test.attr.isupper():
+        return
+    if isinstance(test, ast.Name) and not test.id.isupper():
+        yield test.id
+    for child in ast.iter_child_nodes(test):
+        yield from _asked(child)
 
 
 def called_names(program: Program, file: str, span: Span) -> frozenset[str]:

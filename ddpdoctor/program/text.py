@@ -1,4 +1,4 @@
-"""The source text of a node for messages."""
+"""The source text of a node, and what of it a message shows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from typing import Any
 SHOWN = 60
 
 
+def shown(text: str) -> str:
+    """Source for a message: cut where it is too long. What is judged is never cut."""
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
 def text_of(node: ast.AST) -> str:
-    """The source of a small expression on one line."""
+    """The source of an expression on one line."""
     # the text is needed each time the node is simulated, so it is cached on the node
     known: str | None = node.__dict__.get("_text")
     if known is None:
@@ -18,7 +23,7 @@ def text_of(node: ast.AST) -> str:
             text = " ".join((_plain_text(node) or ast.unparse(node)).split())
         except (RecursionError, ValueError):  # nested too deeply; an integer of thousands of digits
             text = "..."
-        known = node.__dict__["_text"] = text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+        known = node.__dict__["_text"] = text
     return known
 
 

@@ -18,9 +18,11 @@ def code_frame(
     Source that was modified after the job started is not shown: its lines may not be the ones that ran.
     """
     style, width = screen.style, screen.width
-    place = f"  --> {style.line(shown_path)}:{location.line}"
-    named = f"{place}  in {style.line(location.function)}" if location.function else place
-    header = style.paint(named if columns(named) <= width else place, Tint.FAINT)
+    place = f"{style.line(shown_path)}:{location.line}"
+    inside = f"  in {style.line(location.function)}" if location.function else ""
+    if columns(f"  --> {place}{inside}") > width:
+        inside = ""
+    header = style.paint("  --> ", Tint.FAINT) + style.paint(place, Tint.PLACE) + style.paint(inside, Tint.FAINT)
     if source is not None and source.changed:
         return [header, f"{'':>5}{style.bar} {style.paint(style.cut(CHANGED, width - 7), Tint.WARN)}"]
     lines = _numbered(location, source, before)

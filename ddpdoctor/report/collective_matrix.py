@@ -20,7 +20,8 @@ MOST_COLUMNS = 12
 MOST_ROWS = 60
 #: complete rows that are shown before the first incomplete one
 _CONTEXT = 3
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#: the names of columns
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 DONE, IN, QUEUED, GAVE_UP, ABSENT, UNKNOWN = "done", "in", "queued", "gave up", "-", "?"
 
@@ -29,11 +30,39 @@ _Key = tuple[str, bool, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _MatrixRow:
+class MatrixRow:
+    """One operation of a group, with its state in each column."""
+
     key: _Key
     #: indexed by column
     cells: tuple[str, ...]
     what: str
+
+    @property
+    def group(self) -> str:
+        return self.key[0]
+
+    @property
+    def number(self) -> str:
+        """The sequence number by which the operation is matched."""
+        return f"p2p {self.key[2]}" if self.key[1] else str(self.key[2])
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is finished on all ranks whose rings still contain it."""
+        return all(cell in (DONE, UNKNOWN, "") for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The shown columns with their ranks, the ranks of the others, and the rows from the first that matters on."""
+
+    columns: tuple[RankSet, ...]
+    hidden: tuple[RankSet, ...]
+    rows: tuple[MatrixRow, ...]
+    #: complete rows before, and rows behind, that are left out
+    before: int
+    behind: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +73,40 @@ class _MatrixColumn:
     cells: Mapping[_Key, tuple[str, str]]
 
 
-def render(recorders: RecorderSet, *, width: int, style: Style) -> str:
-    """The matrix as text; a line that says so if there are no operations or no dumps."""
+def matrix(recorders: RecorderSet) -> Matrix | None:
+    """The part of the matrix that is shown; None if no recorder contains an operation."""
     kinds = _kinds(recorders)
-    if not kinds:
-        return "no recorder contains an operation\n"
     shown, hidden = kinds[:MOST_COLUMNS], kinds[MOST_COLUMNS:]
     rows = _rows(shown)
+    if not rows:
+        return None
+    first = next((n for n, row in enumerate(rows) if not row.complete), max(len(rows) - _CONTEXT, 0))
+    begin = max(first - _CONTEXT, 0)
+    end = min(begin + MOST_ROWS, len(rows))
+    return Matrix(
+        tuple(kind.ranks for kind in shown),
+        tuple(kind.ranks for kind in hidden),
+        tuple(rows[begin:end]),
+        begin,
+        len(rows) - end,
+    )
+
+
+def render(recorders: RecorderSet, *, width: int, style: Style) -> str:
+    """The matrix as text; a line that says so if there are no operations or no dumps."""
+    found = matrix(recorders)
+    if found is None:
+        return "no recorder contains an operation\n"
     lines = ["ranks by collectives: a row is one operation of a group; a column is the ranks with the same record", ""]
     lines += [
-        f"  {letter}  {_named(kind.ranks, width - 6, style)}" for letter, kind in zip(_LETTERS, shown, strict=False)
+        f"  {letter}  {_named(ranks, width - 6, style)}" for letter, ranks in zip(LETTERS, found.columns, strict=False)
     ]
-    if hidden:
-        lines.append(f"  and {sum(len(kind.ranks) for kind in hidden)} ranks in {len(hidden)} other columns")
+    if found.hidden:
+        lines.append(f"  and {sum(map(len, found.hidden))} ranks in {len(found.hidden)} other columns")
     unseen = recorders.unseen()
     if unseen:
         lines.append(f"  no dump: {_named(unseen, width - 12, style)}")
-    lines += ["", *_table(rows, len(shown), width, style)]
+    lines += ["", *_table(found, width, style)]
     lines += ["", "  in: is in it   queued: issued after it   -: never issued   ?: no longer in the ring"]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -118,7 +164,7 @@ def _what(member: Member, step: Step) -> str:
     return f"{step.op}{peer} [{sizes if step.sizes else ''}]{where}"
 
 
-def _rows(kinds: Sequence[_MatrixColumn]) -> list[_MatrixRow]:
+def _rows(kinds: Sequence[_MatrixColumn]) -> list[MatrixRow]:
     """All operations in an order that is consistent with every ring, if there is one."""
     order: dict[_Key, None] = {}
     for kind in kinds:
@@ -128,7 +174,7 @@ def _rows(kinds: Sequence[_MatrixColumn]) -> list[_MatrixRow]:
     for key in order:
         usual = next(kind.cells[key][1] for kind in kinds if key in kind.cells)
         cells = tuple(_cell(kind, end, key, usual) for kind, end in zip(kinds, ends, strict=True))
-        rows.append(_MatrixRow(key, cells, usual))
+        rows.append(MatrixRow(key, cells, usual))
     return rows
 
 
@@ -169,30 +215,18 @@ def _cell(kind: _MatrixColumn, ends: Mapping[tuple[str, bool], tuple[int, int]],
     return ABSENT if span is not None and key[2] > span[1] else UNKNOWN if span is None or key[2] < span[0] else ""
 
 
-def _table(rows: Sequence[_MatrixRow], count: int, width: int, style: Style) -> Iterator[str]:
-    first = next((n for n, row in enumerate(rows) if not _quiet(row)), max(len(rows) - _CONTEXT, 0))
-    begin = max(first - _CONTEXT, 0)
-    end = begin + MOST_ROWS
-    head = ("group", "number", "operation", *_LETTERS[:count])
-    body = [_columns_of(row) for row in rows[begin:end]]
+def _table(found: Matrix, width: int, style: Style) -> Iterator[str]:
+    head = ("group", "number", "operation", *LETTERS[: len(found.columns)])
+    body = [(row.group, row.number, row.what, *row.cells) for row in found.rows]
     widths = [max(columns(style.line(cell)) for cell in column) for column in zip(head, *body, strict=True)]
     widths[2] = min(widths[2], max(20, width - sum(widths) + widths[2] - 2 * len(widths)))
     yield _line(head, widths, style)
-    if begin:
-        yield f"  ... {begin} before, complete in every ring that still contains them"
+    if found.before:
+        yield f"  ... {found.before} before, complete in every ring that still contains them"
     for cells in body:
         yield _line(cells, widths, style)
-    if len(rows) > end:
-        yield f"  ... {len(rows) - end} more"
-
-
-def _quiet(row: _MatrixRow) -> bool:
-    return all(cell in (DONE, UNKNOWN, "") for cell in row.cells)
-
-
-def _columns_of(row: _MatrixRow) -> tuple[str, ...]:
-    label, p2p, seq, _ = row.key
-    return (label, f"p2p {seq}" if p2p else str(seq), row.what, *row.cells)
+    if found.behind:
+        yield f"  ... {found.behind} more"
 
 
 def _line(cells: Iterable[str], widths: Sequence[int], style: Style) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
-from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
+from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report, StackNode
 from ddpdoctor.report import rank_rows
 from ddpdoctor.report.code_frame import ranks_in_words
+from ddpdoctor.report.paths import short
 from ddpdoctor.report.terminal_text import Style
+from ddpdoctor.report.wording import nothing_named
 
 #: rows, locations, stacks and gaps that are shown; the JSON report contains all
 _MOST_ROWS = 24
@@ -19,12 +21,6 @@ _MOST_GAPS = 12
 _AROUND = 3
 
 _STYLE = Style(color=False, unicode=True)
-_NOTHING = {
-    Outcome.HEALTHY: "nothing is wrong: no rank waits for one that cannot arrive",
-    Outcome.SLOW: "a rank is still busy and the others wait for it",
-    Outcome.HANG: "no rank makes progress, and no known cause fits the evidence",
-    Outcome.CRASH: "a rank died, and the reason is not known",
-}
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _LANGUAGES = {".py": "python"}
 
@@ -41,7 +37,7 @@ def render(report: Report, *, directory: str = "") -> str:
 
 
 def _head(report: Report, first: Diagnosis | None) -> str:
-    said = _text(first.summary if first else _NOTHING[report.outcome])
+    said = _text(first.summary if first else nothing_named(report.outcome))
     code = f" `{first.code}` {first.name}, {first.confidence.value}" if first else ""
     return f"### ddpdoctor: {report.outcome.value.upper()}\n\n**{said}**{code}"
 
@@ -69,7 +65,7 @@ def _shown(diagnosis: Diagnosis) -> tuple[Location, ...]:
 def _place(report: Report, location: Location, directory: str) -> str:
     """The line and those around it, marked by an arrow."""
     ranks = f" ({ranks_in_words(location.ranks)})" if len(location.ranks) else ""
-    head = f"{_code(f'{_short(location.file, directory)}:{location.line}')} in {_code(location.function)}{ranks}"
+    head = f"{_code(f'{short(location.file, directory)}:{location.line}')} in {_code(location.function)}{ranks}"
     source = report.code.get(location.file)
     if source is not None and source.changed:
         return f"{head}: the source was changed after the job started"
@@ -121,7 +117,7 @@ def _tree(node: StackNode, depth: int, lines: list[str], directory: str) -> None
         return
     site = node.site
     indent = "  " * min(depth, 12)
-    place = f"{_short(site.file, directory)}:{site.line}"
+    place = f"{short(site.file, directory)}:{site.line}"
     lines.append(f"{indent}{_STYLE.line(site.function)} ({_STYLE.line(place)})  {ranks_in_words(node.ranks)}")
     for child in node.children:
         _tree(child, depth + (len(node.children) > 1), lines, directory)
@@ -146,11 +142,6 @@ def _notes(report: Report) -> str:
 
 def _versions(report: Report) -> str:
     return ", ".join(f"{_text(name)} {_text(version)}" for name, version in sorted(report.versions.items()))
-
-
-def _short(path: str, directory: str) -> str:
-    root = f"{directory}/"
-    return path[len(root) :] if len(root) > 2 and path.startswith(root) else path
 
 
 def _text(text: str) -> str:

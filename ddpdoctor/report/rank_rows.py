@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import RankStatus
+from ddpdoctor.report.call_text import call_of
 from ddpdoctor.report.terminal_text import Style, Tint, columns, pad
 
 _TINTS = {
@@ -18,7 +19,7 @@ _TINTS = {
     "unseen": Tint.WARN,
 }
 #: columns for the line of source, tried in this order
-_SOURCE_ROOMS = (44, 36, 28, 20, 0)
+_SOURCE_ROOMS = (72, 44, 36, 28, 20, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def _cells(row: RankRow, style: Style) -> _Cells:
 
 
 def _fields(cell: _Cells, room: int, style: Style) -> list[str]:
-    source = style.cut(cell.source, room) if room else ""
+    line = cell.source if columns(cell.source) <= room else call_of(cell.source, cell.label) or cell.source
+    source = style.cut(line, room) if room else ""
     return [cell.state, f"{cell.word:<5} {cell.ranks}", cell.count, cell.place, source, cell.label]
 
 

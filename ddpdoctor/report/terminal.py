@@ -11,7 +11,9 @@ from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
 from ddpdoctor.report import rank_rows
 from ddpdoctor.report.code_frame import code_frame, ranks_in_words
+from ddpdoctor.report.paths import short
 from ddpdoctor.report.terminal_text import Screen, Style, Tint, columns, pad
+from ddpdoctor.report.wording import nothing_named
 
 #: lines of a screen: a verdict should be readable without scrolling
 MOST_LINES = 25
@@ -25,12 +27,6 @@ _TINTS = {
     Outcome.CRASH: Tint.ALARM,
     Outcome.SLOW: Tint.WARN,
     Outcome.HEALTHY: Tint.GOOD,
-}
-_NOTHING_NAMED = {
-    Outcome.HEALTHY: "nothing is wrong: no rank waits for one that cannot arrive",
-    Outcome.SLOW: "a rank is still busy and the others wait for it",
-    Outcome.HANG: "no rank makes progress, and no known cause fits the evidence",
-    Outcome.CRASH: "a rank died, and the reason is not known",
 }
 
 
@@ -106,7 +102,7 @@ class _TextPage:
 
     def _verdict(self, first: Diagnosis | None) -> list[str]:
         outcome = self.report.outcome
-        summary = self.style.line(first.summary if first else _NOTHING_NAMED[outcome])
+        summary = self.style.line(first.summary if first else nothing_named(outcome))
         tag = f"[{first.code} {first.confidence.value}]" if first else ""
         head = f"ddpdoctor: {outcome.value.upper()} - "
         lines = self.style.wrap(head + summary, self.width)
@@ -136,12 +132,8 @@ class _TextPage:
 
     def _frame(self, location: Location, before: int) -> list[str]:
         source = self.report.code.get(location.file)
-        path = self._short(location.file)
+        path = short(location.file, self.directory)
         return code_frame(location, source, self.screen, shown_path=path, before=before)
-
-    def _short(self, path: str) -> str:
-        root = f"{self.directory}/"
-        return path[len(root) :] if len(root) > 2 and path.startswith(root) else path
 
     def _traceback(self, diagnosis: Diagnosis, detail: _Detail) -> list[str]:
         """The last lines of the culprit's traceback."""

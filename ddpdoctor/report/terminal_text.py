@@ -19,6 +19,8 @@ class Tint(Enum):
     WARN = "1;33"
     GOOD = "1;32"
     CODE = "36"
+    #: the line to look at
+    PLACE = "1;36"
     LABEL = "1"
     FAINT = "2"
     PLAIN = ""

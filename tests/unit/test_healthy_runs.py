@@ -134,3 +134,10 @@ def test_the_summary_names_every_alarm() -> None:
     assert "false alarms: 1" in text
     assert "long_step/5: FALSE ALARM hang" in text
     assert "long_step/0" not in text
+
+
+def test_a_program_of_a_framework_that_is_not_installed_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "train.py").write_text("import os\nfrom steps import loop\nfrom . import own\nimport torch.nn\n")
+    (tmp_path / "steps" / "loop.py").write_text("import no_such_framework.trainer\n")
+    assert healthy.missing(tmp_path) == {"no_such_framework"}

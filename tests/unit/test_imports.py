@@ -19,6 +19,7 @@ PURE: dict[str, frozenset[str]] = {
     "diagnose": frozenset(),
     "report": frozenset(),
     "lint": frozenset({"cache", "engine", "files", "linter", "deferred_findings"}),
+    "checkup": frozenset({"look"}),
     "archive": frozenset({"input_files", "resource_limits", "parallel_dumps", "unpickle", "local_source", "pipeline"}),
 }
 #: the layers of lint, each of which imports only those before it, itself and the modules that any layer may import
@@ -29,7 +30,7 @@ LINT_GROUND = {
     "suppress": frozenset({"comments", "rule"}),
     "taint_comments": frozenset({"comments", "rule", "suppress", "values"}),
 }
-PURE_MODULES = frozenset({"observe.stall", "collect.capture", "collect.assemble", "repro.expectations"})
+PURE_MODULES = frozenset({"exhibit", "observe.stall", "collect.capture", "collect.assemble", "repro.expectations"})
 #: `pathlib` is not among them: PurePath is no I/O, so its impure half is looked for by name
 IMPURE = frozenset(
     """asyncio concurrent ctypes fcntl glob http importlib logging mmap multiprocessing os pickle platform psutil
@@ -59,6 +60,10 @@ ALLOWED = {
     "launch": frozenset({"model", "collect", "probe", "errors"}),
     # what a dead job left behind, judged by the same engine
     "archive": frozenset({"model", "program", "collect", "probe", "merge", "diagnose", "errors", "workers"}),
+    # the facts of a machine, asked with what the other shells ask with, and judged
+    "checkup": frozenset({"collect", "launch"}),
+    # evidence as the renderers draw it
+    "exhibit": frozenset({"model", "merge", "diagnose"}),
     # the loop of `watch`: find, sample, judge
     "observe": frozenset({"model", "collect", "probe", "launch", "diagnose"}),
 }

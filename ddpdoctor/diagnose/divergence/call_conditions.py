@@ -27,13 +27,14 @@ def condition_of(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> 
     return next((condition for condition in found if condition), None)
 
 
-def decided_by(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> tuple[BranchPoint, ...]:
+def decided_by(facts: Facts, site: Site, odd: RankSet, reference: RankSet, *, both: bool) -> tuple[BranchPoint, ...]:
     """The conditions on a rank's own values under which a call was made, where no way through the source shows them.
 
-    Such a way ends where a framework calls the program back. They are those nearest to the call.
+    Such a way ends where a framework calls the program back. They are those nearest to the call. `both`: whether both
+    sides have made the call before, so that no condition on the rank alone decides.
     """
     for place, callers in _led(facts, site, odd, reference):
-        found = own_conditions(facts, place, callers)
+        found = own_conditions(facts, place, callers, unknown=both)
         if found:
             return tuple(
                 BranchPoint(

@@ -10,6 +10,7 @@ from ddpdoctor.diagnose.divergence import (
     backward_calls,
     barrier_pairing,
     batch_counts,
+    missing_gradients,
     reduced_names,
     sharded_modules,
     signal_flags,
@@ -85,7 +86,9 @@ def _without_sync(facts: Facts, divergence: Divergence) -> bool:
 
 
 def _smaller_graph(facts: Facts, divergence: Divergence) -> bool:
-    return backward_calls.smaller_graph(facts, divergence) is not None
+    if backward_calls.smaller_graph(facts, divergence) is not None:
+        return True
+    return missing_gradients.missing_gradient(facts, divergence) is not None
 
 
 def _forward_alone(_: Facts, divergence: Divergence) -> bool:
@@ -120,7 +123,8 @@ def _barrier(facts: Facts, divergence: Divergence) -> bool:
 
 def _fewer_names(facts: Facts, divergence: Divergence) -> bool:
     fewer = reduced_names.key_loop(facts, divergence)
-    return fewer is not None or reduced_names.nothing_to_give(facts, divergence) is not None
+    early = reduced_names.nothing_to_give(facts, divergence) or reduced_names.not_logged(facts, divergence)
+    return fewer is not None or early is not None
 
 
 def _signal(facts: Facts, divergence: Divergence) -> bool:

@@ -22,6 +22,7 @@ from ddpdoctor.diagnose.divergence.cfg_model import (
     of_class,
     told_apart,
 )
+from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
 from ddpdoctor.program.modules import Module
 
@@ -107,9 +108,23 @@ class FlowGraph:
         best = min(map(order, found), default=(0, 0))
         return frozenset(n for n in found if order(n) == best)
 
+    def calling(self, caller: Site, called: Site) -> frozenset[int]:
+        """The statement on the caller's line where it calls the function of the other line: it may call several."""
+        nodes = self.at(caller.file, caller.line)
+        entries = {self.functions[self.home[node]].entry for node in self.at(called.file, called.line)}
+        steps = {step for node in nodes for step in self._in_turn(node)}
+        return frozenset(n for n in steps if any(e.target in entries for e in self.nodes[n].edges)) or nodes
+
     def done(self, nodes: frozenset[int]) -> frozenset[int]:
         """The same statements, after the functions that they call have returned."""
-        return frozenset(self.after.get(node, node) for node in nodes)
+        return frozenset(self._in_turn(node)[-1] for node in nodes)
+
+    def _in_turn(self, node: int) -> list[int]:
+        """The statement before its first call, and after each."""
+        found = [node]
+        while found[-1] in self.after:
+            found.append(self.after[found[-1]])
+        return found
 
     def did(self, nodes: frozenset[int]) -> frozenset[int]:
         """Where the statements may have been when they did what was recorded of them."""
@@ -228,21 +243,28 @@ class FlowGraph:
     def _join(self, index: int, known: KnownFunctions) -> None:
         """Route the edges of a statement through the function that it calls."""
         node = self.nodes[index]
-        called = known.called_by(node)
-        if called is None:
+        calls = known.calls(node)
+        if not calls:
             return
+        called = calls[0]
         ways, raised = _split(node.edges)
         if called.yields and isinstance(node.stmt, (ast.For, ast.AsyncFor)):
             self._through_generator(node, called, ways, raised)
             return
         if called.yields or isinstance(node.stmt, (ast.For, ast.AsyncFor)):
             return  # a generator does not run when it is called; an iterator is created before the loop's iterations
-        after = self._aside(index, -1)
-        self.nodes[after].edges = [*ways, *raised]
-        self.after[index] = after
-        self._return_to(after, called)
-        self.nodes[called.raised].edges.extend(raised)
-        node.edges = [Edge(called.entry, EdgeKind.ON), *raised]
+        # each call returns to where the next one begins
+        for number, called in enumerate(calls):
+            after = self._aside(index, -1)
+            if number == len(calls) - 1:
+                self.nodes[after].edges = [*ways, *raised]
+                self._return_to(after, called)
+            else:
+                self.nodes[called.exit].edges.append(Edge(after, EdgeKind.ON))
+            self.after[index] = after
+            self.nodes[called.raised].edges.extend(raised)
+            self.nodes[index].edges = [Edge(called.entry, EdgeKind.ON), *raised]
+            index = after
 
     def _join_seen(self, caller: Line, line: Line, *, always: bool) -> None:
         """Join a call that no name resolves (an overriding method, a library's hook), because a stack has shown it.

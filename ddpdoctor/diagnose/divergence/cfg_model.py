@@ -83,6 +83,19 @@ class KnownFunctions:
         """The first of the statement's calls that is known; methods of `self` count whatever their names."""
         return self._method(node) or self._named(node)
 
+    def calls(self, node: Node) -> list[FunctionNodes]:
+        """The known functions that the statement calls, in order; one, if it is not certain that it calls several."""
+        found = []
+        for call in statements.calls_in_order(node.stmt):
+            alone = ast.Expr(ast.Call(call.func, [], []))
+            called = self.called_by(Node(node.file, node.function, alone, node.first, node.last, node.owner))
+            if called is not None:
+                found.append(called)
+        if len(found) > 1 and not any(called.yields for called in found):
+            return found
+        first = self.called_by(node)
+        return [first] if first else []
+
     def _method(self, node: Node) -> FunctionNodes | None:
         if node.owner:
             for name in statements.called_on_self(node.stmt):

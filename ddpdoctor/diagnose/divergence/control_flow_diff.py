@@ -82,7 +82,7 @@ def _in_the_job(facts: Facts, compared: Comparison, ran: RankSet | None) -> tupl
         # the line that led to where the rank is now leaves that trace whenever the rank passes it
         traced[1] = traced[1].union(*callers)
     # a rank that reaches a loop with equally many iterations everywhere does in it what the other side does there
-    rounds = [_rounds_for_all(facts, graph, site) for site in (odd_next.site, reference_next.site)]
+    rounds = [_rounds_for_all(facts, graph, step) for step in (odd_next, reference_next)]
     traced = [traced[0] | (rounds[1] - rounds[0]), traced[1] | (rounds[0] - rounds[1])]
     alike = functools.partial(decided_alike, facts)
     found = Search(graph, traced[0], traced[1], alike, callers).branch_points(
@@ -115,7 +115,7 @@ def _callers(facts: Facts, graph: FlowGraph, ranks: RankSet, site: Site) -> tupl
     """The callers of the function that the line is in, outwards, if one of the ranks is still in them."""
     stacks = (facts.stack(rank) for rank in ranks)
     stack = next((stack for stack in stacks if stack and frames.same_place(stack[0], site)), ())
-    found = (graph.at(frame.file, frame.line) for frame in stack[1:])
+    found = (graph.calling(outer, inner) for inner, outer in itertools.pairwise(stack))
     return tuple(nodes for nodes in found if nodes)
 
 
@@ -124,10 +124,12 @@ def _by_user(facts: Facts, ranks: RankSet, step: HistoryStep | None) -> HistoryS
     return replace(step, site=users_line(facts, ranks, step.site)) if step and step.site else step
 
 
-def _rounds_for_all(facts: Facts, graph: FlowGraph, site: Site) -> frozenset[int]:
-    """Heads of the loops around a line, in its function, that make equally many iterations on every rank."""
-    spans = enclosing_loops(facts.program, site)
-    heads = [replace(site, line=span.first) for span in spans]
+def _rounds_for_all(facts: Facts, graph: FlowGraph, step: HistoryStep) -> frozenset[int]:
+    """Heads of the loops around a step, in its function and those that called it, that make equally many iterations on
+    every rank.
+    """
+    places = dict.fromkeys(place for place in (step.site, *step.path) if place is not None)
+    heads = [replace(place, line=span.first) for place in places for span in enclosing_loops(facts.program, place)]
     return frozenset().union(*(graph.at(head.file, head.line) for head in heads if decided_alike(facts, head)))
 
 

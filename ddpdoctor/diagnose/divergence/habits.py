@@ -97,6 +97,23 @@ def _against_own_round(facts: Facts, side: Comparison) -> Comparison | None:
     return Comparison(side.odd, side.reference, diff)
 
 
+def left_out(facts: Facts, compared: Comparison) -> bool:
+    """Whether the reference ranks went past the odd ranks' next step: in all earlier rounds both sides did it at this
+    point, and what the reference ranks do now came later in the round.
+    """
+    left, right = (facts.histories.get(side.members[0]) for side in (compared.odd, compared.reference))
+    if left is None or right is None or compared.diff.rejoined:
+        return False
+    ours, _ = histories.shared(left, right)
+    common = ours[: len(ours) - len(compared.diff.left)]
+    same = sum(1 for _ in itertools.takewhile(lambda step: step == common[-1], reversed(common)))
+    point = common[-same - 1 :]  # how often one line has been passed is part of it
+    ends = [n for n in range(len(point), len(common)) if common[n - len(point) : n] == point]
+    rounds = [common[n:following] for n, following in zip(ends, [*ends[1:], len(common)], strict=True)]
+    done = [one[0] == compared.odd_next and compared.reference_next in one for one in rounds]
+    return len(done) >= ENOUGH_ROUNDS - 1 and all(done)
+
+
 @dataclass(frozen=True, slots=True)
 class Strayed:
     """Where the present round of a rank is no longer like any round before, messages to single ranks included."""

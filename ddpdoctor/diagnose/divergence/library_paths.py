@@ -178,7 +178,8 @@ def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]
     if before is None or odd_next is None or reference_next is None or left is None or right is None:
         return ()
     graph = _graph(facts, (before.path, odd_next.path, reference_next.path))
-    steps = [_reached(graph, step) for step in (before, odd_next, reference_next)]
+    shared = fork(before, odd_next, reference_next)
+    steps = [_reached(graph, step, shared) for step in (before, odd_next, reference_next)]
     if any(step.site is None for step in steps):
         return ()
     callers = tuple(nodes for nodes in (graph.at(f.file, f.line) for f in odd_next.path[1:]) if nodes)
@@ -195,11 +196,14 @@ def _graph(facts: Facts, paths: Sequence[Frames]) -> FlowGraph:
     return FlowGraph(modules, lines, calls, only=lines)
 
 
-def _reached(graph: FlowGraph, step: HistoryStep) -> HistoryStep:
-    """The step at its innermost line whose function is known and runs when it is called (a generator does not)."""
+def _reached(graph: FlowGraph, step: HistoryStep, shared: Site | None) -> HistoryStep:
+    """The step at its innermost line whose function is known and runs when it is called. A generator does not; but
+    within a generator that all steps share, the way from one line to another is a function's.
+    """
     for frame in step.path:
         nodes = graph.at(frame.file, frame.line)
-        if nodes and not any(graph.functions[graph.home[node]].yields for node in nodes):
+        inside = shared is not None and (frame.file, frame.function) == (shared.file, shared.function)
+        if nodes and (inside or not any(graph.functions[graph.home[node]].yields for node in nodes)):
             return replace(step, site=frame)
     return replace(step, site=None)
 

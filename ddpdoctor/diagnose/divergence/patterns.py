@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePath
 
-from ddpdoctor.diagnose.conditions import RankCondition, condition_at, depends_on, sentence, test_of
+from ddpdoctor.diagnose.conditions import (
+    RankCondition,
+    condition_at,
+    decided_alike,
+    depends_on,
+    periodic,
+    sentence,
+    test_of,
+)
 from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.diagnose.digest.histories import RUN, History, HistoryDiff, HistoryStep
@@ -18,8 +26,9 @@ from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
 from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
+from ddpdoctor.diagnose.divergence.caught_calls import caught_around
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
-from ddpdoctor.diagnose.divergence.habits import left_own_way, left_partners
+from ddpdoctor.diagnose.divergence.habits import left_out, left_own_way, left_partners
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
     is_forward,
@@ -169,7 +178,7 @@ def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence 
 
 
 def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
-    points = control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
+    points = _points(facts, divergence)
     cap = divergence.cap
     # of a library not all functions were seen, and what decides in it can lie elsewhere
     if points and points == library_paths.explained(facts, divergence.compared):
@@ -177,12 +186,29 @@ def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
     return dataclasses.replace(divergence, cap=cap, branch_points=points)
 
 
+def _points(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...]:
+    if divergence.pattern is Pattern.SKIPPED and (caught := _caught_past(facts, divergence.compared)):
+        return caught
+    return control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
+
+
+def _caught_past(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
+    """The handler by which the odd ranks left out what the others do, if the conditions on the way hold on all ranks
+    alike or not at all: the paths alone do not show it, since after it the odd ranks go round as the others do.
+    """
+    points = control_flow_diff.branch_points(facts, compared)
+    if not points or not all(decided_alike(facts, point.site) for point in points):
+        return ()
+    return caught_around(facts, compared)
+
+
 def _around_call(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...]:
     """The conditions under which the extra call was made, where no way through the source leads to it."""
     site, odd, reference = divergence.odd_site, divergence.odd, divergence.reference
     if divergence.pattern is not Pattern.EXTRA_CALL or site is None or condition_of(facts, site, odd, reference):
         return ()
-    return decided_by(facts, site, odd, reference)
+    both = divergence.odd_next is not None and made_by(facts, divergence.odd_next, reference)
+    return decided_by(facts, site, odd, reference, both=both)
 
 
 def _joins(facts: Facts, rank: Rank) -> bool:
@@ -276,7 +302,9 @@ def _round_pattern(
 
 def _passed_over(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
     sides = (odd_next, reference_next)
-    return _raised_past(facts, compared, *sides) or _left_out_backward(facts, compared, *sides)
+    if _raised_past(facts, compared, *sides) or _left_out_backward(facts, compared, *sides):
+        return True
+    return odd_next.kind is EventKind.CALL and bool(_caught_past(facts, compared))
 
 
 def _dispatched(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
@@ -350,7 +378,7 @@ def _call_against_round(
         return Pattern.UNCLEAR  # decided from the other side
     if _only_on_some_ranks(facts, compared, odd_next):
         return Pattern.EXTRA_CALL
-    if known and ran_module(compared.before, odd_next, reference_next):
+    if known and (ran_module(compared.before, odd_next, reference_next) or left_out(facts, compared)):
         return Pattern.EXTRA_CALL
     points = control_flow_diff.branch_points(facts, compared)
     if points and all(point.enters for point in points):
@@ -369,13 +397,7 @@ def _call_against_call(
     odd, reference = compared.odd, compared.reference
     ours, theirs = made_by(facts, odd_next, reference), made_by(facts, reference_next, odd)
     if ours and theirs:
-        if _goes_round(facts, compared):
-            return Pattern.LEFT_LOOP
-        if _goes_round(facts, compared.mirrored()):
-            return Pattern.UNCLEAR  # decided from the other side
-        if control_flow_diff.past_a_condition(facts, compared.mirrored()):
-            return Pattern.UNCLEAR  # decided from the other side
-        return Pattern.EXTRA_CALL if control_flow_diff.past_a_condition(facts, compared) else Pattern.ORDER
+        return _both_known(facts, compared)
     if by_element(facts, odd_next, reference_next):
         return Pattern.ORDER
     if odd_next.site is None or reference_next.site is None or ours:
@@ -392,6 +414,25 @@ def _call_against_call(
     back = control_flow_diff.leads_on(facts, compared.mirrored())
     into = len(points) == 1 and points[0].enters and control_flow_diff.leads_on(facts, compared) and not back
     return Pattern.EXTRA_CALL if into else Pattern.UNCLEAR
+
+
+def _both_known(facts: Facts, compared: Comparison) -> Pattern:
+    """Both sides are in calls that both have made before."""
+    for shows, pattern in (
+        (_left_out_module, Pattern.EXTRA_CALL),
+        (_goes_round, Pattern.LEFT_LOOP),
+        (control_flow_diff.past_a_condition, Pattern.EXTRA_CALL),
+    ):
+        if shows(facts, compared.mirrored()):
+            return Pattern.UNCLEAR  # decided from the other side
+        if shows(facts, compared):
+            return pattern
+    return Pattern.ORDER
+
+
+def _left_out_module(facts: Facts, compared: Comparison) -> bool:
+    """Whether the reference ranks left out a module's forward; with other calls it may as well be another order."""
+    return is_forward(compared.odd_next) and is_forward(compared.reference_next) and left_out(facts, compared)
 
 
 def _goes_round(facts: Facts, compared: Comparison) -> bool:
@@ -453,11 +494,27 @@ def parted_by(facts: Facts, divergence: Divergence) -> tuple[str, ...]:
 
 
 def decided_alone(facts: Facts, divergence: Divergence) -> bool:
-    """Whether the odd ranks' extra call is under a condition that does not depend on the rank."""
+    """Whether the odd ranks' extra call is under a condition that does not depend on the rank, and can differ."""
     if divergence.pattern is not Pattern.EXTRA_CALL or not divergence.branch_points:
         return False
     conditions = all(point.kind is BranchKind.CONDITION for point in divergence.branch_points)
-    return conditions and condition_on_rank(facts, divergence) is None
+    own = any(_both_can_decide(facts, divergence.reference, point.site) for point in divergence.branch_points)
+    return conditions and own and condition_on_rank(facts, divergence) is None
+
+
+def _both_can_decide(facts: Facts, reference: RankSet, condition: Site) -> bool:
+    """Whether a condition can have divided the ranks. One that holds every so many rounds has not, if the others never
+    ran its function: they do not have what runs it.
+    """
+    if not periodic(facts, condition):
+        return True
+    histories = [facts.histories[rank] for rank in reference if rank in facts.histories]
+    frames = (frame for history in histories for step in history.steps for frame in step.path or (step.site,))
+    function = condition.function.rpartition(".")[2]
+    return any(
+        frame is not None and frame.file == condition.file and frame.function.rpartition(".")[2] == function
+        for frame in frames
+    )
 
 
 def only_an_exception(divergence: Divergence) -> bool:

@@ -21,6 +21,9 @@ from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import walk
 
+#: functions of libraries that reduce each value under the name that it is given with (Lightning's `self.log`)
+_REDUCING_BY_NAME = ("log", "log_dict")
+
 
 def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, HistoryStep, RankSet] | None:
     """The loop over names of which some ranks had fewer: the loop, the call in it, the ranks that made one
@@ -42,7 +45,7 @@ def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, History
             loop = _loop_over_names(facts, point, more.site, ranks) if point.kind is BranchKind.DATA else None
             if loop and not (less and less.site and less.site.file == more.site.file and less.site.line in loop):
                 return point, more, ranks
-        if divergence.pattern is Pattern.LEFT_LOOP and (around := _names_in_statement(facts, more)) is not None:
+        if (around := _names_in_statement(facts, before, more, less)) is not None:
             return around, more, ranks
     return None
 
@@ -95,18 +98,29 @@ def _names_in_expression(facts: Facts, divergence: Divergence, more: HistoryStep
     return None
 
 
-def _names_in_statement(facts: Facts, more: HistoryStep) -> BranchPoint | None:
-    """The innermost `for` over a mapping's names on the way to the call, where the source does not show how it ended.
+def _names_in_statement(
+    facts: Facts, before: HistoryStep | None, more: HistoryStep, less: HistoryStep | None
+) -> BranchPoint | None:
+    """The innermost `for` over a mapping's names on the way to the call, where the source does not show how it ended:
+    the step before is in it, too, and the other side's step is not.
 
     A library goes over the names that the job's line gives it.
     """
     for frame in more.path:
         for node in reversed(enclosing.around(facts.program, frame)):
-            if isinstance(node, ast.For) and _over_names(node):
+            if not isinstance(node, ast.For) or not _over_names(node) or _passes_through(less, frame, node):
+                continue
+            if before is None or _passes_through(before, frame, node):
                 head = replace(frame, line=node.lineno)
                 shown = more.site if facts.is_library(frame.file) else None
                 return BranchPoint(BranchKind.DATA, EdgeKind.ROUND, head, facts.statement(head), shown=shown)
     return None
+
+
+def _passes_through(step: HistoryStep | None, frame: Site, loop: ast.For) -> bool:
+    """Whether the step was made inside the loop, which is in the frame's file."""
+    lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+    return step is not None and any(one.file == frame.file and one.line in lines for one in step.path)
 
 
 def _goes_over_names(node: ast.AST) -> TypeGuard[ast.expr]:
@@ -141,6 +155,15 @@ def nothing_to_give(facts: Facts, divergence: Divergence) -> BranchPoint | None:
     return point if collects and decided and empty_checks.asks_empty(facts.program, point.site) else None
 
 
+def not_logged(facts: Facts, divergence: Divergence) -> BranchPoint | None:
+    """The condition on which a rank did not call a library's function that reduces a value under its name."""
+    call, points = divergence.odd_next, divergence.branch_points
+    if divergence.pattern is not Pattern.EXTRA_CALL or call is None or not points:
+        return None
+    named = any(facts.is_library(frame.file) and frame.function.endswith(_REDUCING_BY_NAME) for frame in call.via)
+    return points[-1] if named and points[-1].kind is BranchKind.CONDITION else None
+
+
 def _loop_over_names(facts: Facts, point: BranchPoint, call: Site, ranks: RankSet) -> range | None:
     """The loop's lines, if it iterates over a mapping or its keys and contains the call, or the line that led to it."""
     tree = facts.program.tree(point.site.file)
@@ -158,7 +181,7 @@ def _loop_over_names(facts: Facts, point: BranchPoint, call: Site, ranks: RankSe
 def _over_names(loop: ast.For) -> bool:
     """Whether it is `for k in d` with `d[k]` read in it, or `for k, v in d.items()`."""
     methods = {n.func.attr for n in walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
-    if methods & {"items", "keys", "values"}:
+    if any(method.endswith(("items", "keys", "values")) for method in methods):
         return True
     targets = {node.id for node in walk(loop.target) if isinstance(node, ast.Name)}
     return any(_index(node) in targets for statement in loop.body for node in walk(statement))

@@ -12,6 +12,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model import torch_internals
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.stacks import Site
 from ddpdoctor.model.torch_internals import Meaning
 from ddpdoctor.program import enclosing
 
@@ -63,11 +64,18 @@ def made_in_module(facts: Facts, divergence: Divergence) -> bool:
     communicates.
     """
     site = divergence.odd_site
-    if site is None or divergence.odd_next is None or site.function.rpartition(".")[2] not in _RUNNING:
+    if site is None or divergence.odd_next is None or not _inside_forward(facts, divergence, divergence.odd_next, site):
         return False
     if implicit(facts, divergence.odd_next):
         return operations.family(divergence.odd_next.op) in _GATHERING and _shards(facts)
     return condition_of(facts, site, divergence.odd, divergence.reference) is None
+
+
+def _inside_forward(facts: Facts, divergence: Divergence, call: HistoryStep, site: Site) -> bool:
+    """Whether a module's forward made the call, itself or by a method of its own, and the other side is not in it."""
+    theirs = divergence.reference_next.path if divergence.reference_next else ()
+    alone = [frame for frame in call.path if frame not in theirs and not facts.is_library(frame.file)]
+    return any(frame.function.rpartition(".")[2] in _RUNNING for frame in (site, *alone))
 
 
 @dataclass(frozen=True, slots=True)

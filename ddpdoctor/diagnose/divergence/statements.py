@@ -12,6 +12,8 @@ from ddpdoctor.program.nodes import dotted, last_name, walk
 #: torch.distributed's collectives, by the names that programs call
 _COLLECTIVES = frozenset(row.name for row in c10d.FUNCTIONS.values() if row.collective)
 _PACKAGE = "torch.distributed"
+#: expressions whose calls are made on a condition, several times, or later
+_SOMETIMES = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 #: Method names so common that a call does not tell which function is meant.
 _COMMON = frozenset({"step", "forward", "backward", "train", "eval", "zero_grad", "update", "get", "close"})
 
@@ -68,6 +70,23 @@ def called_by(stmt: ast.AST | None) -> Iterator[tuple[str, str]]:
                 if is_super(node.func.value):
                     continue  # the method of a base class, which is not the one of this name that is known
                 yield node.func.attr, next(iter(dotted(node.func)), "")
+
+
+def calls_in_order(stmt: ast.AST | None) -> list[ast.Call]:
+    """The calls that a statement always makes, in the order in which they are made: arguments come first."""
+    found: list[ast.Call] = []
+
+    def add(node: ast.AST) -> None:
+        if isinstance(node, _SOMETIMES):
+            return
+        for child in ast.iter_child_nodes(node):
+            add(child)
+        if isinstance(node, ast.Call):
+            found.append(node)
+
+    for part in head(stmt) if stmt else ():
+        add(part)
+    return found
 
 
 def is_super(holder: ast.expr) -> bool:

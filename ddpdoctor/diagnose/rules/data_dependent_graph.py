@@ -5,7 +5,8 @@ On one rank, a part of the model was not used in a step: a branch, an expert, a 
 
 ## Why it hangs
 DDP waits for the gradients of all parameters in a bucket. If some gradients never arrive, that rank's bucket is not
-reduced and its backward returns, while the others wait for the reduction.
+reduced and its backward returns, while the others wait for the reduction. A loop of the program's own that reduces
+only parameters with a gradient makes fewer calls on that rank.
 
 ## Example
     if batch.images is not None:                 # one rank's last batch has none
@@ -35,6 +36,7 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence.backward_calls import SmallerGraph, smaller_graph
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.missing_gradients import MissingGradient, missing_gradient
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind
@@ -48,6 +50,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for divergence in divergences_of(facts, Cause.SMALLER_GRAPH):
         if found := smaller_graph(facts, divergence):
             yield _by_history(facts, divergence, found)
+        elif reduced := missing_gradient(facts, divergence):
+            yield _by_condition(facts, divergence, reduced)
     if facts.splits:
         return
     inside = {rank: wait for rank in facts.waiting if _in_backward(facts, rank) and (wait := facts.wait(rank))}
@@ -149,6 +153,33 @@ def _by_history(facts: Facts, divergence: Divergence, found: SmallerGraph) -> Di
             wording.parted(divergence.odd_next, divergence.reference_next),
             *(line for rank in (*found.returned, *found.inside) for line in _evidence(facts, rank)),
         ),
+    )
+
+
+def _by_condition(facts: Facts, divergence: Divergence, found: MissingGradient) -> Diagnosis:
+    """The program reduces the gradients in a loop of its own, and leaves out parameters that have none."""
+    confidence = weaker(Confidence.LIKELY, divergence.cap)
+    culprits = found.unusual if divergence.tie else min(found.fewer, found.more, key=len)
+    ours, theirs = wording.ranks(found.fewer), wording.ranks(found.more)
+    return diagnosis(
+        DATA_DEPENDENT_GRAPH,
+        facts.waiting,
+        confidence=confidence,
+        blame=confidence if culprits else Confidence.POSSIBLE,
+        culprits=culprits,
+        summary=f"{ours} reduced fewer gradients at {wording.place(found.call.site)} than {theirs}",
+        why=(
+            f"Parameters without a gradient are left out (`{facts.statement(found.condition)}` at "
+            f"{wording.place(found.condition)}), and {ours} had one fewer in this step. {theirs.capitalize()} "
+            f"{wording.inside(facts, found.more)}; {ours} {wording.verb(found.fewer, 'is', 'are')} already in "
+            f"{wording.waiting(facts, found.fewer)}."
+        ),
+        fix="Reduce every parameter on every rank: where there is no gradient, reduce zeros.",
+        locations=(
+            facts.location(culprits or found.fewer, found.condition),
+            *facts.locations_of((*found.more, *found.fewer)),
+        ),
+        evidence=(wording.parted(divergence.odd_next, divergence.reference_next),),
     )
 
 

@@ -2,7 +2,8 @@
 
 ## What
 Metrics are reduced one by one in a loop over their names, and one rank has fewer names than the others; or a rank that
-has collected nothing returns before the results are gathered.
+has collected nothing returns before the results are gathered; or a rank does not log a value for which a library
+reduces it under its name (`self.log(..., sync_dist=True)`).
 
 ## Why it hangs
 Each name takes one collective. The rank with fewer names leaves the loop earlier and enters the program's next
@@ -18,7 +19,7 @@ of names.
 
 ## When it is wrong
 The same names in another order are DD213. A loop over data that ends earlier is DD201. This is reported only for loops
-over a mapping or its keys, and is at most `likely`.
+over a mapping or its keys and for calls that reduce by name, and is at most `likely`.
 
 ## References
 https://github.com/open-mmlab/mmsegmentation/issues/1034 https://github.com/Lightning-AI/pytorch-lightning/issues/19106
@@ -36,7 +37,7 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence.branch_points import BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
-from ddpdoctor.diagnose.divergence.reduced_names import key_loop, nothing_to_give, unusual
+from ddpdoctor.diagnose.divergence.reduced_names import key_loop, not_logged, nothing_to_give, unusual
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -47,12 +48,20 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         found = key_loop(facts, divergence)
         if found:
             yield _diagnosis(facts, divergence, *found)
-        elif (empty := nothing_to_give(facts, divergence)) is not None and divergence.odd_next is not None:
-            yield _returned_early(facts, divergence, empty, divergence.odd_next)
+        elif (call := divergence.odd_next) is None:
+            continue
+        elif (empty := nothing_to_give(facts, divergence)) is not None:
+            summary = f"had nothing for {call.op} at {wording.place(call.site)} and did not reach it"
+            fix = "Never return before a collective: let a rank without data pass an empty list or tensor."
+            yield _passed_over(facts, divergence, empty, summary, fix)
+        elif (condition := not_logged(facts, divergence)) is not None:
+            summary = f"did not log the value that is reduced by its name at {wording.place(call.site)}"
+            fix = "Log the same names on every rank; a rank without a value logs a zero and counts it separately."
+            yield _passed_over(facts, divergence, condition, summary, fix)
 
 
-def _returned_early(facts: Facts, divergence: Divergence, condition: BranchPoint, call: HistoryStep) -> Diagnosis:
-    """Only a rank that has collected something reaches the call that gathers it."""
+def _passed_over(facts: Facts, divergence: Divergence, condition: BranchPoint, summary: str, fix: str) -> Diagnosis:
+    """Only a rank that has something reaches the call that gathers or reduces it."""
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     ours, theirs = wording.ranks(divergence.reference), wording.ranks(divergence.odd)
     culprits = RankSet() if divergence.tie else divergence.culprits
@@ -62,12 +71,12 @@ def _returned_early(facts: Facts, divergence: Divergence, condition: BranchPoint
         confidence=confidence,
         blame=Confidence.POSSIBLE if divergence.tie else confidence,
         culprits=culprits,
-        summary=f"{ours} had nothing for {call.op} at {wording.place(call.site)} and did not reach it, {theirs} did",
+        summary=f"{ours} {summary}, {theirs} did",
         why=(
             f"They diverged at `{condition.text}` at {wording.place(condition.site)}: {theirs} "
             f"{wording.now(facts, divergence.odd)}, {ours} {wording.now(facts, divergence.reference)}."
         ),
-        fix="Never return before a collective: let a rank without data pass an empty list or tensor.",
+        fix=fix,
         locations=(
             facts.location(culprits or divergence.reference, condition.site),
             *facts.locations_of((*divergence.odd, *divergence.reference)),

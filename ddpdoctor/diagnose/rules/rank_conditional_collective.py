@@ -39,7 +39,11 @@ from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import stacks_only
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
+from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
+
+#: characters of a line that a sentence quotes
+_QUOTED = 60
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -70,7 +74,7 @@ def _by_standing(facts: Facts, extra: stacks_only.Extra) -> Diagnosis:
             f"Every rank of a group must enter the same collectives in the same order. {odd.capitalize()} "
             f"{wording.verb(extra.odd, 'is', 'are')} in one that is reached only past a condition on the rank."
         ),
-        fix=_fix(extra.op, condition),
+        fix=_fix(facts, extra.op, extra.site, condition),
         locations=(facts.location(extra.odd, extra.site), *facts.locations_of(extra.reference)),
         evidence=(
             f"{wording.place(condition.place)} is reached only past `{condition.span.text}`",
@@ -104,9 +108,9 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
             f"at {wording.place(site)}, which {wording.ranks(divergence.reference)} did not; "
             f"{wording.verb(divergence.reference, 'it', 'they')} {wording.now(facts, divergence.reference)}."
         ),
-        fix=_fix(op, condition),
+        fix=_fix(facts, op, site, condition),
         locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
-        evidence=(*_evidence(divergence, op, site, condition, never), *patterns.parted_by(facts, divergence)),
+        evidence=(*_evidence(facts, divergence, op, site, condition), *patterns.parted_by(facts, divergence)),
     )
 
 
@@ -124,19 +128,28 @@ def _summary(divergence: Divergence, op: str, site: Site) -> str:
     )
 
 
-def _fix(op: str, condition: RankCondition | None) -> str:
+def _fix(facts: Facts, op: str, site: Site, condition: RankCondition | None) -> str:
     if condition:
         line = wording.place(replace(condition.place, line=condition.span.first))
-        return f"Move {op} out of `{condition.span.text}` ({line}) so that all ranks call it."
-    return f"Call {op} on every rank of the group, or on none; write files on one rank, communicate on all."
+        call = _in_the_source(facts, op, condition.place)
+        return f"Move {call} out of `{condition.span.text}` ({line}) so that all ranks call it."
+    call = _in_the_source(facts, op, site)
+    return f"Call {call} on every rank of the group, or on none; write files on one rank, communicate on all."
+
+
+def _in_the_source(facts: Facts, op: str, site: Site) -> str:
+    """What the reader finds on the line: the operation, or the call of a helper or a library that issues it."""
+    text = facts.statement(site)
+    return op if op in text or not 0 < len(text) <= _QUOTED else f"`{text}`"
 
 
 def _evidence(
-    divergence: Divergence, op: str, site: Site, condition: RankCondition | None, never: bool
+    facts: Facts, divergence: Divergence, op: str, site: Site, condition: RankCondition | None
 ) -> Iterator[str]:
     where = wording.place(site)
     reference = wording.ranks(divergence.reference)
-    if never:
+    histories = [facts.histories[rank] for rank in divergence.reference if rank in facts.histories]
+    if not any(step.kind is EventKind.CALL and step.site == site for history in histories for step in history.steps):
         yield f"{reference} never made a call at {where}; {wording.ranks(divergence.odd)} did"
     else:
         yield f"{wording.ranks(divergence.odd)} made one more {op} at {where} than {reference}"

@@ -11,11 +11,13 @@ from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.abstract_objects import External, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import last_name
 
 GROUP = "torch.distributed.init_process_group"
 #: make one device the current one for the rest of the process
 SETTERS = (
     "torch.cuda.set_device", "torch.accelerator.set_device_index", "torch.accelerator.set_device_idx",
+    "classy_vision.generic.distributed_util.set_cuda_device_index",
 )  # fmt: skip
 #: with NCCL they send tensors through the current device
 OBJECTS = tuple(
@@ -90,6 +92,12 @@ def on_nccl(facts: ModuleFacts, group: CallEvent) -> bool:
     return any("nccl" in text.lower() for text in texts_of(group, 0, "backend"))
 
 
+def may_be_on_nccl(facts: ModuleFacts, group: CallEvent) -> bool:
+    """Whether nothing says that the group has another backend."""
+    texts = texts_of(group, 0, "backend")
+    return on_nccl(facts, group) or not texts
+
+
 def bound(group: CallEvent) -> bool:
     """Whether `device_id=` binds the process to its device."""
     given = group.keyword("device_id")
@@ -100,13 +108,35 @@ def chosen(facts: ModuleFacts) -> bool:
     """Whether something in the file or its imports chooses a device for each process, or may."""
     if facts.suggests(heuristics.CHOOSES_DEVICE) or facts.named("torch.cuda.device"):
         return True
-    return one_visible(facts) or placed(facts)
+    return (
+        one_visible(facts)
+        or placed(facts)
+        or any(_bound_in(m) for m in (facts.module, *facts.analysis.reached.values()))
+    )
+
+
+#: what takes the device of its process
+_BINDS = frozenset({"init_process_group", "FullyShardedDataParallel", "FSDP", "partial"})
+
+
+def _bound_in(module: Module) -> bool:
+    """Whether a group, or a wrapper that moves the network, is given the device of the process."""
+    return "device_id" in module.words and any(
+        keyword.arg == "device_id" and last_name(call.func) in _BINDS
+        for call in module.of(ast.Call)
+        for keyword in call.keywords
+    )
 
 
 def placed(facts: ModuleFacts) -> bool:
     """Whether a framework starts the processes, or manages their devices and groups."""
-    modules = (facts.module, *facts.analysis.reached.values())
-    return any(packages.imported(module.imports.values(), Does.DEVICES) for module in modules)
+    own = facts.module.name.partition(".")[0]
+    for module in (facts.module, *facts.analysis.reached.values()):
+        # a package says of itself in its code what the table says of it to others
+        others = (path for path in module.imports.values() if path.partition(".")[0] != own)
+        if packages.imported(others, Does.DEVICES):
+            return True
+    return False
 
 
 def one_visible(facts: ModuleFacts) -> bool:
@@ -118,7 +148,8 @@ def may_be_chosen_outside(facts: ModuleFacts) -> bool:
     """Whether a function is called that cannot be read and whose name suggests a set-up."""
     for call in facts.calls:
         root, _, rest = call.path.partition(".")
-        if rest and not is_read(root) and heuristics.MAY_CHOOSE_DEVICE.found_in(rest.lower()):
+        own = root == facts.module.name.partition(".")[0]
+        if rest and not own and not is_read(root) and heuristics.MAY_CHOOSE_DEVICE.found_in(rest.lower()):
             return True
     return bool(facts.module.stars)
 

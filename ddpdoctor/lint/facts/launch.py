@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.knowledge import heuristics, launchers
+from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.interpreter.trace import operates
+from ddpdoctor.lint.knowledge import heuristics, launchers, packages
+from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
@@ -80,3 +83,41 @@ def seen(facts: ModuleFacts) -> bool:
     """Whether the program visibly creates its process group, or reads the launcher's variables."""
     named = any(name in facts.module.text for name in launchers.OF_CLUSTERS)
     return named or bool(facts.named("torch.distributed.init_process_group"))
+
+
+#: calls after which there are several processes
+_STARTS = (
+    "torch.distributed.init_process_group", *DDP_PATHS, "accelerate.Accelerator", "deepspeed.init_distributed",
+    "deepspeed.initialize", "horovod.torch.init",
+)  # fmt: skip
+
+
+def several(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether several processes reach a call of the script: they were started before it, or the script itself was
+    started several times by a launcher whose variables it reads.
+    """
+    starts = facts.named(*_STARTS)
+    if any(start.index < call.index for start in starts):
+        return True
+    return bool(starts) and by_launcher(facts)
+
+
+def by_launcher(facts: ModuleFacts) -> bool:
+    """Whether a launcher starts the script once for each rank: it reads what the launcher says, and starts nothing."""
+    if facts.suggests(heuristics.STARTS_PROCESSES):
+        return False
+    said = {*launchers.VARIABLES, *launchers.OPTIONS}
+    return any(node.value.__class__ is str and node.value in said for node in facts.module.of(ast.Constant))
+
+
+def knows_ranks(facts: ModuleFacts) -> bool:
+    """Whether the file itself does something that only a job of several ranks needs."""
+    if any(len(event.guard.truth) > 1 for event in facts.analysis.branches):
+        return True
+    return any(operates(root.trace) for root in facts.analysis.roots)
+
+
+def uses_framework(facts: ModuleFacts) -> bool:
+    """Whether the program uses a package that trains on several ranks."""
+    modules = (facts.module, *facts.analysis.reached.values())
+    return any(packages.imported(module.imports.values(), Does.KNOWN) for module in modules)

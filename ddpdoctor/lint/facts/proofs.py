@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Branch
-from ddpdoctor.lint.knowledge import collectives
+from ddpdoctor.lint.knowledge import collectives, vocabulary
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint
 from ddpdoctor.model.finding import Severity
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import shown
 
 #: tags of data that certainly differs on every rank
 PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
@@ -17,13 +21,54 @@ PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
 
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
     """Error if ranks can certainly diverge, warning if it is likely; None for a file that is not being written."""
-    if not item.local or item.branch.tags & PROVEN:
+    if not item.local:
+        return Severity.WARNING if undecided(facts, item) else Severity.ERROR
+    if item.branch.tags & PROVEN:
         return Severity.ERROR
     if len(item.branch.truth) > 1 and _about_groups(item):
         return None
     if asks_for_file(item.branch) and not item.branch.tags & Tag.OWN_FILE and written(facts, item.branch) is None:
         return None
     return Severity.WARNING
+
+
+def undecided(facts: ModuleFacts, item: CollectiveDivergence) -> str:
+    """A condition on the way to the operation of which nothing shows that it can hold; "" if there is none.
+
+    Options of the command line can have any value: such a condition is decided by whoever starts the job.
+    """
+    way = (*item.chain, item.op.site)
+    around = next((r.under for r in facts.reached if r.way == way), ())
+    for branch in (*around, item.branch):
+        if any(isinstance(atom, Symbol) and atom.taint is Taint.UNKNOWN for atom in branch.truth):
+            open_ = _open(branch.text, ranked=len(branch.truth) > 1)
+            if open_:
+                return open_
+    return ""
+
+
+def _open(text: str, *, ranked: bool) -> str:
+    """The part of a condition that reads no setting of the job and no rank, "" if there is none.
+
+    `ranked`: it differs between ranks; a single flag that does was set by some of them alone.
+    """
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return text
+    if ranked and not isinstance(tree, ast.BoolOp):
+        return ""
+    for part in tree.values if isinstance(tree, ast.BoolOp) else [tree]:
+        words = {last_name(n).lower() for n in walk(part) if isinstance(n, (ast.Name, ast.Attribute))}
+        if not words & vocabulary.SETTINGS_NAMES and not any("rank" in word or "main" in word for word in words):
+            return ast.unparse(part)
+    return ""
+
+
+def worded(facts: ModuleFacts, item: CollectiveDivergence, message: str) -> str:
+    """The message of a divergence, with the condition first on which it rests."""
+    condition = "" if item.local else undecided(facts, item)
+    return f"where `{shown(condition)}` lets ranks come here, {message}" if condition else message
 
 
 def _about_groups(item: CollectiveDivergence) -> bool:

@@ -27,7 +27,7 @@ _WORDS = (
 )
 #: variables and options that a launcher sets, as strings in the program
 _TEXTS = frozenset({
-    *launchers.VARIABLES, "--local_rank", "--local-rank",
+    *launchers.VARIABLES, *launchers.OPTIONS,
 })  # fmt: skip
 #: functions and classes of torch that only distributed jobs use
 _TORCH = frozenset(

@@ -106,7 +106,8 @@ def needs(reader: Touch, writer: Touch) -> bool:
     mine, theirs = reader.parts, writer.parts
     inside = len(mine) > len(theirs) and mine[: len(theirs)] == theirs
     if writer.use is Use.MAKES_FOLDER:
-        return (inside and reader.use is not Use.MAKES_FOLDER) or (mine == theirs and reader.use is Use.LISTS)
+        # who reads in a folder that was made here, at most empty, means one that was there before
+        return inside and reader.use in (Use.WRITES_FILE, Use.FILLS, Use.MOVES)
     if reader.use not in (Use.READS, Use.LISTS):
         return False
     if mine == theirs:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import ast
+from enum import Enum
+from typing import NamedTuple
 
-from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.facts import all_ranks, launch
+from ddpdoctor.lint.facts.all_ranks import Witness
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.knowledge import filesystem, heuristics
-from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.tags import ANY_RANK, BY_RANK, MADE_UP, Tag
+from ddpdoctor.lint.values.values import Taint, Value
+from ddpdoctor.model.finding import Severity
+from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.nodes import decorator_name, walk
+from ddpdoctor.program.nodes import decorator_name, last_name, walk
+from ddpdoctor.program.sites import SourceSite
 
 #: calls that create a record of the run
 _RUNS = ("wandb.init", "mlflow.start_run", "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter")
-#: calls after which there are several processes
-_STARTS = (
-    "torch.distributed.init_process_group", *DDP_PATHS, "accelerate.Accelerator", "deepspeed.init_distributed",
-    "deepspeed.initialize", "horovod.torch.init",
-)  # fmt: skip
 
 
 def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
@@ -35,6 +37,10 @@ def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
         writes = mode is not None and str(mode.constant).startswith(("w", "x"))
         if path is not None and writes and _near(facts, call):
             found.append((call, path, _written(call.node, 0, "file")))
+    for call in facts.methods("save"):
+        path = call.argument(0, "f")
+        if path is not None and _scripted(call.receiver):
+            found.append((call, path, _written(call.node, 0, "f")))
     for call in facts.methods("save_pretrained"):
         path = call.argument(0, "save_directory")
         if path is not None and call.keyword("is_main_process") is None:
@@ -55,6 +61,23 @@ def runs(facts: ModuleFacts) -> list[CallEvent]:
     return facts.named(*_RUNS)
 
 
+def _scripted(value: Value | None) -> bool:
+    """Whether it is a network that was compiled to a script, which has a `save` of its own."""
+    return value is not None and getattr(value.object, "path", "") in filesystem.SAVE_THEMSELVES
+
+
+def path_of(call: CallEvent) -> tuple[Value | None, ast.expr | None]:
+    """The path that a function of the table is given, or whose method is called, and its expression."""
+    row = filesystem.function(call.path) if call.path else None
+    if row is not None:
+        return call.argument(row.position, row.name), _written(call.node, row.position, row.name)
+    if call.method in filesystem.OF_PATHS and isinstance(call.node.func, ast.Attribute):
+        return call.receiver, call.node.func.value
+    if len(call.node.args) > 1 and len(call.args) > 1:
+        return call.args[1], call.node.args[1]
+    return None, None
+
+
 def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
     if position < len(node.args):
         return node.args[position]
@@ -69,15 +92,16 @@ def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
         return False
     if path.known:
         return isinstance(path.constant, str) and not heuristics.OWN_PATH.found_in(path.constant)
-    return node is not None and not heuristics.OWN_PATH.found_in(
-        _spelled_out(_assignments(call.context.module), node, 3)
-    )
+    return node is not None and not heuristics.OWN_PATH.found_in(_spelled_out(_assignments(call), node, 3))
 
 
-def _assignments(module: Module) -> list[tuple[str, ast.expr]]:
+def _assignments(call: CallEvent) -> list[tuple[str, ast.expr]]:
+    """(name, expression) of the assignments to plain names that the call can see: in its function, and at the top."""
+    module = call.context.module
+    own = innermost_function(module.tree, call.site.line)
     return [
-        (target.id, node.value) for node in module.nodes if isinstance(node, ast.Assign)
-        for target in node.targets if isinstance(target, ast.Name)
+        (target.id, node.value) for node in module.of(ast.Assign) for target in node.targets
+        if isinstance(target, ast.Name) and innermost_function(module.tree, node.lineno) in (own, None)
     ]  # fmt: skip
 
 
@@ -90,32 +114,83 @@ def _spelled_out(assigned: list[tuple[str, ast.expr]], node: ast.expr, depth: in
     return " ".join(parts)
 
 
-def on_every_rank(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Whether every rank of a running process group reaches the call, and no condition or decorator may choose one."""
+#: how a condition can differ between ranks that all look at one disk
+_APART = (BY_RANK & ~Tag.FILE) | Tag.OWN_FILE
+
+
+class Attendance(Enum):
+    """How it is known that every rank comes to a call."""
+
+    #: the script itself leads there
+    PROVED = "proved"
+    #: the function does something that only all ranks do together, or tells ranks apart beside the call
+    SHOWN = "shown"
+    #: nothing excludes it: the callers are not visible
+    POSSIBLE = "possible"
+
+
+class Attended(NamedTuple):
+    """That every rank comes to a call, and what shows it."""
+
+    how: Attendance
+    witness: Witness | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """A hint if callers that cannot be seen may leave it to one rank."""
+        return Severity.HINT if self.how is Attendance.POSSIBLE else Severity.WARNING
+
+    @property
+    def related(self) -> tuple[tuple[SourceSite, str], ...]:
+        return ((self.witness.site, self.witness.text),) if self.witness is not None else ()
+
+
+def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False) -> Attended | None:
+    """Whether every rank of a job reaches the call, and no condition or decorator may choose one.
+
+    `fetches`: what it does is worth a look also in a file that does not know of ranks.
+    """
     context = call.context
-    if context.some_ranks_only or not context.from_script or context.handler == "except":
-        return False
-    started = (c.index for c in facts.named(*_STARTS))
-    if not any(index < call.index for index in started):
-        return False
-    if not all(_harmless(guard) for guard in context.guards) or heuristics.TAKES_TURNS.found_in_any(context.withs):
-        return False
-    return not any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values()))
+    if context.some_ranks_only or context.handler == "except":
+        return None
+    if not all(_harmless(facts, guard) for guard in context.guards):
+        return None
+    if heuristics.TAKES_TURNS.found_in_any(context.withs):
+        return None
+    if any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values())):
+        return None
+    if context.from_script and launch.several(facts, call):
+        return Attended(Attendance.PROVED)
+    shown = all_ranks.witness(facts, call)
+    if shown is not None:
+        return Attended(Attendance.SHOWN, shown)
+    if context.from_script:
+        return Attended(Attendance.POSSIBLE) if fetches and launch.uses_framework(facts) else None
+    if not fetches and not launch.knows_ranks(facts):
+        return None
+    return Attended(Attendance.POSSIBLE)
 
 
-def _harmless(guard: Guard) -> bool:
+def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
     """Whether the condition is on configuration or counters, and equal on all ranks as far as can be read."""
+    if guard.value.taint in (Taint.UNIFORM, Taint.GIVEN, Taint.FILES) and not guard.value.tags & _APART:
+        return True
     if heuristics.CHOOSES_RANK.found_in(guard.text):
         return False
     try:
         tree = ast.parse(guard.text, mode="eval")
     except SyntaxError:
         return False
-    return all(
-        isinstance(n.func, ast.Name) and n.func.id in heuristics.SAME_EVERYWHERE.words
-        for n in walk(tree)
-        if isinstance(n, ast.Call)
-    )
+    return all(_same_everywhere(facts, n.func) for n in walk(tree) if isinstance(n, ast.Call))
+
+
+def _same_everywhere(facts: ModuleFacts, function: ast.expr) -> bool:
+    """Whether a function in a condition gives the same on every rank, or is one of this file, which was followed."""
+    name = last_name(function)
+    if name in heuristics.SAME_EVERYWHERE.words or heuristics.ASKS_DISK.found_in(name):
+        return True
+    own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
+    return own and any(name in info.methods for info in facts.module.classes)
 
 
 def _decorated(module: Module, calls: tuple[str, ...]) -> bool:

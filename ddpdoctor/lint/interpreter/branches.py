@@ -13,7 +13,8 @@ from ddpdoctor.lint.interpreter.trace import Branch, Node, leaving_through
 from ddpdoctor.lint.values.join import Decision, merge, merge_stores
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import mask_where, truth
-from ddpdoctor.lint.values.values import Taint, Value, binary, symbol, unknown
+from ddpdoctor.lint.values.values import Taint, Value, binary, const, symbol, unknown
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
 
@@ -69,12 +70,58 @@ def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
     before = frame.guards
     test = machine.evaluate(frame, node.test)
     machine.observe(frame, node, test)
+    if len(test.atoms) == 1 and test.known and _first_time(frame, node):
+        test = const(not test.constant)
     _branch(
         machine, frame, _Condition(test, node, text_of(node.test)),
         lambda: machine.execute(frame, node.body), lambda: machine.execute(frame, node.orelse),
     )  # fmt: skip
     if frame.guards is not before and len(frame.guards) > 24:
         frame.guards = before
+
+
+_GROUP = "init_process_group"
+_THERE = "is_initialized"
+
+
+def _first_time(frame: Frame, node: ast.If) -> bool:
+    """Whether the branch makes the process group if there is none: it is simulated as the first time it is reached.
+
+    Everywhere else there is a group.
+    """
+    if _THERE not in frame.module.words or _GROUP not in frame.module.words:
+        return False
+    known: bool | None = node.__dict__.get("_makes_group")
+    if known is None:
+        known = node.__dict__["_makes_group"] = _makes_group(frame, node)
+    return known
+
+
+def _makes_group(frame: Frame, node: ast.If) -> bool:
+    """`if not is_initialized(): init_process_group()`, or `if is_initialized(): return` before it."""
+    text = text_of(node.test)
+    if _THERE not in text:
+        return False
+    if _denies(node.test):
+        return _calls_it(node.body)
+    leaves = isinstance(node.body[-1], (ast.Return, ast.Raise))
+    function = frame.function.node if frame.function is not None else None
+    later = [s for s in getattr(function, "body", ()) if s.lineno > (node.end_lineno or 0)]
+    return _calls_it(node.orelse) or (leaves and _calls_it(later))
+
+
+def _denies(test: ast.expr) -> bool:
+    """Whether the test contains `not is_initialized()`."""
+    return any(
+        isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not) and _THERE in text_of(part.operand)
+        for part in walk(test)
+    )
+
+
+def _calls_it(body: list[ast.stmt]) -> bool:
+    return any(
+        isinstance(part, ast.Call) and last_name(part.func) == _GROUP for statement in body for part in walk(statement)
+    )
 
 
 def match_statement(machine: Machine, frame: Frame, node: Any) -> None:

@@ -82,6 +82,7 @@ FUNCTIONS: dict[str, FileFunction] = {
     "shutil.move": FileFunction(Use.MOVES, 1, "dst", _ANYTHING),
     "os.rename": FileFunction(Use.MOVES, 1, "dst", _ANYTHING),
     "os.replace": FileFunction(Use.MOVES, 1, "dst", _ANYTHING),
+    "os.symlink": FileFunction(Use.MOVES, 1, "dst", _ANYTHING),
     "os.remove": FileFunction(Use.REMOVES, 0, "path"),
     "os.unlink": FileFunction(Use.REMOVES, 0, "path"),
     "shutil.rmtree": FileFunction(Use.REMOVES, 0, "path", _FOLDER),
@@ -98,6 +99,14 @@ FUNCTIONS: dict[str, FileFunction] = {
     "os.listdir": FileFunction(Use.LISTS, 0, "path", _FOLDER),
     "os.scandir": FileFunction(Use.LISTS, 0, "path", _FOLDER),
 }
+#: functions whose results have a method `save`
+SAVE_THEMSELVES = frozenset({"torch.jit.script", "torch.jit.trace", "torch.jit.freeze"})
+#: functions that list what is in a folder
+LISTING = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir"})
+#: downloads that write to another name first, or under a lock
+DOWNLOADED_SAFELY = frozenset({
+    "torch.hub.load_state_dict_from_url", "huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download",
+})  # fmt: skip
 #: families of functions with one row, by the beginning or end of their names
 _BEGINNINGS = {"pandas.read_": FileFunction(Use.READS, 0, "filepath_or_buffer")}
 _ENDINGS = {".from_pretrained": FileFunction(Use.READS, 0, "pretrained_model_name_or_path", _FOLDER)}

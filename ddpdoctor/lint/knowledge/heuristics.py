@@ -85,6 +85,11 @@ ONE_NODE = _words(
     "the text of a script for a single machine, where the local rank is the rank",
     "DD143: a test that meets at localhost", "localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1",
 )  # fmt: skip
+SEVERAL_NODES = _pattern(
+    "the program is started on several nodes",
+    "DD174: where the program is told of nodes",
+    r"n_?nodes|num_nodes|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID)|GROUP_RANK",
+)
 ASKS_FOR_NODES = _pattern("a condition on the machines of the job", "DD144: one node by condition", "node")
 LOCAL_ADDRESS = _words(
     "a rendezvous that processes of other machines cannot reach",
@@ -121,6 +126,23 @@ SAYS_NOTHING_OF_SIZE = _words(
     "__name__",
     "is_available()",
 )
+ABOUT_GROUP = _pattern(
+    "a condition may be on whether there is a process group",
+    "DD123: a class that asks for the group elsewhere",
+    r"dist|world|rank|ddp|parallel|num_proc|multi|initiali[sz]ed|launcher|shard|fsdp|deepspeed|nccl|gloo|backend|sync"
+    r"|group|slurm|master|is_main|n_?gpu|num_gpu|device_count|node|process|reduce|gather|zero|world",
+)
+ASKS_FOR_GROUP = _pattern(
+    "a condition is on whether there is a process group",
+    "DD123: a class that asks for the group elsewhere",
+    r"is_initialized|(?<![a-z])(is_)?(ddp|dist|distributed)(_run|_mode|_training)?(?![a-z_.])"
+    r"|world_?size['\", 1)]* (>|!=) 1",
+)
+TELLS_RANKS = _words(
+    "a helper tells the rank and the number of ranks, also where there is no group",
+    "DD123: a helper that copes without a group",
+    "get_dist_info", "get_rank_and_world_size", "get_ddp_info", "get_rank_world_size",
+)  # fmt: skip
 MAKES_GROUP = _words(
     "the other side of the condition makes a process group as well",
     "DD123: the other side has a way of its own to create it",
@@ -200,6 +222,8 @@ EPOCH_LOOPS = _pattern(
     r"(?m)^[ \t]*(?:for\b[^\n]*\bin\b|while\b)[^\n]*epoch",
 )  # fmt: skip
 
+COUNTS_EPOCHS = _pattern("the variable of a loop counts epochs", "DD128: a group for each epoch", r"epoch")
+
 # Random numbers
 
 SEEDS = _words(
@@ -226,7 +250,7 @@ WORKER_SEED = _words("workers are seeded by hand", "DD131: workers seeded by han
 
 CHOOSES_DEVICE = _words(
     "something in reach chooses a device for each process",
-    "DD141: set_device", "set_device", "set_device_index", "set_device_idx", "device_id", "init_device_mesh",
+    "DD141: set_device", "set_device", "set_device_index", "set_device_idx", "init_device_mesh",
 )  # fmt: skip
 MAY_CHOOSE_DEVICE = _words(
     "a function that cannot be read chooses the device",
@@ -242,6 +266,11 @@ USES_GPU = _words(
     "the program uses GPUs, so a group without a backend has NCCL for them",
     "DD173: torch's own choice, for tensors on a GPU",
     "cuda",
+)
+ASKS_FOR_GPUS = _pattern(
+    "a condition asks whether there are GPUs, or NCCL for them",
+    "DD142: a first collective where there are GPUs",
+    r"^[^=]*is_available\(\)$|nccl",
 )
 DEFAULT_DEVICE = _words(
     "networks are made on a device of the program's choice",
@@ -284,6 +313,12 @@ GATHERS_FULL_STATE = _words(
     "DD175: full state of a model that is sharded in place",
     "full_state_dict",
 )
+OFFERS_SHARDING = _words(
+    "the program can be run with a sharded model",
+    "DD175: Accelerate, where the program offers FSDP",
+    "fully_shard", "FullyShardedDataParallel", "FullyShardedDataParallelPlugin", "DeepSpeedPlugin", "FSDP", "DEEPSPEED",
+    "deepspeed", "deepspeed_plugin", "fsdp_plugin", "is_deepspeed_zero3_enabled",
+)  # fmt: skip
 SHARDS = _words(
     "the model is sharded somewhere",
     "DD175: full state of a model that is sharded in place",
@@ -299,17 +334,29 @@ WRITES_FILES = _pattern(
     r"^_?(save|write|dump|build|make|create|download|fetch|extract|prepare|preprocess|generate|export|process|store|tar"
     r"|unzip|untar|tokenize|retrieve|urlretrieve|to_(csv|json|parquet|pickle))",
 )
+DOWNLOADS = _pattern(
+    "a function of this name fetches something and keeps it on the disk",
+    "DD124: every rank downloads what it does not find",
+    r"^_?(download|fetch|wget|urlretrieve)(?!er|ed|able|s$)",
+)
+ASKS_DISK = _pattern(
+    "a condition asks whether something is on the disk",
+    "DD124: every rank downloads what it does not find",
+    r"exists|isfile|isdir|is_file|is_dir|integrity|downloaded|cached",
+)
 OWN_PATH = _pattern(
     "a path names one process, one node or one moment",
     "DD171: the rank is in the path",
-    r"rank|uuid|time|date|tmp|temp|pid|host|node|local|proc|shard|worker|gpu|device|_id\b|null|stage|pipe|idx|scratch"
-    r"|mesh|expert|partition|shm",
+    r"(?<![a-z])(ranks?|uuid\d?|(time|date)(s|stamp|time)?|now|str[fp]time|te?mp(file|dir|_?path)?|mk[sd]temp|(get)?pid"
+    r"|(get)?hosts?(name)?|nodes?(name)?|local|proc(ess)?(es)?|shards?|workers?|gpus?|devices?|id|(dev)?null|stages?"
+    r"|pipe(line)?|idx|scratch|mesh|experts?|partitions?|shm|[mtpecds]p)(?![a-z])|rank|uuid",
 )
 CHOOSES_RANK = _pattern(
     "a condition may choose a rank",
     "DD171: a decorator, a flag, a function that cannot be seen",
-    r"rank|main|master|primary|leader|zero|chief|writ|coordinat|should|host|proc|first|node|distrib|ddp|world|gpu|local"
-    r"|log|device|root|lead|save|parallel|shard|fsdp|deepspeed|mesh|worker|debug",
+    r"rank|(?<![a-z])(main|master|primary|leader|lead|zero|chief|boss|writer|writes|coordinator|should|hosts?|proc"
+    r"|process|(is|am|the)_first|nodes?|dist(ributed)?|ddp|world|gpu|local|root|parallel|shard(ed)?|fsdp|deepspeed|mesh"
+    r"|worker|[mtpecd]p)(?![a-z])|(?<![a-z_])log(s|ger|ging)?(?![a-z_])|master|primary|coordinat|distrib",
 )
 TAKES_TURNS = _pattern(
     "a context lets one rank in before the others",
@@ -319,23 +366,31 @@ TAKES_TURNS = _pattern(
 SAME_EVERYWHERE = _words(
     "a function in a condition gives the same on every rank",
     "DD171: under a condition on how many there are",
-    "len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round",
+    "len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round", "exists", "isfile", "isdir",
+    "is_file", "is_dir", "isinstance", "hasattr", "getattr", "get", "startswith", "endswith", "lower", "join",
 )  # fmt: skip
 PLAIN_DECORATORS = _words(
     "a decorator does no more than its name says",
     "DD171: under conditions and decorators that are the same everywhere",
-    "staticmethod", "classmethod", "property", "no_grad", "inference_mode", "record", "main",
+    "staticmethod", "classmethod", "property", "no_grad", "inference_mode", "record", "main", "register",
+    "register_module", "cached_property", "lru_cache", "cache", "contextmanager", "override", "dataclass", "compile",
 )  # fmt: skip
 GIVES_UP_WAITING = _words(
     "a loop that polls gives up some time",
     "DD126: somebody looks at the time", "time", "monotonic", "perf_counter", "raise", "timeout", "deadline",
 )  # fmt: skip
 
+KEEPS_NUMBERS = _pattern(
+    "an object of this name keeps numbers in its state, and no tensors on a device",
+    "DD173: what was never on a GPU",
+    r"sched|sampler|loader|scaler|meter|counter|iterator|dataset|tokenizer|rng",
+)
+
 # Launchers
 
 READS_LOCAL_RANK = _words(
     "the script takes its local rank as launchers of today give it",
-    "DD146: the environment is read",
+    "DD146: the environment is read in another file",
     "LOCAL_RANK",
     "--local-rank",
 )

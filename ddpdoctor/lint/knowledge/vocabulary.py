@@ -33,6 +33,9 @@ WORLD_CALLS = frozenset({
     "torch_xla.core.xla_model.xrt_world_size",
     "detectron2.utils.comm.get_world_size",
 })  # fmt: skip
+#: the rank and the world size, 0 and 1 where there is no process group
+COPING_CALLS = frozenset({"mmcv.runner.get_dist_info", "mmcv.runner.dist_utils.get_dist_info",
+                          "mmengine.dist.get_dist_info"})  # fmt: skip
 #: true on rank 0 only
 FIRST_RANK_CALLS = frozenset({
     "mmengine.dist.is_main_process",

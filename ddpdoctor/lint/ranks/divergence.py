@@ -80,23 +80,42 @@ def names(cells: list[Cell]) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def shown(trace: tuple[str, ...]) -> str:
-    """A trace for a message."""
-    if not trace:
-        return "nothing"
-    parts = [part if len(part) <= LONGEST else part[: LONGEST - 3] + "..." for part in trace[:SHOWN]]
-    return ", ".join(parts) + (", ..." if len(trace) > SHOWN else "")
+def both_shown(one: tuple[str, ...], two: tuple[str, ...]) -> tuple[str, str]:
+    """Two traces for a message: long ones are cut, but never where they differ."""
+    same = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    start = max(same - 1, 0) if max(len(one), len(two)) > SHOWN and same >= SHOWN - 1 else 0
+    differing = (one[same : same + 1] or ("",))[0], (two[same : same + 1] or ("",))[0]
+    cut = next((i for i, (a, b) in enumerate(zip(*differing, strict=False)) if a != b), 0)
+    return _shown(one, start, same, cut), _shown(two, start, same, cut)
+
+
+def _shown(trace: tuple[str, ...], start: int, differs: int, cut: int) -> str:
+    """A trace from a position on; the part that differs is shown around the character where it does."""
+    if not trace[start:]:
+        return "..., nothing more" if start else "nothing"
+    parts = [
+        _part(part, cut if index == differs else 0)
+        for index, part in enumerate(trace[: start + SHOWN])
+        if index >= start
+    ]
+    return ("..., " if start else "") + ", ".join(parts) + (", ..." if len(trace) > start + SHOWN else "")
+
+
+def _part(part: str, cut: int) -> str:
+    if len(part) <= LONGEST:
+        return part
+    first = max(cut - LONGEST // 2, 0) if cut >= LONGEST - 3 else 0
+    text = part[first : first + LONGEST]
+    return ("..." if first else "") + text + ("..." if first + LONGEST < len(part) else "")
 
 
 def proof(item: CollectiveDivergence) -> str:
     """The two sequences, in the wording of a message."""
     if item.local:
-        return (
-            f"a rank that continues runs: {shown(item.trace_runs)}; one that does not runs: {shown(item.trace_lacks)}"
-        )
-    one = (item.runs, item.trace_runs)
-    two = (item.lacks, item.trace_lacks)
-    return "; ".join(f"rank {rank} runs: {shown(trace)}" for rank, trace in sorted((one, two)))
+        runs, lacks = both_shown(item.trace_runs, item.trace_lacks)
+        return f"a rank that continues runs: {runs}; one that does not runs: {lacks}"
+    runs, lacks = both_shown(item.trace_runs, item.trace_lacks)
+    return "; ".join(f"rank {rank} runs: {text}" for rank, text in sorted(((item.runs, runs), (item.lacks, lacks))))
 
 
 def place(item: CollectiveDivergence) -> SourceSite:

@@ -38,10 +38,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
-from ddpdoctor.lint.interpreter.events import Access, Context
+from ddpdoctor.lint.interpreter.events import Access, Context, Guard
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.values import Symbol, Taint
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import SourceSite, site_of
 
@@ -80,14 +81,27 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         if made is None and not _whenever_wrapped(facts, access):
             continue
+        undecided = next((g for g in access.context.guards if _undecided(g)), None)
+        if undecided is not None and access.name in _OF_ENGINES:
+            continue
         message = (
             f"DistributedDataParallel has no attribute {access.name!r}; the network has it: "
             f"write `.module.{access.name}`"
         )
         yield facts.finding(
             RULE, access.site, message, fix=_fix(facts, access), related=_related(made.site if made else None),
-            severity=Severity.ERROR if made is not None else Severity.WARNING, context=access.context,
+            severity=Severity.ERROR if made is not None and undecided is None else Severity.WARNING,
+            context=access.context,
         )  # fmt: skip
+
+
+#: what DeepSpeed's engine has, with which a script may wrap the model under a condition
+_OF_ENGINES = frozenset({"save_checkpoint", "load_checkpoint", "backward", "step", "save_16bit_model"})
+
+
+def _undecided(guard: Guard) -> bool:
+    """Whether lint does not know if the condition can hold: it depends on no option and on no rank."""
+    return any(isinstance(atom, Symbol) and atom.taint is Taint.UNKNOWN for atom in guard.truth)
 
 
 def _present(facts: ModuleFacts, name: str) -> bool:

@@ -38,12 +38,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.fsdp import FORWARD
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import shown
 
 RULE = LintRule("DD111", "collective-under-rank-branch", Severity.ERROR, ("DD203",))
 
@@ -56,8 +58,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if item.local or item.exit is not None or item.mismatched or item.op.op in _ELSEWHERE:
             continue
-        message = f"only some ranks run {item.op.op} here: {proof(item)}"
-        related = [(item.branch.site, f"the branch: {item.branch.text}")]
+        message = proofs.worded(facts, item, f"only some ranks run {item.op.op} here: {proof(item)}")
+        related = [(item.branch.site, f"the branch: {shown(item.branch.text)}")]
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
-        yield facts.parting(RULE, item, place(item), message, related=tuple(related))
+        yield facts.parting(
+            RULE, item, place(item), message, related=tuple(related), severity=proofs.severity(facts, item)
+        )

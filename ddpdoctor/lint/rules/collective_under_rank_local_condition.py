@@ -45,6 +45,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import shown
 
 RULE = LintRule("DD114", "collective-under-rank-local-condition", Severity.ERROR, ("DD203", "DD206", "DD207", "DD212"))
 
@@ -58,5 +59,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         severity = proofs.severity(facts, item)
         if severity is None:
             continue
-        related = ((item.branch.site, f"the condition: {item.branch.text}"), (item.op.site, f"{item.op.op} runs here"))
+        related = (
+            (item.branch.site, f"the condition: {shown(item.branch.text)}"),
+            (item.op.site, f"{item.op.op} runs here"),
+        )
         yield facts.parting(RULE, item, place(item), message, related=related, severity=severity)

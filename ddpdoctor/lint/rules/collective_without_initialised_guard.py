@@ -42,10 +42,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks
+from ddpdoctor.lint.facts import blocks, devices, single_process
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import collectives, heuristics
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
@@ -55,11 +55,35 @@ from ddpdoctor.program.sites import SourceSite
 RULE = LintRule("DD123", "collective-without-initialised-guard", Severity.WARNING)
 
 _INIT = "torch.distributed.init_process_group"
-_C10D = "torch.distributed."
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Unconditional collectives of a script whose process group is conditional."""
+    """Unconditional collectives of a script, or of a class, whose process group is conditional."""
+    script = list(_of_script(facts))
+    yield from script or _of_parts(facts)
+
+
+def _of_parts(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Collectives of functions whose callers are not visible, beside code that asks whether there is a group."""
+    reported: set[SourceSite] = set()
+    for call in facts.calls:
+        if call.context.from_script or call.context.some_ranks_only or not single_process.needs_group(call):
+            continue
+        if call.site.file != facts.module.path or call.site in reported or not devices.default_group(call):
+            continue
+        asked = single_process.asked(facts, call)
+        if asked is None or not single_process.unguarded(facts, call):
+            continue
+        reported.add(call.site)
+        op = call.path.rpartition(".")[2]
+        message = (
+            f"if this also runs in a single process, as line {asked.line} provides for, there is no process group and "
+            f"{op} raises: check is_initialized() first"
+        )
+        yield facts.finding(RULE, call.site, message, related=((asked, "here there may be no process group"),))
+
+
+def _of_script(facts: ModuleFacts) -> Iterator[Finding | None]:
     groups = [c for c in facts.named(_INIT) if c.context.from_script]
     if not groups or _starts_others(facts):
         return
@@ -68,7 +92,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     reported: set[SourceSite] = set()
     for call in facts.calls:
-        if call.index < groups[0].index or not call.context.from_script or not _needs_group(call):
+        if call.index < groups[0].index or not call.context.from_script or not single_process.needs_group(call):
             continue
         place = facts.place(call)
         if place in reported or any(_guarded(facts, site) for site in (*call.context.chain, call.site)):
@@ -88,14 +112,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _starts_others(facts: ModuleFacts) -> bool:
     """Processes are started from here: each of them reaches the group."""
     return facts.suggests(heuristics.STARTS_PROCESSES)
-
-
-def _needs_group(call: CallEvent) -> bool:
-    if call.path in collectives.WRAPPERS:
-        return True
-    spec = collectives.COLLECTIVES.get(call.path)
-    mine = call.path.startswith(_C10D) and call.path.count(".") == 2
-    return mine and spec is not None and spec.op not in ("init_process_group", "send", "recv", "isend", "irecv")
 
 
 def _condition(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:

@@ -46,10 +46,11 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 
 RULE = LintRule("DD128", "group-or-collective-in-hot-path", Severity.WARNING)
 
@@ -68,8 +69,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.named(*_GROUPS):
         step = _step_function(call)
         loop = _training_loop(facts, call)
-        if step or (loop is not None and not _conditional(call, loop)):
-            where = f"in every {step}()" if step else "in every step"
+        epochs = _epoch_loop(call)
+        if step or any(around is not None and not _conditional(call, around) for around in (loop, epochs)):
+            where = f"in every {step}()" if step else "in every step" if loop is not None else "in every epoch"
             name = call.path.rpartition(".")[2]
             message = f"{name} {where}: groups are never released, and creating one needs all ranks; create it once"
             yield facts.finding(RULE, facts.place(call), message)
@@ -117,6 +119,15 @@ def _training_loop(facts: ModuleFacts, call: CallEvent) -> EnclosingLoop | None:
         ops = facts.looped.get(loop.site, [])
         if any(op.op.startswith("backward") for op in ops) and _is_over_batches(loop):
             return loop
+    return None
+
+
+def _epoch_loop(call: CallEvent) -> EnclosingLoop | None:
+    """The innermost loop over epochs, if nothing in it destroys groups."""
+    for loop in reversed(call.context.loops):
+        if isinstance(loop.node, ast.For) and heuristics.COUNTS_EPOCHS.found_in(loop.target):
+            names = {last_name(n.func) for n in walk(loop.node) if isinstance(n, ast.Call)}
+            return None if names & set(heuristics.ENDS_GROUP.words) else loop
     return None
 
 

@@ -77,9 +77,24 @@ def _frozen(facts: ModuleFacts) -> Iterator[Finding | None]:
         named = isinstance(obj, Made) and obj.path in ("?.parameters", "?.named_parameters") and bool(obj.args)
         made = _behind(obj.args[0]) if isinstance(obj, Made) and named else None
         place = _freezes(iteration.loop.node) if made is not None else None
+        if place is not None and isinstance(obj, Made) and _whole(obj, iteration.loop.node):
+            continue
         if made is not None and place is not None and _trains_on(facts, made, iteration.index):
             here = place if iteration.loop.site.file == facts.module.path else iteration.loop.site
             yield facts.finding(RULE, here, message, related=((made.site, "wrapped here"),), context=iteration.context)
+
+
+def _whole(parameters: Made, loop: ast.AST) -> bool:
+    """All parameters of the wrapped network are frozen: a teacher, which never runs backward. DDP would not wrap it
+    with nothing to train.
+    """
+    inner = parameters.args[0]
+    if wrapping.wrapper_of(inner) is None and not (
+        isinstance(inner.object, Method) and inner.object.name == "module"
+        and wrapping.wrapper_of(inner.object.receiver) is not None
+    ):  # fmt: skip
+        return False
+    return isinstance(loop, ast.For) and not any(isinstance(statement, ast.If) for statement in loop.body)
 
 
 def _behind(value: Value | None) -> Made | None:

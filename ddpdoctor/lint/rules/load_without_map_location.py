@@ -29,32 +29,82 @@ https://docs.pytorch.org/docs/stable/generated/torch.load.html
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts import devices, launch, loaded_states
+from ddpdoctor.lint.facts.loaded_states import Content
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
-from ddpdoctor.program.sites import site_of
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.sites import SourceSite, site_of
 
 RULE = LintRule("DD173", "load-without-map-location", Severity.WARNING)
 
 
+_MESSAGE = "every rank loads onto the device from which the file was saved, usually GPU 0: set map_location"
+
+
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loads on all ranks without a device."""
-    groups = [group for group in facts.named(devices.GROUP) if devices.on_nccl(facts, group)]
-    # without a backend there are both, and NCCL is for tensors on a GPU
-    if not any(devices.texts_of(group, 0, "backend") for group in groups) and not (
-        groups and facts.suggests(heuristics.USES_GPU)
-    ):
-        return
+    groups = facts.named(devices.GROUP)
+    on_gpus = _on_gpus(facts, groups)
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
-        if not placed and not call.context.some_ranks_only and _in_the_job(facts, call, groups):
-            message = "every rank loads onto the device from which the file was saved, usually GPU 0: set map_location"
-            yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
+        if placed or call.context.some_ranks_only:
+            continue
+        content = loaded_states.content_of(call)
+        known = _knows_device(facts, call)
+        if content is Content.PLAIN or not (known or (on_gpus and _in_the_job(facts, call, groups))):
+            continue
+        ignored = known and _parameter(call) is not None
+        severity = Severity.WARNING if ignored or content is Content.STATE else Severity.HINT
+        message = _MESSAGE if severity is Severity.WARNING else f"if the file holds tensors of a GPU, {_MESSAGE}"
+        related = ((known, "here the device is known"),) if known else ()
+        fix = _fix(facts, call, "map_location" if ignored else '"cpu"')
+        yield facts.finding(RULE, call.site, message, related=related, fix=fix, context=call.context, severity=severity)
+
+
+def _on_gpus(facts: ModuleFacts, groups: list[CallEvent]) -> bool:
+    """Whether the program trains on GPUs, as far as its groups tell: without a backend, or with one that is chosen
+    elsewhere, there may be NCCL.
+    """
+    return bool(groups) and (
+        any(devices.on_nccl(facts, group) and devices.texts_of(group, 0, "backend") for group in groups)
+        or (not all(_no_gpu(group) for group in groups) and facts.suggests(heuristics.USES_GPU))
+    )
+
+
+def _no_gpu(group: CallEvent) -> bool:
+    texts = devices.texts_of(group, 0, "backend")
+    return bool(texts) and not any("nccl" in text.lower() for text in texts)
+
+
+def _knows_device(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
+    """Where the function that loads is told a device, which this load ignores: a parameter, or another load of it."""
+    parameter = _parameter(call)
+    if parameter is not None:
+        return site_of(call.context.module, parameter)
+    for other in facts.named("torch.load"):
+        given = other.argument(1, "map_location")
+        same = other.context.function is call.context.function is not None
+        if same and given is not None and not given.known and launch.uses_framework(facts):
+            return other.site
+    return None
+
+
+def _parameter(call: CallEvent) -> ast.arg | None:
+    """The parameter `map_location` of its function, if nothing there reads it."""
+    function = innermost_function(call.context.module.tree, call.site.line)
+    if function is None:
+        return None
+    arguments = (*function.args.args, *function.args.kwonlyargs)
+    found = next((a for a in arguments if a.arg == "map_location"), None)
+    read = any(isinstance(n, ast.Name) and n.id == "map_location" for s in function.body for n in ast.walk(s))
+    return None if read else found
 
 
 def _in_the_job(facts: ModuleFacts, call: CallEvent, groups: list[CallEvent]) -> bool:
@@ -65,9 +115,9 @@ def _in_the_job(facts: ModuleFacts, call: CallEvent, groups: list[CallEvent]) ->
     return any(group.index < call.index and group.context.calls[:1] == root for group in groups)
 
 
-def _fix(facts: ModuleFacts, call: CallEvent) -> Fix | None:
+def _fix(facts: ModuleFacts, call: CallEvent, device: str) -> Fix | None:
     if call.site.file != facts.module.path or not call.node.args:
         return None
     at = site_of(facts.module, call.node.args[-1])
-    edit = Edit(at.end_line, at.end_column, at.end_line, at.end_column, ', map_location="cpu"')
+    edit = Edit(at.end_line, at.end_column, at.end_line, at.end_column, f", map_location={device}")
     return Fix(Applicability.SAFE, (edit,))

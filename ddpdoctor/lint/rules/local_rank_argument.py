@@ -34,6 +34,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
@@ -42,19 +43,46 @@ from ddpdoctor.program.sites import site_of
 RULE = LintRule("DD146", "local-rank-argument", Severity.WARNING)
 
 
+_MESSAGE = "torchrun sets LOCAL_RANK and passes no --local_rank; torch 2's old launcher passes --local-rank"
+
+
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Options spelled with an underscore only."""
     text = facts.module.text
     # the launcher of DeepSpeed passes it with an underscore
     if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text):
         return
-    if heuristics.READS_LOCAL_RANK.found_in_any(facts.texts):
-        return
+    read = heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
+    hands_on = _hands_on(facts)
     for call in facts.methods("add_argument"):
         spelled = [a for a in call.node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         texts = {a.value for a in spelled}
-        if "--local_rank" in texts and "--local-rank" not in texts:
-            message = "torchrun sets LOCAL_RANK and passes no --local_rank; torch 2's old launcher passes --local-rank"
-            at = site_of(facts.module, spelled[0])
-            edit = Edit(at.line, at.column, at.line, at.column, '"--local-rank", ')
-            yield facts.finding(RULE, call.site, message, fix=Fix(Applicability.UNSAFE, (edit,)))
+        if "--local_rank" not in texts or "--local-rank" in texts or _from_environment(call):
+            continue
+        message, severity = _MESSAGE, Severity.WARNING
+        if hands_on is not None:
+            message = "if torch.distributed.launch starts it: torch 2 passes --local-rank, which this does not know"
+        elif read:
+            message = "unless only torchrun starts it: torch 2's old launcher passes --local-rank, not --local_rank"
+            severity = Severity.HINT
+        at = site_of(facts.module, spelled[0])
+        edit = Edit(at.line, at.column, at.line, at.column, '"--local-rank", ')
+        related = ((site_of(facts.module, hands_on), "the option is what the rest of the program reads"),) if (
+            hands_on is not None) else ()  # fmt: skip
+        fix = Fix(Applicability.UNSAFE, (edit,))
+        yield facts.finding(RULE, call.site, message, fix=fix, severity=severity, related=related)
+
+
+def _from_environment(call: CallEvent) -> bool:
+    """Whether the option's default is what the launcher says in the environment."""
+    return any("LOCAL_RANK" in ast.unparse(k.value) for k in call.node.keywords if k.arg == "default")
+
+
+def _hands_on(facts: ModuleFacts) -> ast.stmt | None:
+    """Where the option is put into the environment, for launchers that do not set the variable."""
+    for node in facts.module.of(ast.Assign):
+        target = node.targets[0]
+        names_it = isinstance(target, ast.Subscript) and "LOCAL_RANK" in ast.unparse(target.slice)
+        if names_it and any(isinstance(n, ast.Attribute) and n.attr == "local_rank" for n in ast.walk(node.value)):
+            return node
+    return None

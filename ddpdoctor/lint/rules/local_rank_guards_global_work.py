@@ -37,6 +37,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import launch, written_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol
@@ -46,23 +47,37 @@ RULE = LintRule("DD174", "local-rank-guards-global-work", Severity.WARNING)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Writes for the whole job on one rank a node."""
+    """Writes for the whole job on one rank a node, told once for the file."""
     if launch.one_node_only(facts):
         return
+    guarded = list(_guarded(facts))
+    if not guarded:
+        return
+    first, guard, does = min(guarded, key=lambda item: item[0].index)
+    several = heuristics.SEVERAL_NODES.found_in(facts.module.text)
+    condition = "" if several else "where there are several nodes that share their files, "
+    more = f" (and {len(guarded) - 1} more in this file)" if len(guarded) > 1 else ""
+    message = f"{condition}one rank on every node {does}: test the global rank, not the local rank{more}"
+    others = tuple((call.site, "the same here") for call, _, _ in guarded if call is not first)
+    related = ((guard.site, "the condition"), *others[:_SHOWN])
+    severity = Severity.WARNING if several else Severity.HINT
+    yield facts.finding(RULE, first.site, message, related=related, context=first.context, severity=severity)
+
+
+#: further places that the finding of a file names
+_SHOWN = 20
+
+
+def _guarded(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Guard, str]]:
+    """(call, the condition that lets one rank of each node do it, what it does)"""
     for call, path, node in written_files.files(facts):
         guard = _guard(call)
         if guard is not None and written_files.one_path(call, path, node):
-            message = "one rank on every node writes this file: test the global rank, not the local rank"
-            yield facts.finding(
-                RULE, call.site, message, related=((guard.site, "the condition"),), context=call.context
-            )
+            yield call, guard, "writes this file"
     for call in written_files.runs(facts):
         guard = _guard(call)
         if guard is not None and call.path != "torch.utils.tensorboard.SummaryWriter":
-            message = "one rank on every node starts a run: test the global rank, not the local rank"
-            yield facts.finding(
-                RULE, call.site, message, related=((guard.site, "the condition"),), context=call.context
-            )
+            yield call, guard, "starts a run"
 
 
 def _guard(call: CallEvent) -> Guard | None:

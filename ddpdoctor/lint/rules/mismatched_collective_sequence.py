@@ -39,10 +39,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import shown
 
 RULE = LintRule("DD115", "mismatched-collective-sequence", Severity.ERROR, ("DD213",))
 
@@ -52,6 +54,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if item.local or not item.mismatched or item.exit is not None or item.op.op == "new_group":
             continue
-        message = f"the two sides of this branch run different collectives: {proof(item)}"
-        related = ((item.branch.site, f"the branch: {item.branch.text}"), (item.op.site, f"{item.op.op} has no match"))
-        yield facts.parting(RULE, item, place(item), message, related=related)
+        message = proofs.worded(facts, item, f"the two sides of this branch run different collectives: {proof(item)}")
+        related = (
+            (item.branch.site, f"the branch: {shown(item.branch.text)}"),
+            (item.op.site, f"{item.op.op} has no match"),
+        )
+        yield facts.parting(RULE, item, place(item), message, related=related, severity=proofs.severity(facts, item))

@@ -41,6 +41,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -48,16 +49,27 @@ RULE = LintRule("DD141", "missing-set-device", Severity.WARNING, ("DD263",))
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """NCCL groups of a script after which the current device is used although it was never set."""
-    groups = [c for c in facts.named(devices.GROUP) if c.context.from_script and devices.on_nccl(facts, c)]
-    if not groups or devices.chosen(facts) or devices.may_be_chosen_outside(facts):
+    """NCCL groups after which the current device is used although it was never set, or may be."""
+    groups = facts.named(devices.GROUP)
+    if not groups or devices.chosen(facts):
         return
+    sure = [c for c in groups if c.context.from_script and devices.on_nccl(facts, c)]
     use = next((c for c in facts.calls if _uses_current(facts, c)), None)
-    if use is None:
+    if sure and use is not None and not devices.may_be_chosen_outside(facts):
+        message = (
+            "no process selects its GPU, and the current device is GPU 0 on every rank: call torch.cuda.set_device"
+        )
+        related = ((use.site, _note(use)),)
+        yield facts.finding(RULE, sure[0].site, message, related=related, context=sure[0].context)
         return
-    message = "no process selects its GPU, and the current device is GPU 0 on every rank: call torch.cuda.set_device"
-    related = ((use.site, _note(use)),)
-    yield facts.finding(RULE, groups[0].site, message, related=related, context=groups[0].context)
+    open_ = [c for c in groups if devices.may_be_on_nccl(facts, c) and not devices.bound(c)]
+    if open_ and facts.suggests(heuristics.USES_GPU) and not devices.may_be_chosen_outside(facts):
+        message = (
+            "unless the callers, or each tensor and collective by its index, select the GPU of the process, the "
+            "current device is GPU 0 on every rank: call torch.cuda.set_device"
+        )
+        first = open_[0]
+        yield facts.finding(RULE, first.site, message, context=first.context, severity=Severity.HINT)
 
 
 def _note(use: CallEvent) -> str:

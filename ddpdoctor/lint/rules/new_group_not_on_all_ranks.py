@@ -40,6 +40,7 @@ from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.truths import rank_decided
 from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import shown
 
 RULE = LintRule("DD117", "new-group-not-on-all-ranks", Severity.ERROR, ("DD203", "DD219"))
 
@@ -49,7 +50,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if item.op.op == "new_group" and item.exit is None and _by_rank(item) and not _there_already(facts, item):
             message = f"every rank must create every group, members or not: {proof(item)}"
-            related = ((item.branch.site, f"the branch: {item.branch.text}"),)
+            related = ((item.branch.site, f"the branch: {shown(item.branch.text)}"),)
             yield facts.parting(RULE, item, place(item), message, related=related)
 
 

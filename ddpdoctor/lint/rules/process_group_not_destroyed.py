@@ -45,9 +45,14 @@ from ddpdoctor.model.finding import Finding, Severity
 RULE = LintRule("DD149", "process-group-not-destroyed", Severity.HINT)
 
 
+#: they make the group of all ranks where there is none
+_MESHES = ("torch.distributed.device_mesh.init_device_mesh", "torch.distributed.init_device_mesh")
+
+
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Groups of a script that are never destroyed."""
-    groups = [c for c in facts.named(devices.GROUP) if c.context.from_script]
+    made = facts.named(devices.GROUP) or facts.named(*_MESHES)
+    groups = [c for c in made if c.context.from_script]
     if (
         not groups
         or facts.suggests(heuristics.ENDS_GROUP, heuristics.STARTS_PROCESSES)

@@ -39,21 +39,66 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders, touched_files
+from ddpdoctor.lint.facts import contended_paths, loaders, touched_files
+from ddpdoctor.lint.facts.contended_paths import Contest
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.facts.touched_files import Touch
+from ddpdoctor.lint.facts.written_files import Attendance
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import shown
 
 RULE = LintRule("DD124", "rank0-side-effect-without-barrier", Severity.WARNING, ("DD251",))
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Paths that some ranks write and others need."""
+    """Paths that some ranks write and others need, and those that all ranks look for and then change."""
+    yield from _of_some(facts)
+    yield from _of_all(facts)
+
+
+#: a folder is made in an instant, and the ranks seldom meet there
+_SELDOM = frozenset({Contest.MAKES})
+
+
+def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
+    reported: set[SourceSite] = set()
+    for call, contest, asked, attended in contended_paths.contended(facts):
+        place = facts.place(call)
+        if place in reported:
+            continue
+        reported.add(place)
+        related = attended.related
+        if asked is not None:
+            related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
+        unsure = "" if attended.how is not Attendance.POSSIBLE else "unless all callers leave it to one rank, "
+        severity = Severity.HINT if contest in _SELDOM else attended.severity
+        message = (
+            f"{unsure}all ranks {contest.value} at the same time, and what one does changes what the others find: let "
+            "one rank do it, and the others wait at a barrier"
+        )
+        yield facts.finding(RULE, call.site, message, related=related, severity=severity, context=call.context)
+
+    for site, call, attended in contended_paths.asked_before(facts):
+        place = facts.place(call)
+        if place not in reported:
+            reported.add(place)
+            unsure = "" if attended.how is not Attendance.POSSIBLE else "unless all callers leave it to one rank, "
+            message = (
+                f"{unsure}a rank that is late finds what another one has created here, and gives up at line "
+                f"{site.line}: let all ranks ask before one of them creates it"
+            )
+            related = ((site, "who finds it there gives up"), *attended.related)
+            yield facts.finding(
+                RULE, call.site, message, related=related, severity=attended.severity, context=call.context
+            )
+
+
+def _of_some(facts: ModuleFacts) -> Iterator[Finding | None]:
     touched = touched_files.touches(facts)
     writers = [t for t in touched if t.use in filesystem.CHANGES and t.call.context.some_ranks_only]
     if not writers:

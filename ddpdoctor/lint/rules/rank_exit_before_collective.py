@@ -44,6 +44,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.divergence import left_at, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import shown
 
 RULE = LintRule("DD112", "rank-exit-before-collective", Severity.ERROR, ("DD203", "DD206", "DD252"))
 
@@ -56,10 +57,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if item.local and (item.looped or item.exit.kind != "return"):
             continue
         here = left_at(item, item.exit)
-        message = f"some ranks leave here and never reach {item.op.op}: {proof(item)}"
+        message = proofs.worded(facts, item, f"some ranks leave here and never reach {item.op.op}: {proof(item)}")
         related = (
             (item.op.site, f"{item.op.op} waits for them here"),
-            (item.branch.site, f"the branch: {item.branch.text}"),
+            (item.branch.site, f"the branch: {shown(item.branch.text)}"),
         )
         severity = proofs.severity(facts, item)
         if severity is None:

@@ -50,6 +50,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.divergence import left_at, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import shown
 
 RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD206", "DD207", "DD211", "DD216"))
 
@@ -66,6 +67,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         related = (
             (item.op.site, f"{item.op.op} waits for the ranks that left"),
-            (item.branch.site, f"the condition: {item.branch.text}"),
+            (item.branch.site, f"the condition: {shown(item.branch.text)}"),
         )
         yield facts.parting(RULE, item, here, message, related=related, severity=severity)

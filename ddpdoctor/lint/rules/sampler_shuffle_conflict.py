@@ -22,7 +22,7 @@ DataLoader(data, sampler=DistributedSampler(data))
 Safe: `shuffle=True` is removed; the loader cannot be built with it.
 
 ## When it is wrong
-A sampler that is None in some runs, or `shuffle=(sampler is None)`, is not reported.
+`shuffle=(sampler is None)` is not reported. A sampler that is None in some runs is a warning: the others fail.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
@@ -39,7 +39,9 @@ from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values import loader_join
 from ddpdoctor.lint.values.abstract_objects import Instance
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import surely_true
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
@@ -62,9 +64,21 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         elif shuffled and sampler is not None and surely_true(sampler):
             message = "DataLoader raises ValueError for a sampler together with shuffle=True: the sampler shuffles"
             yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
+        elif shuffled and sampler is not None and _sometimes(sampler):
+            message = (
+                "where there is a sampler, DataLoader raises ValueError for it together with shuffle=True: write "
+                "shuffle=(sampler is None)"
+            )
+            yield facts.finding(RULE, call.site, message, context=call.context, severity=Severity.WARNING)
         elif shuffled and _iterable(facts, call.argument(0, "dataset")):
             message = "DataLoader raises ValueError for an IterableDataset together with shuffle=True"
             yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
+
+
+def _sometimes(sampler: Value) -> bool:
+    """Whether it is a DistributedSampler where the job has several ranks."""
+    made = loader_join.made_of(sampler)
+    return made is not None and made.path == aliases.SAMPLER and bool(sampler.tags & Tag.MAYBE)
 
 
 def _is(value: Value | None, constant: object) -> bool:

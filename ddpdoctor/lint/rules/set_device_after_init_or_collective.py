@@ -42,10 +42,12 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.record import replace
 from ddpdoctor.program.sites import site_of
 
 RULE = LintRule(
@@ -59,8 +61,8 @@ _ON_TENSOR = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "broad
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Device choices that an NCCL collective on the current device always precedes."""
     for setter in facts.named(*devices.SETTERS):
-        before = [c for c in facts.calls if c.index < setter.index and surely_before(c.context, setter.context)]
-        groups = [c for c in before if c.path == devices.GROUP and devices.on_nccl(facts, c) and not devices.bound(c)]
+        before = [c for c in facts.calls if c.index < setter.index and _comes_before(c, setter)]
+        groups = [c for c in before if c.path == devices.GROUP and _on_nccl(facts, c, before) and not devices.bound(c)]
         if not groups or any(c.path in devices.SETTERS for c in before):
             continue
         early = [c for c in before if c.index > groups[0].index and _on_current(facts, c, before)]
@@ -70,6 +72,22 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = ((early[0].site, f"{op} here"), (groups[0].site, "the NCCL group is created here"))
             fix = _fix(facts, early[0], setter)
             yield facts.finding(RULE, setter.site, message, related=related, fix=fix, context=setter.context)
+
+
+def _on_nccl(facts: ModuleFacts, group: CallEvent, before: list[CallEvent]) -> bool:
+    """Whether it has NCCL: it is asked for, or what follows is done only then."""
+    asked = any("nccl" in guard.text.lower() for c in before if c.index > group.index for guard in c.context.guards)
+    return devices.on_nccl(facts, group) or (asked and devices.may_be_on_nccl(facts, group))
+
+
+def _comes_before(call: CallEvent, setter: CallEvent) -> bool:
+    """Whether it precedes the choice: always, or under conditions that only ask whether there are GPUs and NCCL."""
+    if surely_before(call.context, setter.context):
+        return True
+    known = {(g.site, g.side) for g in setter.context.guards}
+    more = [g for g in call.context.guards if (g.site, g.side) not in known]
+    plain = tuple(g for g in call.context.guards if g not in more or not heuristics.ASKS_FOR_GPUS.found_in(g.text))
+    return surely_before(replace(call.context, guards=plain), setter.context)
 
 
 def _on_current(facts: ModuleFacts, call: CallEvent, before: list[CallEvent]) -> bool:

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -46,6 +47,7 @@ from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import shown
 
 RULE = LintRule("DD175", "sharded-save-on-one-rank", Severity.ERROR, ("DD204",))
 
@@ -74,11 +76,14 @@ def _divergent(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if item.local or item.exit is not None or item.mismatched or item.op.op not in collectives.SAVING:
             continue
-        message = f"every rank holds a part of this state, and only some reach {item.op.op}: {proof(item)}"
-        related = [(item.branch.site, f"the branch: {item.branch.text}")]
+        message = proofs.worded(
+            facts, item, f"every rank holds a part of this state, and only some reach {item.op.op}: {proof(item)}"
+        )
+        related = [(item.branch.site, f"the branch: {shown(item.branch.text)}")]
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
-        yield facts.parting(RULE, item, place(item), message, related=tuple(related))
+        severity = proofs.severity(facts, item)
+        yield facts.parting(RULE, item, place(item), message, related=tuple(related), severity=severity)
 
 
 def _gathering(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -92,8 +97,9 @@ def _of_frameworks(facts: ModuleFacts) -> Iterator[Finding | None]:
     for path, names in _MAYBE.items():
         for call in facts.methods(*names):
             if _of(facts, call, path) and call.context.some_ranks_only and not _complement(facts, call):
-                message = f"{call.method} gathers the model under FSDP and DeepSpeed: call it on all ranks"
-                yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
+                message = f"under FSDP or DeepSpeed, {call.method} gathers the model: call it on all ranks"
+                severity = Severity.WARNING if facts.suggests(heuristics.OFFERS_SHARDING) else Severity.HINT
+                yield facts.finding(RULE, call.site, message, severity=severity, context=call.context)
 
 
 def _made_there(call: CallEvent) -> bool:

@@ -39,8 +39,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import written_files
+from ddpdoctor.lint.facts import contended_paths, written_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.written_files import Attendance
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -50,12 +52,21 @@ RULE = LintRule("DD171", "unguarded-save", Severity.WARNING)
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Writes to one path, and runs of a tracker, that all ranks reach."""
     for call, path, node in written_files.files(facts):
-        if written_files.on_every_rank(facts, call) and written_files.one_path(call, path, node):
-            message = "every rank writes this file at the same time: let only rank 0 write it"
-            yield facts.finding(RULE, call.site, message, context=call.context)
+        # a download has a rule of its own
+        if written_files.one_path(call, path, node) and not contended_paths.fetches(call):
+            yield _told(facts, call, "every rank writes this file at the same time: let only rank 0 write it")
     for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
-        if not meant and not call.args and call.path == "wandb.init" and written_files.on_every_rank(facts, call):
-            yield facts.finding(
-                RULE, call.site, "every rank starts its own run: let only rank 0 start one", context=call.context
-            )
+        if not meant and not call.args and call.path == "wandb.init":
+            yield _told(facts, call, "every rank starts its own run: let only rank 0 start one")
+
+
+def _told(facts: ModuleFacts, call: CallEvent, message: str) -> Finding | None:
+    attended = written_files.on_every_rank(facts, call)
+    if attended is None:
+        return None
+    if attended.how is Attendance.POSSIBLE:
+        message = f"unless all callers leave it to one rank, {message}"
+    return facts.finding(
+        RULE, call.site, message, related=attended.related, severity=attended.severity, context=call.context
+    )

@@ -6,10 +6,10 @@ import time
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
 
-class Numbers(Dataset[Tensor]):
+class Numbers:
     def __len__(self) -> int:
         return 100_000
 

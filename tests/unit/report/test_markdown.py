@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from ddpdoctor.model.diagnosis import Location
@@ -11,6 +12,7 @@ from ddpdoctor.model.report import RankStatus, StackNode
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.report import markdown
 from tests.golden.reports import REPORTS
+from tests.unit.report import exhibits
 
 HANG = REPORTS["hang-certain"]
 
@@ -55,3 +57,28 @@ def test_everything_that_can_grow_is_cut() -> None:
 def test_a_changed_source_is_not_shown() -> None:
     text = markdown.render(REPORTS["hang-source-changed"])
     assert "the source was changed after the job started" in text
+
+
+def test_nothing_that_a_process_chose_is_markup() -> None:
+    """What stays after code blocks and spans and escaped characters are taken out is our own."""
+    text = markdown.render(exhibits.hostile().report)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    prose = _outside_code(re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL))
+    assert set(re.findall(r"<[^>]*>", prose)) <= {"<details>", "<summary>", "</summary>", "</details>"}
+    assert "**]|" not in prose
+
+
+def _outside_code(text: str) -> str:
+    """Without code spans and escaped characters, read from left to right as Markdown is."""
+    outside = ""
+    while text:
+        ticks = re.match(r"`+", text)
+        closed = re.search(rf"(?<!`){ticks[0]}(?!`)", text[ticks.end() :]) if ticks else None
+        if text.startswith("\\"):
+            text = text[2:]
+        elif ticks and closed:
+            text = text[ticks.end() + closed.end() :]
+        else:
+            outside, text = outside + text[0], text[1:]
+    return outside

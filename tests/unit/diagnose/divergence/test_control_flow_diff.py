@@ -570,3 +570,30 @@ else:
     start = AT.all("barrier", first)
     found = examine(parted(text, [start, AT.broadcast(sent, 0)], [start, AT.all("all_reduce", after)])).diagnoses[0]
     assert found.code not in ("DD203", "DD206") or found.confidence.value == "possible"
+
+
+NESTED = """\
+def epoch(reader):
+    for batch in reader:
+        loss = model(batch)  # forward
+        loss.backward()  # backward
+    return loss
+
+def totals(loss):
+    dist.all_gather_object(rows, loss)  # gather
+    return rows
+
+def main():
+    for number in range(9):
+        seen = totals(epoch(read()))  # both
+"""
+
+
+def test_a_statement_that_calls_one_function_on_the_result_of_another() -> None:
+    forward, backward, gather, both = lines(NESTED, "forward", "backward", "gather", "both")
+    callers = (AT.line(both, "main"),)
+    batch = [AT.forward(forward), AT.backward(backward)]
+    odd = Doing([*batch * 3, AT.all("all_gather_object", gather, function="totals")], callers=callers)
+    usual = Doing([*batch * 4], callers=callers)
+    evidence = job([usual, odd, usual], code={AT.file: NESTED})
+    assert ways(evidence) == [(BranchKind.DATA, "for batch in reader", "return loss")]

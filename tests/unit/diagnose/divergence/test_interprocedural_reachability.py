@@ -22,7 +22,7 @@ class Meter:
         self.total += value
 
 def log(value):
-    if step % 100 == 0:
+    if noisy(value):
         mean(value)  # log
 
 def evaluate(value):
@@ -62,7 +62,7 @@ def test_a_helper_was_entered_from_the_line_that_the_stack_shows() -> None:
 
 def test_without_the_stack_either_caller_may_have_led_there() -> None:
     found = ways(in_helper(standing=False))
-    assert {text for _, text, _ in found} == {"if step % 100 == 0", "if due(batch)"}
+    assert {text for _, text, _ in found} == {"if noisy(value)", "if due(batch)"}
 
 
 HOOK = """\

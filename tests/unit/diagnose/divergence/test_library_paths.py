@@ -311,3 +311,48 @@ def test_a_library_that_calls_the_jobs_function_again_after_an_exception() -> No
     # THEN the line shown is the job's, and the handler is named
     assert (found.locations[0].file, found.locations[0].line) == (MAIN.file, wraps)
     assert "memory.py:7" in found.summary
+
+
+ENGINE = At("/env/lib/python3.11/site-packages/engines/engine.py", "rounds")
+GENERATOR = """\
+class Engine:
+    def run(self):
+        for state in self.rounds():  # drives
+            self.report(state)
+
+    def rounds(self):
+        while self.iteration < self.length:
+            batch = next(self.batches)  # next
+            yield self.state
+            self.output = self.update(self, batch)  # updates
+"""
+UPDATED = """\
+def forgiving(update):
+    def inner(engine, batch):
+        try:
+            return update(engine, batch)  # calls
+        except RuntimeError as problem:  # catches
+            log(problem)
+    return inner
+
+@forgiving
+def update(engine, batch):
+    loss = model(batch)  # forward
+    loss.backward()  # backward
+
+Engine(update).run()  # starts
+"""
+
+
+def test_an_exception_caught_below_a_generator_of_a_library() -> None:
+    drives, following, updates = lines(GENERATOR, "drives", "next", "updates")
+    calls, catches, forward, backward, starts = lines(UPDATED, "calls", "catches", "forward", "backward", "starts")
+    job_at = At(MAIN.file, "update")
+    outer = (ENGINE.line(drives, "run"), MAIN.line(starts, "<module>"))
+    below = (job_at.line(calls, "inner"), ENGINE.line(updates), *outer)
+    following_batch = replace(ENGINE.next(following), site=outer[1], path=(ENGINE.line(following), *outer))
+    steps = [job_at.forward(forward), job_at.backward(backward)]
+    step = [following_batch, *(replace(act, path=(act.site, *below)) for act in steps if act.site)]
+    usual, odd = Doing(step * 5), Doing([*step * 3, *step[:2], *step])
+    found = first(job([usual, odd, usual], code={ENGINE.file: GENERATOR, MAIN.file: UPDATED}))
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD208", (1,), catches)

@@ -60,11 +60,12 @@ for name in self.names:
 """
 
 
-def test_elements_in_another_order() -> None:
+@pytest.mark.parametrize("test", ['name.startswith("al")', "name == self.FIRST", "name in FIRST"])
+def test_elements_in_another_order(test: str) -> None:
     # GIVEN a set's elements, whose order differs between processes, and a condition on nothing but the element
     reduce = AT.all("all_reduce", 5)
     odd, usual = Doing([STARTED, reduce, AT.broadcast(3, 0)]), Doing([STARTED, reduce, reduce])
-    found = verdict(NAMES, one_odd(odd, usual))
+    found = verdict(NAMES.replace('name.startswith("al")', test), one_odd(odd, usual))
     assert found.code == "DD213"
 
 

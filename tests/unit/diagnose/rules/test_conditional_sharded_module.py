@@ -117,3 +117,57 @@ def test_layer_that_one_rank_left_out() -> None:
     )
     found = verdict(NORM, one_odd(odd, usual))
     assert (found.code, found.culprits.members) == ("DD210", (1,))
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_a_shard_is_left_out_and_the_next_forward_gathers_in_another_group(odd: int) -> None:
+    """One line runs all experts, which have a group of their own; it looks like groups in another order."""
+    expert = AT.all("all_gather_into_tensor", 4, group="1")
+    head, back = AT.all("all_gather_into_tensor", 5), AT.all("reduce_scatter", 20, function="train")
+    whole = [AT.all("all_gather_into_tensor", 2), *[expert] * 3, head, back]
+    usual = Doing([*whole * 3, *whole[:4]])
+    left_out = Doing([*whole * 3, *whole[:3], head])
+    code = {AT.file: PROGRAM.format(call="self.look(self.pictures)")}
+    evidence = job([left_out if rank == odd else usual for rank in range(3)], code=code, groups={"1": (0, 1, 2)})
+    found = examine(_under_fsdp(evidence)).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD210", (odd,), 4)
+
+
+METHOD = """\
+class Norm(nn.Module):
+    def moments(self, x):
+        dist.all_gather(rows, x.sum(0))
+
+    def forward(self, x):
+        return x - self.moments(x)
+
+
+class Net(nn.Module):
+    def encode(self, x):
+        if x.any():
+            x = self.norm(x)
+        return x
+
+    def forward(self, x):
+        return self.encode(x)
+
+
+def main():
+    for x in rows():
+        loss = net(x).sum()
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_a_method_that_the_forward_calls_communicates(odd: int) -> None:
+    main = At(function="main")
+    within = [(3, "moments"), (6, "forward"), (12, "encode"), (16, "forward"), (21, "main")]
+    path = tuple(AT.line(*place) for place in within)
+    gather = replace(AT.all("all_gather", 3, function="moments"), path=path)
+    forward, backward = main.forward(21), main.backward(22)
+    step = [forward, gather, backward]
+    usual, left_out = Doing([*step * 3, *step[:2]], callers=path[1:]), Doing([*step * 3, forward, backward])
+    evidence = job([left_out if rank == odd else usual for rank in range(3)], code={AT.file: METHOD})
+    found = examine(evidence).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD210", (odd,))

@@ -8,6 +8,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.evidence import Evidence
 from tests.unit.diagnose import stories
+from tests.unit.diagnose.builders import At, Doing, job
 from tests.unit.diagnose.stories import AT, among
 from tests.unit.diagnose.verdicts import everywhere, first
 
@@ -39,3 +40,41 @@ def unused_branch(size: int, odd: int) -> Evidence:
             inside = replace(seen.page.counters, backward_left=seen.page.counters.backward_entered - 1)
             ranks.append(replace(seen, page=replace(seen.page, counters=inside)))
     return replace(evidence, ranks=tuple(ranks))
+
+
+PLACE = At("/job/average.py", "average")
+AVERAGE = """\
+def average(model):
+    for parameter in model.parameters():
+        if {condition}:
+            continue
+        dist.all_reduce(parameter.grad)
+
+
+def step(model, batch):
+    model(batch).sum().backward()
+    average(model)
+    dist.all_gather(found, count(batch))
+"""
+
+
+def _averaged(condition: str, odd: int, size: int = 3) -> Evidence:
+    step = PLACE.line(10, "step")
+    reduced = replace(PLACE.all("all_reduce", 5), path=(PLACE.line(5), step))
+    gathered = PLACE.all("all_gather", 11, function="step")
+    whole = [PLACE.backward(9), *[reduced] * 3, gathered]
+    usual = Doing([*whole * 3, PLACE.backward(9), *[reduced] * 3], callers=(step,))
+    fewer = Doing([*whole * 3, PLACE.backward(9), *[reduced] * 2, gathered])
+    code = {PLACE.file: AVERAGE.format(condition=condition)}
+    return job([fewer if rank == odd else usual for rank in range(size)], code=code)
+
+
+@everywhere
+def test_gradients_that_the_program_reduces_itself(size: int, odd: int) -> None:
+    found = first(_averaged("parameter.grad is None", odd, size))
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD209", (odd,), 3)
+
+
+def test_another_reason_to_leave_a_parameter_out_is_not_a_smaller_graph() -> None:
+    report = examine(_averaged("parameter.numel() < smallest(loss)", 1))
+    assert "DD209" not in [diagnosis.code for diagnosis in report.diagnoses]

@@ -176,7 +176,8 @@ def evaluate(step):
 )
 def test_a_counter_that_begins_at_a_value_of_the_rank(first: str, start: str, test: str, line: int) -> None:
     """The ranks go round together, so a condition on the counter alone differs because it began elsewhere."""
-    step = [AT.forward(4), AT.backward(4), AT.update(5)]
+    main = At(function="main")
+    step = [main.forward(4), main.backward(4), main.update(5)]
     gathers = AT.all("all_gather_object", 11, function="evaluate")
     odd = Doing([*step * 3, gathers], callers=(AT.line(7, "main"), AT.line(20, "<module>")))
     usual = Doing([*step * 3, *step[:2]], callers=(AT.line(20, "<module>"),))

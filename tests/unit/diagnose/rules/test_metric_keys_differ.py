@@ -8,7 +8,8 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
-from tests.unit.diagnose.builders import At, Doing, job
+from ddpdoctor.model.stacks import Site
+from tests.unit.diagnose.builders import Act, At, Doing, job
 from tests.unit.diagnose.verdicts import first, one_odd, verdict
 
 AT = At()
@@ -201,3 +202,73 @@ def test_names_that_a_library_goes_over_are_those_that_the_jobs_line_gives_it() 
     assert (found.code, found.culprits.members) == ("DD211", (1,))
     # THEN the line shown is the job's
     assert (found.locations[0].file, found.locations[0].line) == (AT.file, 2)
+
+
+LIBRARY = """\
+def results(self):
+    for name, result in self.valid_items():
+        result.reduce()
+
+
+def log(self, name, value):
+    if self.sync:
+        dist.all_reduce(value)
+
+
+def run(self):
+    for batch in self.loader:
+        self.step(batch)
+    dist.broadcast(stop, 0)
+"""
+STEP = """\
+def step(self, batch):
+    found = batch.labels.bool()
+    if found.any():
+        self.log("recall", recall(found))
+    return loss(batch)
+
+
+def main():
+    trainer.run()
+"""
+FITTER = At("/env/lib/python3.11/site-packages/fitter/loop.py", "run")
+
+
+def _within(act: Act, *frames: Site) -> Act:
+    """An act of the library, for one line of the job."""
+    site = next(frame for frame in frames if frame.file == AT.file)
+    return replace(act, site=site, path=(*frames, AT.line(9, "main")) if frames[-1].line != 9 else frames)
+
+
+def test_names_that_the_program_gave_a_library_long_before() -> None:
+    """Neither the job's line nor a majority of rounds tells: all ranks are where one line runs the whole program."""
+    main = AT.line(9, "main")
+    reduced = _within(AT.all("all_reduce", 0), FITTER.line(3, "results"), main)
+    after = _within(AT.broadcast(0, 0), FITTER.line(14), main)
+    start = replace(STARTED, path=(AT.line(1, "main"),))
+    usual, odd = Doing([start, reduced, reduced, reduced]), Doing([start, reduced, reduced, after])
+    found = first(job([usual, odd, usual], code={AT.file: STEP, FITTER.file: LIBRARY}))
+    assert (found.code, found.culprits.members) == ("DD211", (1,))
+    # THEN a call of the loop's own on the other side is another order, and nothing about names
+    other = _within(AT.all("all_gather", 0), FITTER.line(3, "results"), main)
+    odd = Doing([start, reduced, reduced, other])
+    report = examine(job([usual, odd, usual], code={AT.file: STEP, FITTER.file: LIBRARY}))
+    assert "DD211" not in [d.code for d in report.diagnoses]
+
+
+def test_a_value_that_is_not_logged_although_a_library_reduces_it() -> None:
+    main, step = AT.line(9, "main"), FITTER.line(13)
+    logged = _within(AT.all("all_reduce", 0), FITTER.line(8, "log"), AT.line(4, "step"), step, main)
+    forward = _within(AT.forward(0), step, main)
+    backward = _within(AT.backward(0), step, main)
+    round_ = [forward, logged, backward]
+    usual, odd = Doing([*round_ * 4, forward, logged]), Doing([*round_ * 4, forward, backward])
+    found = examine(job([usual, odd, usual], code={AT.file: STEP, FITTER.file: LIBRARY})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD211", (1,), 3)
+    # THEN a function of the library that takes no name is a decision like any other
+    synced = LIBRARY.replace("def log", "def sync")
+    act = _within(AT.all("all_reduce", 0), FITTER.line(8, "sync"), AT.line(4, "step"), step, main)
+    round_ = [forward, act, backward]
+    usual, odd = Doing([*round_ * 4, forward, act]), Doing([*round_ * 4, forward, backward])
+    found = examine(job([usual, odd, usual], code={AT.file: STEP, FITTER.file: synced})).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD206", (1,))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from ddpdoctor.model.diagnosis import Confidence
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import At, Doing
@@ -46,3 +50,33 @@ def test_collective_under_a_rank_condition(size: int, odd: int) -> None:
     assert found.locations[0].line == 6
     # THEN the fix quotes the condition under which its caller stands
     assert "`if rank == 0 and due():`" in found.fix
+
+
+HOOKS = """\
+class Calibration(Hook):
+    def after_step(self):
+        if {due}:
+            dist.all_gather(parts, self.counts)
+
+
+def train(hooks):
+    for batch in loader():
+        model(batch).sum().backward()
+        optimizer.step()
+        for hook in hooks:
+            hook.after_step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("due", "code"), [("self.step % self.every == 0", "DD203"), ("self.loss > self.best", "DD206")]
+)
+def test_a_hook_that_only_one_rank_has(due: str, code: str) -> None:
+    """Ranks that never ran a hook have decided nothing in it: what is due every so many rounds is due for all."""
+    loop = At(function="train")
+    path = (AT.line(4, "after_step"), loop.line(12))
+    gather = replace(AT.all("all_gather", 4, function="after_step"), path=path)
+    step = [loop.forward(9), loop.backward(9), loop.update(10)]
+    odd, usual = Doing([*step * 4, gather], callers=(loop.line(12),)), Doing([*step * 4, *step[:2]])
+    found = verdict(HOOKS.format(due=due), one_odd(odd, usual))
+    assert (found.code, found.culprits.members) == (code, (1,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from tests.unit.diagnose import stories
@@ -26,3 +28,28 @@ def test_rank_that_finished_in_the_middle_of_training_may_have_run_out_of_data()
     report = examine(job([stories.in_backward(4), stories.in_backward(4), gone], code=stories.CODE))
     found = next(diagnosis for diagnosis in report.diagnoses if diagnosis.code == "DD252")
     assert found.confidence is Confidence.LIKELY
+
+
+DAYS = """\
+def run(days):
+    for day in days:
+        rows = read(day)
+        if not rows:
+            return
+        fit(rows)
+
+
+def fit(rows):
+    dist.all_reduce(rows)
+"""
+
+
+def test_the_return_in_the_loop_of_its_last_step_is_shown() -> None:
+    act = replace(AT.all("all_reduce", 10, function="fit"), path=(AT.line(10, "fit"), AT.line(6, "run")))
+    waits, gone = Doing([act] * 4), Doing([act] * 3, exit_status=0, blocked=False)
+    found = examine(job([waits, gone, waits], code={AT.file: DAYS})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD252", (1,), 5)
+    # WHEN there are two of them THEN neither is
+    twice = DAYS.replace("    fit(rows)\n\n", "    if fit(rows):\n            return\n")
+    found = examine(job([waits, gone, waits], code={AT.file: twice})).diagnoses[0]
+    assert (found.code, found.locations[0].line) == ("DD252", 10)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from ddpdoctor.model.diagnosis import Confidence
+from dataclasses import replace
+
+import pytest
+
+from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
-from tests.unit.diagnose.builders import Act, Doing, job, raised
+from tests.unit.diagnose.builders import Act, At, Doing, job, raised
 from tests.unit.diagnose.stories import AT
 from tests.unit.diagnose.verdicts import everywhere, first, one_odd, verdict
 
 STARTED = AT.all("init_process_group", 1)
+UPDATED = EventKind.OPTIMIZER_STEP
 
 
 ROBUST = """\
@@ -135,3 +141,61 @@ def test_the_gathers_of_the_next_forward_meet_those_of_the_others_backward() -> 
     found = verdict(SHARDED, one_odd(odd, usual))
     assert (found.code, found.culprits.members) == ("DD208", (1,))
     assert found.locations[0].source == "except IndexError as error:"
+
+
+RUNTIME = At("/job/runtime.py", "call")
+TOLERANT = """\
+def tolerant(method):
+    def call(*args):
+        try:
+            return method(*args)
+        except ValueError as error:
+            {handled}
+    return call
+"""
+TRAINER = """\
+class Trainer:
+    @tolerant
+    def step(self, batch):
+        {guard}
+        model(batch).sum().backward()
+        self.reduce()
+        optimizer.step()
+
+    def reduce(self):
+        dist.all_reduce(model.weight.grad)
+
+    def fit(self):
+        for number in range(60):
+            self.step(draw(number))
+            if {due}:
+                dist.all_gather_object(rows, losses)
+
+Trainer().fit()
+"""
+
+
+def _tolerated(handled: str = "log(error)", guard: str = "check(batch)", due: str = "number % every == 0") -> Diagnosis:
+    outer = (RUNTIME.line(4), AT.line(14, "fit"), AT.line(18, "<module>"))
+    backward, update = (Act(kind, AT.line(n, "step")) for kind, n in ((EventKind.BACKWARD, 5), (UPDATED, 7)))
+    reduce = replace(AT.all("all_reduce", 10, function="reduce"), path=(AT.line(10, "reduce"), AT.line(6, "step")))
+    step = [replace(act, path=(*(act.path or (act.site,)), *outer)) for act in (backward, reduce, update) if act.site]
+    gather = replace(AT.all("all_gather_object", 16, function="fit"), path=(AT.line(16, "fit"), *outer[2:]))
+    odd = Doing([*step * 3, gather, *step * 2, gather], callers=outer[2:])
+    usual = Doing([*step * 3, gather, *step * 2, *step[:2]], callers=(AT.line(6, "step"), *outer))
+    code = {RUNTIME.file: TOLERANT.format(handled=handled), AT.file: TRAINER.format(guard=guard, due=due)}
+    return examine(job(one_odd(odd, usual), code=code)).diagnoses[0]
+
+
+def test_a_decorator_catches_what_a_step_raises_and_a_call_that_is_due_for_all_comes_next() -> None:
+    found = _tolerated()
+    assert (found.code, found.culprits.members) == ("DD208", (1,))
+    assert (found.locations[0].file, found.locations[0].line) == (RUNTIME.file, 5)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"handled": "raise"}, {"guard": "if bad(batch):\n            return"}, {"due": "self.losses[-1] < self.best"}],
+)
+def test_it_is_not_said_where_nothing_is_caught_or_a_condition_leads_there_too(given: dict[str, str]) -> None:
+    assert _tolerated(**given).code != "DD208"

@@ -26,11 +26,28 @@ def test_names(trace: tuple[Node, ...], names: tuple[str, ...]) -> None:
     assert divergence.names(divergence.flat(Builder().build(trace, 0, 1))) == names
 
 
-def test_long_sequences_are_cut() -> None:
-    assert divergence.shown(()) == "nothing"
-    assert divergence.shown(("a",) * 6) == "a, a, a, a, a, a"
-    assert divergence.shown(("a",) * 7) == "a, a, a, a, a, a, ..."
-    assert len(divergence.shown(("x" * 200,))) == divergence.LONGEST
+@pytest.mark.parametrize(
+    ("one", "two", "shown"),
+    [
+        ((), ("a",), ("nothing", "a")),
+        (("a",) * 6, (), ("a, a, a, a, a, a", "nothing")),
+        (("a",) * 7, (), ("a, a, a, a, a, a, ...", "nothing")),
+        (("a",) * 9, ("a",) * 8, ("..., a, a", "..., a")),
+        (("a",) * 8 + ("b",), ("a",) * 8 + ("c",), ("..., a, b", "..., a, c")),
+    ],
+)
+def test_long_sequences_are_cut_where_they_are_equal(
+    one: tuple[str, ...], two: tuple[str, ...], shown: tuple[str, str]
+) -> None:
+    assert divergence.both_shown(one, two) == shown
+
+
+def test_a_long_part_is_shown_where_it_differs() -> None:
+    one, two = divergence.both_shown(("x" * 200 + "one" + "y" * 99,), ("x" * 200 + "two" + "y" * 99,))
+    assert one != two
+    assert "one" in one
+    assert "two" in two
+    assert len(one) == divergence.LONGEST + 6
 
 
 def test_the_place_is_the_call_under_the_branch() -> None:

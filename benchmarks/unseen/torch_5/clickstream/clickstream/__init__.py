@@ -1,0 +1,2 @@
+from .engine import Engine
+from .hooks import HOOKS, make_hooks

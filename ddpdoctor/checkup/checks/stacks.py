@@ -1,0 +1,46 @@
+"""# DD302 stacks-readable
+
+## What
+py-spy can read the stacks of a process that allows it, as ranks do under `ddpdoctor watch`. The check starts a process
+of its own and reads its stacks.
+
+## Why it matters
+A container without CAP_SYS_PTRACE, or a seccomp profile, refuses ptrace and process_vm_readv. A verdict then has no
+stacks to rest on.
+
+## Fix
+Docker: `--cap-add=SYS_PTRACE`. Kubernetes: `SYS_PTRACE` in `securityContext.capabilities.add` of the container.
+
+## When it is wrong
+If ranks run as another user than ddpdoctor, reading the check's own process says nothing about them.
+
+## References
+https://github.com/benfred/py-spy#how-do-i-run-py-spy-in-docker
+"""
+
+from __future__ import annotations
+
+from ddpdoctor.checkup.check import Check
+from ddpdoctor.checkup.judgement import Judgement, ok, problem, unknown
+from ddpdoctor.checkup.machine import Machine
+
+#: shows the reason in full
+PYSPY = "py-spy dump --pid $$"
+REMEDIES = {
+    "docker": "docker run --cap-add=SYS_PTRACE ...",
+    "kubernetes": "securityContext: {capabilities: {add: [SYS_PTRACE]}}",
+}
+
+CHECK = Check("DD302", "stacks-readable")
+
+
+def judge(machine: Machine) -> Judgement:
+    tried = machine.attach
+    if tried is None:
+        return unknown("nothing was tried, because py-spy is not installed")
+    if tried.worked:
+        return ok("py-spy reads the stacks of a process that allows it")
+    said = f"py-spy cannot read the stacks of a process that allows it: {tried.said}"
+    if machine.may_trace:
+        return problem(said, f"sudo {PYSPY}")
+    return problem(said, REMEDIES.get(machine.container, f"sudo -E env PATH=$PATH {PYSPY}"))

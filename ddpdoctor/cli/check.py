@@ -1,0 +1,93 @@
+"""Impure. `ddpdoctor check [-- COMMAND]`: what of this machine would make a job fail, hang, or be hard to diagnose."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from ddpdoctor.checkup.check import Check
+from ddpdoctor.checkup.judgement import Judgement, State
+from ddpdoctor.cli import forms, options
+from ddpdoctor.errors import ExitCode
+
+_EPILOG = """examples:
+  ddpdoctor check
+  ddpdoctor check -- torchrun --nproc-per-node 8 --nnodes 2 --rdzv-endpoint node0:29500 train.py
+
+Nothing is started but a sleeping Python process, and nothing is connected to. On several nodes, run it on each.
+
+exit status:
+  0  no problem (there may be warnings)
+  1  at least one problem
+  2  invalid arguments"""
+
+SCHEMA = "ddpdoctor.check/1"
+#: said of a machine in passing, and not shown without -v
+_QUIET = frozenset({State.OK, State.UNKNOWN})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "ddpdoctor check [options] [-- COMMAND...]"
+    parser.epilog = _EPILOG
+    parser.add_argument("-v", "--verbose", action="store_true", help="also show the checks that found nothing")
+    parser.add_argument("--json", metavar="FILE", help="write all results as JSON to FILE; `-` for stdout, alone")
+
+
+def run(args: argparse.Namespace) -> ExitCode:
+    """Look at the machine, judge, print."""
+    from ddpdoctor.checkup import look, registry
+    from ddpdoctor.cli.verdict_actions import state_folder
+
+    machine = look.look(getattr(args, "command", None) or (), os.environ, state_folder())
+    results = registry.judge_all(machine)
+    if args.json:
+        forms.write(args.json, _json(results))
+    if args.json != forms.STDOUT:
+        sys.stdout.write(_text(results, verbose=args.verbose))
+    return ExitCode.FOUND if any(judged.state is State.PROBLEM for _, judged in results) else ExitCode.OK
+
+
+def _json(results: Sequence[tuple[Check, Judgement]]) -> str:
+    listed = [
+        {
+            "code": check.code,
+            "name": check.name,
+            "state": judged.state.value,
+            "said": judged.said,
+            "remedy": list(judged.remedy),
+        }
+        for check, judged in results
+    ]
+    return json.dumps({"schema": SCHEMA, "checks": listed}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _text(results: Sequence[tuple[Check, Judgement]], *, verbose: bool) -> str:
+    """The results worth showing, each with what to type, and one line that counts."""
+    from ddpdoctor.report.terminal_text import Tint
+
+    screen = options.screen(sys.stdout, os.environ)
+    style = screen.style
+    tints = {State.PROBLEM: Tint.ALARM, State.WARNING: Tint.WARN, State.OK: Tint.GOOD}
+    lines: list[str] = []
+    for check, judged in results:
+        if judged.state in _QUIET and not verbose:
+            continue
+        word = style.paint(f"{judged.state.value:<8}", tints.get(judged.state, Tint.PLAIN))
+        said = style.wrap(judged.said, max(screen.width - 16, 24))
+        lines.append(f"{word} {check.code}  {said[0] if said else ''}")
+        lines += [f"{'':16}{line}" for line in said[1:]]
+        lines += [f"{'':16}{style.paint('$', Tint.FAINT)} {style.line(command)}" for command in judged.remedy]
+    counts = Counter(judged.state for _, judged in results)
+    counted = ", ".join(f"{counts[state]} {_counted(state, counts[state])}" for state in State if counts[state])
+    shown = "" if not lines else "; `ddpdoctor explain CODE` says more"
+    return "".join(f"{line}\n" for line in [*lines, f"{len(results)} checks: {counted}{shown}"])
+
+
+def _counted(state: State, count: int) -> str:
+    many = {State.NOTE: "notes", State.WARNING: "warnings", State.PROBLEM: "problems"}
+    words = {State.UNKNOWN: "not known or not applicable"}
+    return many.get(state, "") if count > 1 and state in many else words.get(state, state.value)

@@ -1,0 +1,121 @@
+"""What shows that every rank comes to a call in a function whose callers are not visible.
+
+A function of a library may be called on rank 0 only. But ranks that run a collective in it, or that are told apart in
+it, are all there: what the same function does beside that, under no condition on the rank, all of them do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent, Context, Guard
+from ddpdoctor.lint.interpreter.trace import Branch, Loop, Op, Scope, Trace
+from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import shown
+
+#: operations that two ranks run, and the others do not
+_OF_TWO = frozenset({"send", "recv", "isend", "irecv"})
+#: most operations of one function that are looked at
+_MOST = 5_000
+
+
+class Witness(NamedTuple):
+    """A place that only makes sense if several ranks come there."""
+
+    site: SourceSite
+    #: in the wording of a message
+    text: str
+
+
+def witness(facts: ModuleFacts, call: CallEvent) -> Witness | None:
+    """What shows that all ranks reach a call that is not under a condition on the rank."""
+    if call.context.some_ranks_only or not call.context.calls:
+        return None
+    # what a script does before it starts its processes, it does once
+    joined = None if call.context.from_script else _joined(facts, call)
+    return joined or _told_apart(facts, call) or _guarded_beside(facts, call)
+
+
+def _joined(facts: ModuleFacts, call: CallEvent) -> Witness | None:
+    """A collective that all ranks run, in a function on the way to the call."""
+    sides = {guard.site: guard.side for guard in call.context.guards}
+    for op, _, under in _operations(facts, call.context.calls[0]):
+        if op.op in _OF_TWO or any(len(branch.truth) > 1 for branch, _ in under):
+            continue
+        if all(sides.get(branch.site, side) is side for branch, side in under):
+            return Witness(op.site, f"all ranks come here, they run {op.op} in the same function")
+    return None
+
+
+def _told_apart(facts: ModuleFacts, call: CallEvent) -> Witness | None:
+    """A condition on the rank beside the call, in a function on the way to it."""
+    way = call.context.chain
+    for event in facts.analysis.branches:
+        context = event.context
+        beside = context.calls[:1] == call.context.calls[:1] and context.chain == way[: len(context.chain)]
+        around = context.guards[:-1]  # the last one is the condition itself
+        if beside and len(event.guard.truth) > 1 and _compatible(around, call.context) and not _ranked(around):
+            return Witness(event.guard.site, f"several ranks come here, which `{shown(event.guard.text)}` tells apart")
+    return None
+
+
+def _guarded_beside(facts: ModuleFacts, call: CallEvent) -> Witness | None:
+    """Another write that the same function leaves to some ranks: the function is called on all of them."""
+    for other in facts.calls:
+        if other.context.calls[:1] != call.context.calls[:1] or not other.context.some_ranks_only:
+            continue
+        if other.path not in filesystem.RESULTS and other.path != filesystem.OPEN:
+            continue
+        guard = next((g for g in other.context.guards if len(g.truth) > 1), None)
+        if guard is not None and _compatible(other.context.guards, call.context):
+            return Witness(other.site, f"another file of this function is left to the ranks with `{shown(guard.text)}`")
+    return None
+
+
+def _ranked(guards: Sequence[Guard]) -> bool:
+    return any(len(guard.truth) > 1 for guard in guards)
+
+
+def _compatible(guards: Sequence[Guard], call: Context) -> bool:
+    """Whether the conditions can hold in a run with the call, and none of them may be on the rank by its name."""
+    sides = {guard.site: guard.side for guard in call.guards}
+    return all(
+        sides.get(guard.site, guard.side) is guard.side
+        and (guard.site in sides or len(guard.truth) > 1 or not _may_choose(guard))
+        for guard in guards
+    )
+
+
+def _may_choose(guard: Guard) -> bool:
+    return heuristics.CHOOSES_RANK.found_in(guard.text)
+
+
+#: an operation, the calls that lead to it, and the branches around it with their sides
+_Under = tuple[tuple[Branch, bool], ...]
+_Step = tuple[Op, tuple[SourceSite, ...], _Under]
+
+
+def _operations(facts: ModuleFacts, root: str) -> Iterator[_Step]:
+    for trace in (r.trace for r in facts.analysis.roots if r.name == root):
+        yield from _limited(_walk(trace, (), ()))
+
+
+def _limited(steps: Iterator[_Step]) -> Iterator[_Step]:
+    for _, step in zip(range(_MOST), steps, strict=False):
+        yield step
+
+
+def _walk(nodes: Trace, chain: tuple[SourceSite, ...], under: _Under) -> Iterator[_Step]:
+    for node in nodes:
+        if isinstance(node, Op):
+            yield node, chain, under
+        elif isinstance(node, Branch):
+            yield from _walk(node.then, chain, (*under, (node, True)))
+            yield from _walk(node.other, chain, (*under, (node, False)))
+        elif isinstance(node, Loop):
+            yield from _walk(node.body, chain, under)
+        elif isinstance(node, Scope):
+            yield from _walk(node.body, (*chain, node.site), under)

@@ -1,0 +1,136 @@
+"""Paths that every rank looks for and then makes, downloads, moves or removes: what one rank does changes the answer
+of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from ddpdoctor.lint.facts import written_files
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.written_files import Attended
+from ddpdoctor.lint.interpreter.events import CallEvent, Guard
+from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, steps
+from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge.filesystem import Use
+from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.values import Symbol, Taint, Value
+from ddpdoctor.program.sites import SourceSite
+
+
+class Contest(Enum):
+    """What all ranks do with the path."""
+
+    FETCHES = "download to it"
+    MAKES = "create it"
+    REMOVES = "remove it"
+    MOVES = "move or link to it"
+
+
+class Contended(NamedTuple):
+    """A call that all ranks run on one path, where only the first one can succeed, or all write at once."""
+
+    call: CallEvent
+    contest: Contest
+    #: the test for the path that it is under, if any
+    asked: Guard | None
+    attended: Attended
+
+
+def contended(facts: ModuleFacts) -> Iterator[Contended]:
+    """Calls that ranks spoil for each other, in the order of execution."""
+    for call in facts.calls:
+        contest = _contest(call)
+        # a download is tried again after an error, but its file may be broken without one
+        handled = call.context.handler == "except" or (call.context.handler and contest is not Contest.FETCHES)
+        if contest is None or handled or _suppressed(call):
+            continue
+        asked = next((g for g in call.context.guards if asks(g)), None)
+        if asked is None and contest is not Contest.MOVES:
+            continue
+        path, node = written_files.path_of(call)
+        if path is not None and not written_files.one_path(call, path, node):
+            continue
+        attended = written_files.on_every_rank(facts, call, fetches=contest is Contest.FETCHES)
+        if attended is not None:
+            yield Contended(call, contest, asked, attended)
+
+
+def asks(guard: Guard) -> bool:
+    """Whether the condition is on what is found on the disk."""
+    if guard.value.tags & Tag.FILE or guard.value.taint is Taint.FILES:
+        return True
+    return heuristics.ASKS_DISK.found_in(guard.text)
+
+
+def asked_before(facts: ModuleFacts) -> Iterator[tuple[SourceSite, CallEvent, Attended]]:
+    """Where all ranks give up if a path exists, each with the call by which all ranks then make that path."""
+    if not facts.races:
+        return
+    refusing = {
+        node.site
+        for root in facts.analysis.roots
+        for node, *_ in steps(root.trace)
+        if isinstance(node, Branch) and node.site in facts.races and _raises(node)
+    }
+    for site in sorted(refusing):
+        call = next((c for c in facts.calls if c.site == facts.races[site]), None)
+        attended = written_files.on_every_rank(facts, call) if call is not None else None
+        if call is not None and attended is not None:
+            yield site, call, attended
+
+
+def _raises(branch: Branch) -> bool:
+    """It gives up because of the path alone: with more in the condition, nothing shows that both can happen."""
+    atom = branch.truth[0]
+    if not isinstance(atom, Symbol) or atom.parts is not None:
+        return False
+    return any(isinstance(n, BlockExit) and n.kind == "raise" for side in (branch.then, branch.other) for n in side)
+
+
+def _contest(call: CallEvent) -> Contest | None:
+    if fetches(call):
+        return Contest.FETCHES
+    if heuristics.DOWNLOADS.found_in(call.method or call.path.rpartition(".")[2]):
+        return None if call.path in filesystem.DOWNLOADED_SAFELY else Contest.FETCHES
+    row = filesystem.function(call.path) if call.path else filesystem.OF_PATHS.get(call.method)
+    if row is None:
+        return None
+    if row.use is Use.MAKES_FOLDER:
+        return None if _given_true(call, "exist_ok") else Contest.MAKES
+    if row.use is Use.REMOVES:
+        return None if _given_true(call, "missing_ok") or _given_true(call, "ignore_errors") else Contest.REMOVES
+    return Contest.MOVES if row.use is Use.MOVES and call.path not in _REPEATABLE else None
+
+
+#: moves that succeed again, because they replace what is there: the second rank finds no source, which is seldom meant
+_REPEATABLE = frozenset({"shutil.move"})
+
+
+def fetches(call: CallEvent) -> bool:
+    """Whether it writes a file in a function that downloads."""
+    row = filesystem.function(call.path) if call.path else None
+    if call.path != filesystem.OPEN and (row is None or row.use not in (Use.WRITES_FILE, Use.FILLS)):
+        return False
+    return _writes(call) and heuristics.DOWNLOADS.found_in_any(_last(call))
+
+
+def _writes(call: CallEvent) -> bool:
+    mode = call.argument(1, "mode") if call.path == filesystem.OPEN else None
+    return call.path != filesystem.OPEN or (mode is not None and str(mode.constant)[:1] in ("w", "x"))
+
+
+def _last(call: CallEvent) -> list[str]:
+    """The names of the functions on the way to the call, without their classes."""
+    return [name.rpartition(".")[2] for name in call.context.calls]
+
+
+def _given_true(call: CallEvent, name: str) -> bool:
+    value: Value | None = call.keyword(name)
+    return call.opaque or (value is not None and not (value.known and not value.constant))
+
+
+def _suppressed(call: CallEvent) -> bool:
+    return any("suppress" in entered or heuristics.TAKES_TURNS.found_in(entered) for entered in call.context.withs)

@@ -1,0 +1,80 @@
+"""What becomes of a loaded file: the state of a network or an optimizer lies on a device, other data seldom."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from enum import Enum
+
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import last_name, walk
+
+
+class Content(Enum):
+    """What a loaded file holds, judged by its use."""
+
+    #: weights or an optimizer's state, which were saved from a device
+    STATE = "state"
+    #: numbers of a schedule
+    PLAIN = "plain"
+    UNKNOWN = "unknown"
+
+
+def content_of(call: CallEvent) -> Content:
+    """What the loaded object is used for in the function that loads it."""
+    module = call.context.module
+    scope: ast.AST = innermost_function(module.tree, call.site.line) or module.tree
+    names = _names_for(scope, call.node)
+    takers = [name for name, taker in _loading(scope) if _takes(taker, call.node, names)]
+    if not takers:
+        return Content.UNKNOWN
+    return Content.PLAIN if all(map(heuristics.KEEPS_NUMBERS.found_in, takers)) else Content.STATE
+
+
+def _loading(scope: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """Calls of the method `load_state_dict` and the like, each with the name of its object."""
+    for node in walk(scope):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and "load_state" in node.func.attr:
+            yield last_name(node.func.value), node
+
+
+def _takes(taker: ast.Call, loaded: ast.Call, names: set[str]) -> bool:
+    given = [*taker.args, *(k.value for k in taker.keywords)]
+    return any(
+        node is loaded or (isinstance(node, ast.Name) and node.id in names) for value in given for node in walk(value)
+    )
+
+
+def _names_for(scope: ast.AST, loaded: ast.Call) -> set[str]:
+    """Variables that hold the loaded object, or something taken out of it."""
+    names: set[str] = set()
+    steps = [pair for node in walk(scope) for pair in _steps(node)]
+    known = -1
+    while known < len(names):
+        known = len(names)
+        for targets, value in steps:
+            if any(n is loaded or (isinstance(n, ast.Name) and n.id in names) for n in walk(value)):
+                names.update(targets)
+    return names
+
+
+def _steps(node: ast.AST) -> Iterator[tuple[set[str], ast.expr]]:
+    """(variables that are set, from what) of a statement."""
+    if isinstance(node, ast.Assign):
+        yield {name for target in node.targets for name in _bases(target)}, node.value
+    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+        yield set(_bases(node.target)), node.value
+    elif isinstance(node, ast.For):
+        yield set(_bases(node.target)), node.iter
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update":
+        for value in node.args:
+            yield set(_bases(node.func.value)), value
+
+
+def _bases(target: ast.expr) -> Iterator[str]:
+    """`a`, `a[key]`, `(a, b)`; attributes are not followed."""
+    for node in walk(target):
+        if isinstance(node, ast.Name) and not isinstance(target, ast.Attribute):
+            yield node.id

@@ -1,0 +1,95 @@
+"""Code that also runs as one process without a process group: it says so by asking whether there is one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import blocks
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent, Guard
+from ddpdoctor.lint.knowledge import collectives, heuristics, vocabulary
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import SourceSite, site_of
+
+_C10D = "torch.distributed."
+#: these make the group, name another one, or need none
+_OTHERS = frozenset({"init_process_group", "send", "recv", "isend", "irecv", "new_group"})
+
+
+def needs_group(call: CallEvent) -> bool:
+    """Whether it is a collective of torch on the default group, or a wrapper that runs one."""
+    if call.path in collectives.WRAPPERS:
+        return True
+    spec = collectives.COLLECTIVES.get(call.path)
+    mine = call.path.startswith(_C10D) and call.path.count(".") == 2
+    return mine and spec is not None and spec.op not in _OTHERS
+
+
+def unguarded(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether no condition that may be about the process group is on the way to the call, as far as it is visible."""
+    if any(_about_group(guard) for guard in call.context.guards) or call.context.handler:
+        return False
+    for site in (*call.context.chain, call.site):
+        module = blocks.module_of(facts, site)
+        function = innermost_function(module.tree, site.line) if module is not None else None
+        if module is None or (function is not None and function.decorator_list):
+            return False
+        tests = [test for node in blocks.around(module, site) if (test := _test(node)) is not None]
+        tests += [node.test for node, _ in blocks.before(module, site)]
+        if any(heuristics.ABOUT_GROUP.found_in(ast.unparse(test)) for test in tests):
+            return False
+    return True
+
+
+def _test(node: ast.AST) -> ast.expr | None:
+    return node.test if isinstance(node, (ast.If, ast.IfExp)) else node if isinstance(node, ast.expr) else None
+
+
+def _about_group(guard: Guard) -> bool:
+    return len(guard.truth) == 1 and heuristics.ABOUT_GROUP.found_in(guard.text)
+
+
+def asked(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
+    """Where the class or function of a call asks whether there is a process group, before it uses one elsewhere."""
+    function = call.context.function
+    if function is None or function.module.path != facts.module.path:
+        return None
+    scope: ast.AST = function.owner.node if function.owner is not None else function.node
+    for test, body in _tests(scope):
+        if heuristics.ASKS_FOR_GROUP.found_in(ast.unparse(test)) and any(_uses_group(facts, node) for node in body):
+            return site_of(facts.module, test)
+    return _helper(facts, function.node)
+
+
+def _tests(scope: ast.AST) -> Iterator[tuple[ast.expr, list[ast.AST]]]:
+    """(condition, what runs where it holds or does not)."""
+    for node in walk(scope):
+        if isinstance(node, (ast.If, ast.IfExp)):
+            sides = (node.body, node.orelse)
+            inside = [n for side in sides for part in (side if isinstance(side, list) else [side]) for n in walk(part)]
+            yield node.test, inside
+
+
+def _uses_group(facts: ModuleFacts, node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    path = facts.module.imported(node.func) or ""
+    return path in collectives.WRAPPERS or (path.startswith(_C10D) and path in collectives.COLLECTIVES)
+
+
+def _helper(facts: ModuleFacts, function: ast.AST) -> SourceSite | None:
+    """A call of the project's own helper for the rank and the number of ranks, which copes without a group."""
+    for node in walk(function):
+        if isinstance(node, ast.Call) and heuristics.TELLS_RANKS.found_in(last_name(node.func)):
+            known = facts.module.imported(node.func) in vocabulary.COPING_CALLS
+            if known or any(_copes(module, last_name(node.func)) for module in facts.analysis.reached.values()):
+                return site_of(facts.module, node)
+    return None
+
+
+def _copes(module: Module, name: str) -> bool:
+    infos = [info for info in module.functions if info.name == name]
+    return any("is_initialized" in ast.unparse(info.node) for info in infos)
