@@ -14,6 +14,7 @@ from ddpdoctor.errors import DoctorError, ExitCode, UsageError
 #: in the order of `ddpdoctor --help`; each is a module of this package with add_arguments(parser) and run(args)
 COMMANDS = {
     "watch": "run a distributed job and report which rank breaks it, where and why",
+    "dump": "say why a job that nobody wrapped hangs now, from outside",
     "diagnose": "diagnose a job that has ended from the evidence it left",
     "report": "write a verdict that was kept as HTML, Markdown, JSON, JUnit or a trace",
     "lint": "find hangs and silent mistakes in source, before the launch",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -191,23 +192,39 @@ def _rank(worker: Worker, workers: tuple[Worker, ...], looks: list[_Look], ended
 
 
 def _motion(pid: int, looks: list[_Look]) -> Motion | None:
+    """What changed from the first sample to the last, or, of lines, from any sample to the next."""
     if len(looks) < 2:
         return None
-    first, last = looks[-2], looks[-1]
+    first, last = looks[0], looks[-1]
     before, after = first.processes.get(pid), last.processes.get(pid)
     pages = first.pages.get(pid), last.pages.get(pid)
     thread = pages[1].training_thread if pages[1] else pid
-    stacks = first.stacks.get(pid), last.stacks.get(pid)
     return Motion(
         seconds=after.time - before.time if before and after else last.time - first.time,
         cpu_seconds=after.cpu_seconds - before.cpu_seconds if before and after else 0.0,
         io_bytes=(after.io_bytes or 0) - (before.io_bytes or 0) if before and after else 0,
-        lines_moved=Observed.of(_lines(stacks[0]) != _lines(stacks[1]))
-        if stacks[0] and stacks[1]
-        else Observed.UNKNOWN,
+        lines_moved=_lines_moved(pid, looks),
         page_moved=Observed.of(pages[0].revision != pages[1].revision) if pages[0] and pages[1] else Observed.UNKNOWN,
         main_io_bytes=after.io_since(before, thread) if before and after else 0,
     )
+
+
+def _lines_moved(pid: int, looks: list[_Look]) -> Observed:
+    """Whether the main thread is at another line in some sample than in the one before, or other threads are in most.
+
+    A helper thread that wakes now and then is none that others wait for, and the more samples, the more show one.
+    """
+    stacks = [look.stacks.get(pid) for look in looks]
+    pairs = [(one, other) for one, other in itertools.pairwise(stacks) if one and other]
+    moved = sum(_lines(one) != _lines(other) for one, other in pairs)
+    if 2 * moved > len(pairs) or any(_main_line(one) != _main_line(other) for one, other in pairs):
+        return Observed.YES
+    return Observed.NO if len(pairs) == len(looks) - 1 else Observed.UNKNOWN
+
+
+def _main_line(stacks: Stacks) -> tuple[Site, ...]:
+    main = stacks.main()
+    return main.frames if main else ()
 
 
 def _lines(stacks: Stacks) -> dict[int, tuple[Site, ...]]:

@@ -38,7 +38,7 @@ def take_sample(
     kinds: frozenset[PartKind] = EVERYTHING,
     *,
     deadline: float = 5.0,
-    native: bool = False,
+    stacks: Callable[[Worker], bytes | Gap | None] = pyspy.fetch,
 ) -> Sample:
     """Collect `kinds` of every worker within `deadline` seconds; whatever is not available in time becomes a Gap.
 
@@ -52,7 +52,7 @@ def take_sample(
         # py-spy
         for kind in (PartKind.PAGE, PartKind.PROCESS, PartKind.FATAL, PartKind.RECORDER, PartKind.STACKS):
             for worker in workers if kind in kinds else ():
-                fetch = _fetcher(kind, worker, run, native, holders)
+                fetch = _fetcher(kind, worker, run, stacks, holders)
                 if fetch is not None:
                     jobs.append((kind, worker, pool.submit(fetch)))
         wait([future for _, _, future in jobs], timeout=deadline)
@@ -77,7 +77,7 @@ def _gone(workers: tuple[Worker, ...]) -> Iterator[Gone]:
 
 
 def _fetcher(
-    kind: PartKind, worker: Worker, run: Path, native: bool, holders: Holders
+    kind: PartKind, worker: Worker, run: Path, stacks: Callable[[Worker], bytes | Gap | None], holders: Holders
 ) -> Callable[[], bytes | Gap | None] | None:
     """A function that fetches one part of one process; None if there is nothing to fetch."""
     if worker.role is Role.LAUNCHER:
@@ -96,7 +96,7 @@ def _fetcher(
         case PartKind.PROCESS if alive:
             return lambda: procfs.fetch(worker, holders=holders, lock_files=_lock_files(worker, run))
         case PartKind.STACKS if alive:
-            return lambda: pyspy.fetch(worker, native=native)
+            return lambda: stacks(worker)
     return None
 
 

@@ -42,6 +42,15 @@ class Holders:
         self._lock = threading.Lock()
         self._open: dict[str, list[_Open]] | None = None
         self._unseen = ""
+        self._sockets: dict[str, dict[str, sockets.Socket]] = {}
+
+    def socket_of(self, pid: int, inode: str) -> sockets.Socket | None:
+        """A socket of the process's network namespace, whose sockets are read again only for one that is new."""
+        namespace = str(_link(self._proc / str(pid) / "ns" / "net"))
+        with self._lock:
+            if inode not in self._sockets.get(namespace, {}):
+                self._sockets[namespace] = sockets.of_process(self._proc / str(pid))
+            return self._sockets[namespace].get(inode)
 
     def of_call(self, pid: int, call: str, descriptor: Descriptor) -> Found:
         """Holders of what `call` of process `pid` waits on, and why the list may be incomplete ("" if it is not)."""

@@ -11,7 +11,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from ddpdoctor.collect import sockets
 from ddpdoctor.collect.deadline import within
 from ddpdoctor.collect.holders import Holders
 from ddpdoctor.collect.redact import plain
@@ -45,7 +44,7 @@ def fetch(
     except OSError as error:
         return Gap(Source.PROCESSES, worker.rank, f"/proc/{worker.pid} cannot be read: {error.strerror}")
     calls = _threads(folder / "task")
-    descriptors = _descriptors(folder, {state.descriptor for state, _ in calls})
+    descriptors = _descriptors(worker.pid, folder, {state.descriptor for state, _ in calls}, holders or Holders(proc))
     threads = (_with_holders(worker.pid, *pair, descriptors, holders) if holders else pair[0] for pair in calls)
     state = ProcessState(
         time=time.monotonic(),
@@ -166,10 +165,9 @@ def _wchan(task: Path) -> str:
     return "" if text == "0" else text
 
 
-def _descriptors(folder: Path, asked: Collection[int | None]) -> tuple[Descriptor, ...]:
+def _descriptors(pid: int, folder: Path, asked: Collection[int | None], holders: Holders) -> tuple[Descriptor, ...]:
     """The first open files, and those that calls in flight refer to."""
     found: list[Descriptor] = []
-    known: dict[str, sockets.Socket] | None = None
     with contextlib.suppress(OSError):
         links = sorted((folder / "fd").iterdir(), key=lambda f: int(f.name))
         for link in (*links[:MOST_DESCRIPTORS], *(x for x in links[MOST_DESCRIPTORS:] if int(x.name) in asked)):
@@ -177,8 +175,7 @@ def _descriptors(folder: Path, asked: Collection[int | None]) -> tuple[Descripto
                 target, local = plain(str(link.readlink())), ""
                 kind = _kind(target)
                 if target.startswith("socket:["):
-                    known = sockets.of_process(folder) if known is None else known
-                    end = known.get(target[8:-1])
+                    end = holders.socket_of(pid, target[8:-1])
                     target, local = (plain(end.target), end.local) if end else (target, "")
                 found.append(Descriptor(int(link.name), kind, target, local))
     return tuple(found)

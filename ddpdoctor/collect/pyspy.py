@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from ddpdoctor.collect.redact import plain
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
+from ddpdoctor.model.stacks import Local, Site, Stacks, StackSource, Thread
 
 #: seconds; a dump takes 10-15 ms without --native, up to 2 s with it (py-spy 0.4.3)
 DEADLINE = 4.0
@@ -22,6 +24,9 @@ DEADLINE = 4.0
 MOST_FRAMES = 512
 #: py-spy's message for a process that is not a Python interpreter
 _NO_PYTHON = "Failed to find python version"
+#: the values of locals that are read
+NUMBER = re.compile(r"-?\d{1,18}")
+CONSTANTS = {"None": None, "False": 0, "True": 1}
 
 
 def find() -> str | None:
@@ -30,21 +35,29 @@ def find() -> str | None:
     return str(beside) if os.access(beside, os.X_OK) else shutil.which("py-spy")
 
 
-def fetch(worker: Worker, *, native: bool = False, deadline: float = DEADLINE) -> bytes | Gap | None:
+def fetch(
+    worker: Worker,
+    *,
+    native: bool = False,
+    deadline: float = DEADLINE,
+    keep: Callable[[bytes], bytes] | None = None,
+) -> bytes | Gap | None:
     """py-spy's JSON for one process. The process is not paused, because ptrace would stop all its threads.
 
     A torn dump (the stack changed while it was read) is retried once. None for a child that does not run Python, such
-    as a shell.
+    as a shell. With `keep` the frames' locals are read as well, and the answer is what it returns: the rest of them
+    must not leave this function.
     """
     program = find()
     if program is None:
         return _gap(worker, "py-spy is not installed", "pip install py-spy")
     command = [program, "dump", "--json", "--nonblocking", "--pid", str(worker.pid)]
+    command += ["--native"] * native + ["--locals"] * (keep is not None)
     said = ""
     for _ in range(2):
         try:
             done = subprocess.run(
-                [*command, "--native"] if native else command,
+                command,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=deadline,
@@ -56,7 +69,7 @@ def fetch(worker: Worker, *, native: bool = False, deadline: float = DEADLINE) -
         except OSError as error:
             return _gap(worker, f"py-spy cannot be started: {error.strerror}", "pip install --force-reinstall py-spy")
         if done.returncode == 0 and done.stdout.lstrip().startswith(b"["):
-            return done.stdout
+            return keep(done.stdout) if keep else done.stdout
         said = done.stderr.decode(errors="replace")
         if _NO_PYTHON in said and _is_another_program(worker):
             return None
@@ -96,7 +109,17 @@ def _thread(item: dict[str, Any]) -> Thread:
         frames=tuple(_frame(frame) for frame in frames[:MOST_FRAMES] if isinstance(frame, dict)),
         active=Observed.of(bool(item.get("active"))),
         owns_gil=Observed.of(bool(item.get("owns_gil"))),
+        locals=tuple(local for i, frame in enumerate(frames[:MOST_FRAMES]) for local in _locals(i, frame)),
     )
+
+
+def _locals(index: int, frame: Any) -> Iterator[Local]:
+    """Numbers and None among the frame's locals; nothing else is read, whatever the dump has."""
+    found = frame.get("locals") if isinstance(frame, dict) else None
+    for item in found if isinstance(found, list) else ():
+        text = str(item.get("repr")) if isinstance(item, dict) else ""
+        if text in CONSTANTS or NUMBER.fullmatch(text):
+            yield Local(index, plain(str(item.get("name"))), CONSTANTS[text] if text in CONSTANTS else int(text))
 
 
 def _frame(frame: dict[str, Any]) -> Site:

@@ -46,9 +46,9 @@ def _sites_of_page(page: Page) -> Iterator[Site]:
     yield from (frame for exception in raised if exception for frame in exception.frames)
 
 
-def read(places: Iterable[Site], *, started: float) -> dict[str, SourceFile]:
+def read(places: Iterable[Site], *, started: float, root: str = "") -> dict[str, SourceFile]:
     """Read the files of these places, the job's own first. `started`: seconds since the epoch; a file that was modified
-    later is marked as changed."""
+    later is marked as changed. `root`: the folder under which the job sees them, where that is not ours."""
     found: dict[str, SourceFile] = {}
     names = dict.fromkeys(place.file for place in places)
     project = {name for name in names if libraries.origin(name).kind is Kind.PROJECT}
@@ -57,15 +57,15 @@ def read(places: Iterable[Site], *, started: float) -> dict[str, SourceFile]:
     for name in (*(name for name in names if name in project), *others[: MOST_LIBRARY_FILES if project else None]):
         if len(found) >= MOST_FILES:
             break
-        source = _read_one(Path(name), started) if _is_wanted(name) else None
+        source = _read_one(name, started, root) if _is_wanted(name) else None
         if source is not None:
             found[name] = source
     return found
 
 
-def imported_by(named: Mapping[str, SourceFile], *, started: float) -> dict[str, SourceFile]:
+def imported_by(named: Mapping[str, SourceFile], *, started: float, root: str = "") -> dict[str, SourceFile]:
     """The project's files that these import, and those import, nearest first; none that was written since `started`."""
-    project = Project(lambda _: None, lambda path: Path(path).is_file())
+    project = Project(lambda _: None, lambda path: Path(f"{root}{path}").is_file())
     found: dict[str, SourceFile] = {}
     left = MOST_IMPORTED
     todo = [source for name, source in named.items() if PurePath(name).is_absolute() and _is_own(name)]
@@ -73,7 +73,7 @@ def imported_by(named: Mapping[str, SourceFile], *, started: float) -> dict[str,
         for path in _targets(project, source):
             if path in named or path in found or not _is_own(path) or len(named) + len(found) >= MOST_FILES:
                 continue
-            other = _read_one(Path(path), started)
+            other = _read_one(path, started, root)
             if other is not None and not other.changed and len(other.text) <= left:
                 left -= len(other.text)
                 found[path] = other
@@ -100,7 +100,8 @@ def _is_wanted(file: str) -> bool:
     return not known and not file.startswith("<")
 
 
-def _read_one(path: Path, started: float) -> SourceFile | None:
+def _read_one(name: str, started: float, root: str) -> SourceFile | None:
+    path = Path(root + name)
     try:
         status = path.stat()
         if status.st_size > MOST_BYTES:
@@ -108,4 +109,4 @@ def _read_one(path: Path, started: float) -> SourceFile | None:
         text = path.read_text(errors="replace")
     except (OSError, ValueError):
         return None
-    return SourceFile(str(path), text, changed=status.st_mtime > started)
+    return SourceFile(str(Path(name)), text, changed=status.st_mtime > started)

@@ -118,7 +118,7 @@ SIGNAL_ON_SOME_RANKS = Rule(
 NO_SYNC_MISMATCH = Rule(
     "DD217", "no-sync-mismatch", requires=_needs(Source.PAGES), excludes=("DD201", "DD206", "DD207", "DD209")
 )
-P2P_DEADLOCK = Rule("DD218", "p2p-deadlock", requires=_needs(Source.PAGES), excludes=("DD220",))
+P2P_DEADLOCK = Rule("DD218", "p2p-deadlock", excludes=("DD220",))
 GROUP_CREATION_MISMATCH = Rule(
     "DD219", "group-creation-mismatch", requires=_needs(Source.PAGES), excludes=("DD203", "DD252"), lint=("DD117",)
 )

@@ -58,8 +58,8 @@ class Discovery:
         """Whether there are new pages since the last `find`; lists one small folder."""
         return self._page_names() != self._names
 
-    def find(self, root_pid: int) -> tuple[Worker, ...]:
-        """The process tree of `root_pid`, and every rank that has a page, alive or not.
+    def find(self, *root_pids: int) -> tuple[Worker, ...]:
+        """The process trees of `root_pids`, and every rank that has a page, alive or not.
 
         A page identifies a rank also under mp.spawn and fork, where the environment does not, and also a rank that has
         ended or has another parent by now. Without a page RANK in the environment counts: in the process nearest to the
@@ -68,10 +68,10 @@ class Discovery:
         """
         pages = {identity.pid: identity for identity in self._read_pages()}
         family: dict[int, _LiveProcess] = {}
-        for pid in (root_pid, *pages):
+        for pid in (*root_pids, *pages):
             for process in _family(pid):
                 with contextlib.suppress(psutil.Error, OSError, ValueError):
-                    if process.pid not in family and (pid == root_pid or _is(pages[pid])):
+                    if process.pid not in family and (pid in root_pids or _is(pages[pid])):
                         family[process.pid] = self._see(process, pages)
         dead = [identity for identity in pages.values() if identity.pid not in family and identity.rank >= 0]
         return tuple(_with_late_ranks([*_classified(family), *map(_dead_rank, dead)], family))

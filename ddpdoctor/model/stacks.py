@@ -18,6 +18,17 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class Local:
+    """A number in a frame: of torch's frames those of a fixed table, of the job's own the counters of its loops."""
+
+    #: index in `Thread.frames`
+    frame: int
+    name: str
+    #: None for Python's None; True is 1
+    value: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Thread:
     """One thread's Python frames, innermost first."""
 
@@ -27,6 +38,12 @@ class Thread:
     #: running on a core rather than asleep, as py-spy judges it
     active: Observed = Observed.UNKNOWN
     owns_gil: Observed = Observed.UNKNOWN
+    #: what was kept of its frames' locals; only `dump` asks for them
+    locals: tuple[Local, ...] = ()
+
+    def local(self, frame: int, name: str) -> Local | None:
+        """The local of this name in the frame with this index, None if it was not kept."""
+        return next((one for one in self.locals if (one.frame, one.name) == (frame, name)), None)
 
 
 class StackSource(Enum):

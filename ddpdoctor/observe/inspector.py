@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ddpdoctor.collect import source_files
+from ddpdoctor.collect import pyspy, source_files
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind, Sample
 from ddpdoctor.collect.gather import EVERYTHING, read_exits, take_sample
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
-from ddpdoctor.model.evidence import Timing
+from ddpdoctor.model.evidence import Gap, Timing
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.ranks import Worker
 from ddpdoctor.model.report import Report
 
 #: seconds between the two samples that distinguish a blocked process from a working one
 BETWEEN = 0.8
+#: samples of one look over several seconds
+MOST_SAMPLES = 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,11 +45,18 @@ class Inspector:
     started: float
     started_wall: float
     native: bool = False
+    #: takes the stacks of one process, if not as `native` says
+    stacks: Callable[[Worker], bytes | Gap | None] | None = None
+    #: folder under which the job's files are: another one in a container
+    root: str = ""
+    #: what a sample has of each process unless said otherwise
+    kinds: frozenset[PartKind] = EVERYTHING
 
     def sample(
-        self, workers: tuple[Worker, ...], kinds: frozenset[PartKind] = EVERYTHING, *, deadline: float = 5.0
+        self, workers: tuple[Worker, ...], kinds: frozenset[PartKind] | None = None, *, deadline: float = 5.0
     ) -> Sample:
-        return take_sample(workers, self.run, kinds, deadline=deadline, native=self.native)
+        stacks = self.stacks or functools.partial(pyspy.fetch, native=self.native)
+        return take_sample(workers, self.run, kinds or self.kinds, deadline=deadline, stacks=stacks)
 
     def prove(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict | None:
         """The verdict if a deadlock is proven, or if ranks wait for one that is stopped, which time does not mend; else
@@ -85,6 +95,17 @@ class Inspector:
         """
         return self._examined(samples, samples[-1].time, last_progress, exits)
 
+    def over(self, workers: Callable[[], tuple[Worker, ...]], seconds: float, exits: tuple[Exit, ...] = ()) -> Verdict:
+        """The verdict from samples over so many seconds: the more there are, the less a rank that works in long sleeps
+        looks like one that is blocked. `workers` are found anew for each; `exits` are those that no sample shows."""
+        detected = time.monotonic()
+        number = max(2, min(MOST_SAMPLES, 1 + round(seconds / BETWEEN)))
+        samples: list[Sample] = []
+        for i in range(number):
+            time.sleep(max(0.0, detected + seconds * i / (number - 1) - time.monotonic()))
+            samples.append(self.sample(workers()))
+        return self._examined(tuple(samples), detected, self.started, exits)
+
     def _again(self, workers: tuple[Worker, ...], first: Sample, detected: float, last_progress: float) -> Verdict:
         time.sleep(max(0.0, first.time + BETWEEN - time.monotonic()))
         return self._examined((first, self.sample(workers)), detected, last_progress)
@@ -101,8 +122,8 @@ class Inspector:
             environment=self.environment,
         )
         evidence = assemble(capture)
-        files = source_files.read(source_files.sites(evidence), started=self.started_wall)
-        files |= source_files.imported_by(files, started=self.started_wall)
+        files = source_files.read(source_files.sites(evidence), started=self.started_wall, root=self.root)
+        files |= source_files.imported_by(files, started=self.started_wall, root=self.root)
         return Verdict(examine(dataclasses.replace(evidence, code=files)), dataclasses.replace(capture, code=files))
 
 

@@ -125,7 +125,7 @@ def run(program: CaseProgram, folder: Path, *, stop: threading.Event, tick: Call
     began = time.monotonic()
     plain = [*launch_command(case.launcher, program.path, program.ranks), *backend_arguments(case, nccl)]
     command = plain if case.harm else [*_watch_command(case, folder, nccl), *plain]
-    with _started(command, folder / OUTPUT, nccl.environment(program.ranks) if nccl else {}) as process:
+    with started(command, folder / OUTPUT, nccl.environment(program.ranks) if nccl else {}) as process:
         for _ in _until_decided(process, program, folder, stop):
             tick(time.monotonic() - began)
         report, status = report_in(folder), process.poll()
@@ -201,7 +201,7 @@ def _watch_command(case: Case, folder: Path, nccl: Nccl | None) -> list[str]:
 
 
 @contextlib.contextmanager
-def _started(command: list[str], output: Path, added: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def started(command: list[str], output: Path, added: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """The run in a session of its own, so that Ctrl-C reaches it once, through us; nothing of it is left running."""
     mark = uuid.uuid4().hex
     environ = {"OMP_NUM_THREADS": "1", **os.environ, **added, _MARK: mark}

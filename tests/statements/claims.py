@@ -533,6 +533,15 @@ def dtype(case: Case, text: str, who: str) -> str:
     return ""
 
 
+def counts(case: Case, text: str, name: str) -> str:
+    """`20 on rank 0 and 21 on ranks 1-3`, of a local variable."""
+    for value, who in re.findall(rf"(-?\d+) on ({RANKS})", text):
+        for rank in members(who):
+            if (name, int(value)) not in case.witness.locals(rank):
+                return f"{name} is not {value} on rank {rank}"
+    return ""
+
+
 def anything(case: Case, text: str, *_: str) -> str:
     """Free text, in which only the job's ranks are checked."""
     return next((wrong for found in re.findall(RANKS, text) if (wrong := ranks(case, found))), "")
@@ -592,6 +601,7 @@ TYPES: Mapping[str, Type] = {
     "elements": Type(r"[\d,]+", elements),
     "root": Type(_INT, root),
     "dtype": Type(r"\w+", dtype),
+    "counts": Type(rf"-?\d+ on {RANKS}(?: and -?\d+ on {RANKS})+", counts),
     "number": Type(r"\d+(?:\.\d+)?", anything),
     "text": Type(r".+?", anything),
 }

@@ -47,6 +47,12 @@ class Witness:
     def places(self, rank: int) -> frozenset[Place]:
         return frozenset(place_of(site) for site in self.sites(rank))
 
+    def locals(self, rank: int) -> frozenset[tuple[str, int | None]]:
+        """Names and values of the locals that were kept of its process."""
+        seen = self.of(rank)
+        threads = seen.stacks.threads if seen and seen.stacks else ()
+        return frozenset((local.name, local.value) for thread in threads for local in thread.locals)
+
     def now(self, rank: int) -> frozenset[Place]:
         """Places where it is, as its stacks and open operations have it; all that is known where there are neither."""
         seen = self.of(rank)

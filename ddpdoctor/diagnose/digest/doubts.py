@@ -19,6 +19,7 @@ class Doubt(Enum):
     THREAD_UNKNOWN = "the thread's state is not known"
     THREAD_AWAKE = "the thread does not sleep"
     COMPUTES = "the process is computing"
+    MAY_BE_SENT = "a message that was sent without waiting may be on its way"
     #: from what is known of the operation
     NOT_GLOO = "only gloo's waits can be proven"
     DEVICE_QUEUE = "the process itself is in no communication call: only its GPU is known to wait"

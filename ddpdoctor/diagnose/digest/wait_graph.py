@@ -83,7 +83,7 @@ def _doubt(evidence: Evidence, rank: RankEvidence, waits: tuple[Wait, ...]) -> D
         return Doubt.BLIND
     doubt = next((wait.doubt for wait in waits if wait.doubt), None)
     if doubt or rank.page is None:
-        return doubt or Doubt.NO_PAGE
+        return doubt  # a wait without a page has one, unless what is known from outside suffices
     waiting = {wait.thread for wait in waits}
     communicating = {rank.page.pid, *rank.page.communicating_threads}
     free = any(_alive(rank, thread) for thread in communicating - waiting)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ddpdoctor.diagnose.digest import device_waits, frames, operations
+from ddpdoctor.diagnose.digest import device_waits, frames, operations, stack_calls
 from ddpdoctor.diagnose.digest.doubts import Doubt
 from ddpdoctor.diagnose.digest.open_operations import (
     differs,
@@ -125,6 +125,9 @@ def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> It
     if frames.waits_implicitly(thread) and entries:
         doubt = _doubt_of_thread(rank, thread.os_id, backward=True)
         yield _entry_wait(evidence, rank, _Blocked(thread.os_id, site, None, doubt), entries[0])
+    elif rank.page is None and not _moves(rank) and (call := stack_calls.pair_call(thread)) and call.peer is not None:
+        doubt = _doubt_of_state(rank.process, thread.os_id) or stack_calls.doubt_of_pair(evidence, rank, thread)
+        yield replace(_wait(rank, call, doubt, needs=RankSet.of([call.peer])), since=None)
     elif rank.page is None and frames.waits_in_torch(thread, backward=False) and not _moves(rank):
         inner = frames.engine_thread(rank) if frames.waits_implicitly(thread) else None
         if inner is not None:  # with CUDA, hooks of backward run in a thread of their own: the rank is blocked there

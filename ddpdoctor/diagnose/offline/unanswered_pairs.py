@@ -22,6 +22,8 @@ def unanswered(facts: Facts) -> Iterator[Diagnosis]:
     """
     ops = {rank: wait.op for rank in facts.waiting if (wait := facts.wait(rank))}
     inside = RankSet.of(rank for rank, op in ops.items() if op in _OPERATIONS)
+    if any((wait := facts.wait(rank)) and wait.peer is not None for rank in inside):
+        return  # who waits for whom is known, and judged as such
     kinds = {ops[rank] for rank in inside}
     if len(inside) < 2 or len(kinds) != 1 or facts.blockers - facts.doing(Activity.UNSEEN):
         return

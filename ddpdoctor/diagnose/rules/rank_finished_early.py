@@ -108,11 +108,13 @@ def _locations(facts: Facts, culprits: RankSet, left: RankSet) -> tuple[Location
 
 
 def _evidence(facts: Facts, culprits: RankSet, left: RankSet) -> Iterator[str]:
-    started = facts.evidence.timing.started
+    timing = facts.evidence.timing
     for rank in culprits:
         ended = facts.rank(rank).exit
-        if ended:
-            yield f"rank {rank} exited with status 0, {wording.seconds(ended.time - started)} after the start"
+        if ended and ended.time < timing.detected:
+            yield f"rank {rank} exited with status 0, {wording.seconds(ended.time - timing.started)} after the start"
+        elif ended:  # when it was looked for, it had ended, nobody knows since when
+            yield f"rank {rank} exited with status 0"
         site = facts.state(rank).site
         if site:
             yield f"rank {rank}'s last recorded call is at {wording.place(site)}"

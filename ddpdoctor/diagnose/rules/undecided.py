@@ -37,7 +37,7 @@ from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.diagnose.offline import reported_missing
+from ddpdoctor.diagnose.offline import reported_missing, round_counters
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
 
@@ -237,7 +237,10 @@ def _by_waits(facts: Facts) -> Diagnosis:
             else "Compare these places; the report lists what could not be read, and how to make it readable."
         ),
         locations=(*facts.locations_of(smallest if odd else ()), *facts.locations_of(rest)),
-        evidence=tuple(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
+        evidence=(
+            *(f"rank {wait.rank} waits in {wait.op} for {wording.ranks(wait.targets)}" for wait in waits),
+            *(counter.in_words() for counter in round_counters.differing(facts)),
+        ),
     )
 
 
