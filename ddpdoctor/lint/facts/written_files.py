@@ -122,7 +122,10 @@ def _spelled_out(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> str:
     """
     module = call.context.module
     parts = [ast.unparse(node)]
-    for name in {n.id for n in walk(node) if isinstance(n, ast.Name)} if depth else ():
+    # of `options.folder` the folder matters, not how the options were made
+    owners = {id(n.value) for n in walk(node) if isinstance(n, ast.Attribute)}
+    names = {n.id for n in walk(node) if isinstance(n, ast.Name) and id(n) not in owners}
+    for name in names if depth else ():
         for statement in _assigned(module).get(name, ()):
             if innermost_function(module.tree, statement.lineno) in (_function(call), None):
                 parts.append(_spelled_out(call, statement.value, depth - 1))
