@@ -96,6 +96,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a signal that inspects the job, as Ctrl-\\ does: USR1 or USR2, which otherwise are passed on to the job",
     )
     parser.add_argument("--quiet", action="store_true", help="print no start line and no end line")
+    # the opposites, for who set one of them elsewhere
+    for option, attribute in (("native", "native"), ("lint", "lint"), ("quiet", "quiet")):
+        parser.add_argument(f"--no-{option}", action="store_false", dest=attribute, help=argparse.SUPPRESS)
+    parser.add_argument("--probe", action="store_false", dest="no_probe", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:

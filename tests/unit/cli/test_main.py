@@ -17,7 +17,10 @@ from ddpdoctor.cli.main import COMMANDS
     ("argv", "said"),
     [
         (["wach"], "unknown command 'wach' - did you mean `ddpdoctor watch`?"),
-        (["xyzzy"], "unknown command 'xyzzy' - commands are watch, diagnose, report, lint, check, repro, explain"),
+        (
+            ["xyzzy"],
+            "unknown command 'xyzzy' - commands are watch, diagnose, report, lint, check, repro, config, completion, explain",
+        ),
         (["--versoin"], "unknown option '--versoin' - did you mean `--version`?"),
         (["watch", "torchrun", "train.py"], "type `ddpdoctor watch -- torchrun train.py`"),
         (["watch"], "no `--` before the command to watch - type `ddpdoctor watch -- torchrun ...`"),
