@@ -19,7 +19,7 @@ from ddpdoctor.cli.main import COMMANDS
         (["wach"], "unknown command 'wach' - did you mean `ddpdoctor watch`?"),
         (
             ["xyzzy"],
-            "unknown command 'xyzzy' - commands are watch, diagnose, report, lint, check, repro, config, completion, explain",
+            "unknown command 'xyzzy' - commands are watch, diagnose, report, lint, check, repro,",
         ),
         (["--versoin"], "unknown option '--versoin' - did you mean `--version`?"),
         (["watch", "torchrun", "train.py"], "type `ddpdoctor watch -- torchrun train.py`"),
