@@ -137,7 +137,7 @@ _BASH = """\
 _ddpdoctor() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} command='' words='' word
   COMPREPLY=()
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+  for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD-1))}}"; do
     [[ $word == -- ]] && {{ COMPREPLY=($(compgen -f -- "$current")); return; }}
     case "${{command:+$command }}$word" in
     {subcommands}) command="${{command:+$command }}$word" ;;
