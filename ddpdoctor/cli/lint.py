@@ -41,8 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="run only these: codes, prefixes (DD11), names, or ALL")  # fmt: skip
     parser.add_argument("--ignore", metavar="CODES", action="append", default=[], help="do not run these")
     parser.add_argument("--extend-select", metavar="CODES", action="append", default=[], help="run these as well")
-    parser.add_argument("-o", "--output-format", metavar="FORMAT", choices=lint_output.FORMATS, default="full",
-                        help=f"one of {', '.join(lint_output.FORMATS)}")  # fmt: skip
+    parser.add_argument(
+        *("-f", "--format", "-o", "--output-format"),
+        metavar="FORMAT",
+        dest="output_format",
+        choices=lint_output.FORMATS,
+        default="full",
+        help=f"one of {', '.join(lint_output.FORMATS)}",
+    )
+    parser.add_argument("--json", metavar="FILE", help="also write the findings as JSON to FILE; `-` for stdout, alone")
     parser.add_argument("--fix", action="store_true", help="apply safe fixes")
     parser.add_argument("--unsafe-fixes", action="store_true",
                         help="with --fix or --diff: also fixes that may change what the program does")  # fmt: skip
@@ -74,7 +81,10 @@ def run(args: argparse.Namespace) -> ExitCode:
         report = known.new_findings(report)
     if args.diff or args.fix:
         return _fix(args, report, (chosen, root), known, raw)
-    lint_output.print_findings(args, report)
+    if args.json:
+        lint_output.write_json(args.json, report)
+    if args.json != "-":
+        lint_output.print_findings(args, report)
     return _status(args, bool(report.findings))
 
 

@@ -33,9 +33,18 @@ def check(args: argparse.Namespace) -> None:
     people = args.output_format in FOR_PEOPLE
     if args.statistics and not people and args.output_format != "json":
         raise UsageError(f"--statistics has no {args.output_format} format", hint="use text, or -o json")
+    if args.json and (args.diff or args.fix or args.statistics):
+        raise UsageError("--json writes findings and cannot be combined with --diff, --fix or --statistics")
     if args.diff and (args.statistics or not people):
         other = "--statistics" if args.statistics else f"-o {args.output_format}"
         raise UsageError(f"--diff prints text and cannot be combined with {other}")
+
+
+def write_json(target: str, report: LintReport) -> None:
+    """Write the findings to a file, `-` for standard output. Raises InputError."""
+    from ddpdoctor.cli import forms  # a hook lints one file in the time that this takes
+
+    forms.write(target, _rendered("json", report, color=False))
 
 
 def write(text: str, *, exact: bool = False) -> None:

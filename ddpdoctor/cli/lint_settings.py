@@ -4,13 +4,11 @@ defaults."""
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ddpdoctor.errors import InputError, UsageError
+from ddpdoctor.cli import project_file
+from ddpdoctor.errors import UsageError
 from ddpdoctor.lint import registry, settings
 from ddpdoctor.lint.settings import Settings
 
@@ -48,44 +46,11 @@ def _split(option: str, given: list[str]) -> list[str]:
 
 def _configured(start: Path) -> tuple[str, dict[str, Any]]:
     """The folder of the nearest pyproject.toml at or above a path that has [tool.ddpdoctor.lint], and that table."""
-    try:
-        here = start.resolve()
-    except (OSError, RuntimeError, ValueError):
+    found = project_file.nearest(start, "lint")
+    if found is None:
         return "", {}
-    for folder in (here, *here.parents):
-        path = folder / "pyproject.toml"
-        table = _table(path)
-        if table is not None:
-            try:
-                return str(folder), settings.from_pyproject(table, registry.names())
-            except UsageError as error:
-                raise UsageError(f"{path}: [tool.ddpdoctor.lint]: {error.message}", hint=error.hint) from None
-    return "", {}
-
-
-def _table(path: Path) -> Any:
-    """The table tool.ddpdoctor.lint of a file; None if there is no table or no file."""
+    path, table = found
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        # False also for a folder without permission to read it
-        if os.path.isfile(path):  # noqa: PTH113 - False if that is not known
-            raise InputError(f"cannot read {path}: {error.strerror}") from None
-        return None
-    # parsing TOML takes milliseconds, which a project without our table need not spend
-    if b"ddpdoctor" not in raw:
-        return None
-    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    try:
-        table = toml.loads(raw.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from None
-    tool = table.get("tool")
-    ours = tool.get("ddpdoctor") if isinstance(tool, dict) else None
-    if ours is None:
-        return None
-    wrong = next((key for key in ours if key != "lint"), None) if isinstance(ours, dict) else ""
-    if wrong is not None:
-        what = f"there is no key {wrong!r}" if wrong else "it is not a table"
-        raise UsageError(f"{path}: [tool.ddpdoctor]: {what}", hint="lint is configured in [tool.ddpdoctor.lint]")
-    return ours.get("lint")
+        return str(path.parent), settings.from_pyproject(table, registry.names())
+    except UsageError as error:
+        raise UsageError(f"{path}: [tool.ddpdoctor.lint]: {error.message}", hint=error.hint) from None

@@ -20,6 +20,8 @@ COMMANDS = {
     "lint": "find hangs and silent mistakes in source, before the launch",
     "check": "look for what would make a job fail, hang, or be hard to diagnose on this machine",
     "repro": "run real jobs with a known fault and check the diagnosis",
+    "config": "show the settings of watch, and where each comes from",
+    "completion": "print a script that completes commands and options in a shell",
     "explain": "explain a code such as DD201 and its fix",
 }
 
@@ -108,6 +110,12 @@ def _run_command(name: str, argv: list[str]) -> int:
         argv, command = options.split_command(argv)
         if name == "watch" and not {"-h", "--help"} & set(argv):
             _check_command(argv, command)
+    if name == "watch" and not {"-h", "--help"} & set(argv):
+        from pathlib import Path
+
+        from ddpdoctor.cli import watch_settings
+
+        parser.set_defaults(**watch_settings.defaults(os.environ, Path.cwd()))
     args = options.parse(parser, argv)
     if command is not None:
         args.command = command

@@ -64,6 +64,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="default timeout of process groups (of every backend) for which the script sets none",
     )
+    _add_outputs(parser)
+    parser.add_argument("--native", action="store_true", help="also collect native frames (slower, py-spy --native)")
+    parser.add_argument("--no-probe", action="store_true", help="load nothing into the ranks; much less can be proven")
+    parser.add_argument(
+        "--lint", action="store_true", help="lint the script first and print the findings; never stops the job"
+    )
+    parser.add_argument(
+        "--dump-signal",
+        metavar="NAME",
+        default="QUIT",
+        help="a signal that inspects the job, as Ctrl-\\ does: USR1 or USR2, which otherwise are passed on to the job",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print no start line and no end line")
+    # the opposites, for who set one of them elsewhere
+    for option, attribute in (("native", "native"), ("lint", "lint"), ("quiet", "quiet")):
+        parser.add_argument(f"--no-{option}", action="store_false", dest=attribute, help=argparse.SUPPRESS)
+    parser.add_argument("--probe", action="store_false", dest="no_probe", help=argparse.SUPPRESS)
+
+
+def _add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Where the verdict goes beside the terminal."""
     parser.add_argument(
         "--json", metavar="FILE", type=Path, help="write the report as JSON to FILE; `-` for stdout, beside the job's"
     )
@@ -84,18 +105,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="post a JSON message (Slack's format) to URL for each hang or crash, and one when it is over",
     )
-    parser.add_argument("--native", action="store_true", help="also collect native frames (slower, py-spy --native)")
-    parser.add_argument("--no-probe", action="store_true", help="load nothing into the ranks; much less can be proven")
-    parser.add_argument(
-        "--lint", action="store_true", help="lint the script first and print the findings; never stops the job"
-    )
-    parser.add_argument(
-        "--dump-signal",
-        metavar="NAME",
-        default="QUIT",
-        help="a signal that inspects the job, as Ctrl-\\ does: USR1 or USR2, which otherwise are passed on to the job",
-    )
-    parser.add_argument("--quiet", action="store_true", help="print no start line and no end line")
 
 
 def run(args: argparse.Namespace) -> int:

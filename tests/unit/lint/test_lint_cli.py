@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ddpdoctor.cli import main
 from tests.unit.lint.command import BROKEN, LOADER, lint
 
 
@@ -231,3 +232,15 @@ def test_unreadable_files_are_one_line_each_and_exit_1(tmp_path: Path) -> None:
     named = lint(tmp_path, "-o", "concise", "self.py")
     assert named.returncode == 1
     assert named.stdout.startswith("self.py:1:1: DD199 unreadable-source: cannot be read")
+
+
+def test_findings_go_to_a_json_file_beside_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program, target = tmp_path / "a.py", tmp_path / "found.json"
+    program.write_text("import torch.distributed as dist\nif dist.get_rank() == 0:\n    dist.barrier()\n")
+    assert main.main(["lint", "--no-cache", str(program), "--json", str(target), "-f", "concise"]) == 1
+    assert [finding["code"] for finding in json.loads(target.read_text())] == ["DD111"]
+    assert "DD111" in capsys.readouterr().out
+    assert main.main(["lint", "--no-cache", str(program), "--json", "-"]) == 1
+    assert json.loads(capsys.readouterr().out)[0]["line"] == 3
+    assert main.main(["lint", str(program), "--json", "-", "--fix"]) == 2
+    assert "--json writes findings" in capsys.readouterr().err
