@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ddpdoctor.archive.downsample import downsample
 from ddpdoctor.diagnose.digest import wait_graph
 from ddpdoctor.diagnose.digest.histories import History, HistoryStep, read_history
 from ddpdoctor.diagnose.digest.sides import HistorySplit, divide
@@ -15,15 +16,20 @@ from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.recorder_set import RecorderSet
 from ddpdoctor.model.report import Report
 
+#: ranks among which the waits are looked for: the cost is quadratic in it, and ranks that are alike are one box
+_MOST_COMPARED = 128
+
 
 def of(report: Report, evidence: Evidence | None, recorders: RecorderSet | None = None) -> Exhibit:
     """The report with what can be drawn of its evidence; `recorders`: those of dumps, which are not in the evidence."""
     if evidence is None:
         return Exhibit(report, recorders=recorders)
+    sample = downsample(evidence, _MOST_COMPARED)
     return Exhibit(
         report,
         evidence,
-        tuple(_edges(wait_graph.build(evidence))),
+        tuple(_edges(wait_graph.build(sample))),
+        0 if sample is evidence else len(sample.ranks),
         _partings(evidence),
         recorders or from_evidence(evidence),
     )

@@ -11,18 +11,18 @@ from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 MOST_RANKS = 512
 
 
-def downsample(evidence: Evidence) -> Evidence:
-    """At most MOST_RANKS ranks, some of every behaviour and the rare behaviours whole; a gap states that ranks were
-    left out."""
-    if len(evidence.ranks) <= MOST_RANKS:
+def downsample(evidence: Evidence, most: int = MOST_RANKS) -> Evidence:
+    """At most so many ranks, some of every behaviour and the rare behaviours whole; a gap states that ranks were left
+    out."""
+    if len(evidence.ranks) <= most:
         return evidence
     alike: dict[object, list[RankEvidence]] = {}
     for seen in evidence.ranks:
         alike.setdefault(_behaviour(seen), []).append(seen)
     kept: list[RankEvidence] = []
     for left, ranks in zip(range(len(alike), 0, -1), sorted(alike.values(), key=len), strict=True):
-        kept.extend(ranks[: max(1, (MOST_RANKS - len(kept)) // left)])
-    kept = sorted(kept[:MOST_RANKS], key=lambda seen: seen.rank)
+        kept.extend(ranks[: max(1, (most - len(kept)) // left)])
+    kept = sorted(kept[:most], key=lambda seen: seen.rank)
     reason = (
         f"{len(evidence.ranks)} ranks with {len(alike)} behaviours; {len(kept)} are compared, rare behaviours first"
     )

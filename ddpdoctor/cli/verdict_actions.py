@@ -121,8 +121,9 @@ class VerdictActions:
         final = self._last_verdict(status)
         if final is not None and status != 0 and not self._job.forwarded and self._is_news(final):
             self._print(final, job=f"job ended with {ended}")
-        elif final is not None and self._files() and not self._shown:
-            self._write_files(final)
+        elif final is not None and not self._shown:
+            self._write_file(final, "json", self._config.json)
+            self._write_file(final, "html", self._config.html)
         if status == 0 and self._standing is not None:
             self._console.say("resumed: the job continued to its end")
         if self._stopped:
@@ -145,7 +146,7 @@ class VerdictActions:
 
     def _last_verdict(self, status: int) -> Verdict | None:
         """The verdict on a job that has ended; None for a healthy one, unless --json or --html wants it."""
-        if self._stopped or self._watcher is None or (status == 0 and (self._shown or not self._files())):
+        if self._stopped or self._watcher is None or (status == 0 and (self._shown or not self._wants_file())):
             return None
         final = self._watcher.close(Exit(self._job.pid, self._job.returncode or 0, time.monotonic()))
         if final is None or not self._attempts:
@@ -208,29 +209,30 @@ class VerdictActions:
         self._shown = verdict
         self._job.stands_still = False
         self._standing = verdict if verdict.report.outcome is Outcome.HANG else None
-        self._write_files(verdict)
+        self._write_file(verdict, "json", self._config.json)
         folder = self._write_bundle(verdict)
         self._announcements.incident(verdict.report, folder)
         try:
             self._console.report(verdict.report, job=job or self._left_running(verdict), bundle=folder)
         except Exception as error:  # noqa: BLE001 - boundary: --on-hang acts on a verdict that cannot be drawn, too
             self._console.say(f"the report cannot be shown ({type(error).__name__}: {error}); evidence: {folder}")
+        # last, since drawing a large job takes a second
+        self._write_file(verdict, "html", self._config.html)
         return folder
 
-    def _files(self) -> dict[str, Path]:
-        """form -> the file that was asked for."""
-        wanted = {"json": self._config.json, "html": self._config.html}
-        return {form: path for form, path in wanted.items() if path is not None}
+    def _wants_file(self) -> bool:
+        return self._config.json is not None or self._config.html is not None
 
-    def _write_files(self, verdict: Verdict) -> None:
-        """Write the report in each form that was asked for; a failure of one is said and prevents nothing."""
-        for form, path in self._files().items():
-            try:
-                forms.write(str(path), forms.render(form, _exhibit(form, verdict), os.environ))
-            except DoctorError as error:
-                self._console.say(error.message)
-            except Exception as error:  # noqa: BLE001 - boundary: a verdict that cannot be drawn is still acted upon
-                self._console.say(f"cannot write {path} ({type(error).__name__}: {error})")
+    def _write_file(self, verdict: Verdict, form: str, path: Path | None) -> None:
+        """Write the report in a form, if a file was named for it; a failure is said and prevents nothing."""
+        if path is None:
+            return
+        try:
+            forms.write(str(path), forms.render(form, _exhibit(form, verdict), os.environ))
+        except DoctorError as error:
+            self._console.say(error.message)
+        except Exception as error:  # noqa: BLE001 - boundary: a verdict that cannot be drawn is still acted upon
+            self._console.say(f"cannot write {path} ({type(error).__name__}: {error})")
 
     def _write_bundle(self, verdict: Verdict) -> Path | None:
         try:

@@ -30,6 +30,8 @@ class Exhibit:
     report: Report
     evidence: Evidence | None = None
     edges: tuple[Edge, ...] = ()
+    #: ranks among which edges were looked for, some of every behaviour; 0 for all
+    compared: int = 0
     #: CLOCK_MONOTONIC seconds at which a rank began what others did not do, or others went on without it
     partings: Mapping[Rank, float] = field(default_factory=dict)
     recorders: RecorderSet | None = None

@@ -66,7 +66,7 @@ ALLOWED = {
     # verdicts in a few lines, and where they go
     "notify": frozenset({"model", "collect", "report", "errors"}),
     # evidence as the renderers draw it
-    "exhibit": frozenset({"model", "merge", "diagnose"}),
+    "exhibit": frozenset({"model", "merge", "diagnose", "archive"}),
     # the loop of `watch`: find, sample, judge
     "observe": frozenset({"model", "collect", "probe", "launch", "diagnose"}),
 }

@@ -139,8 +139,14 @@ def drawn(exhibit: Exhibit) -> Child:
         "Who waits for whom",
         scrolling("The wait-for graph", picture),
         element("p", f"and {left} more ranks", class_="lead") if left else None,
-        lead=_in_words(found),
+        lead=_in_words(found) + _sampled(exhibit),
     )
+
+
+def _sampled(exhibit: Exhibit) -> str:
+    if not exhibit.compared or exhibit.evidence is None:
+        return ""
+    return f" Of {len(exhibit.evidence.ranks)} ranks {exhibit.compared} were compared, some of every behaviour."
 
 
 def _in_words(found: Graph) -> str:

@@ -144,7 +144,13 @@ def test_thousands_of_ranks_make_a_small_page_quickly() -> None:
     _read(markup)
 
 
-def test_a_large_job_of_two_kinds_is_two_lanes() -> None:
-    markup = page.render(exhibits.alone_in_a_barrier(300))
-    assert "ranks 1-299 (299)" in markup
+def test_a_large_job_of_two_kinds_is_two_lanes_and_two_boxes() -> None:
+    shown = exhibits.alone_in_a_barrier(200)
+    markup = page.render(shown)
+    assert "ranks 1-199 (199)" in markup
+    assert "Of 200 ranks 128 were compared" in markup
     assert len(markup) < 80_000
+    found = wait_graph.graph(shown)
+    assert found is not None
+    assert [str(node.ranks) for node in found.nodes] == ["0", "1-127"]
+    assert found.core == {0, 1}
