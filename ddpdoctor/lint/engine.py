@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 
 from ddpdoctor import workers
 from ddpdoctor.lint import deferred_findings, files, registry
@@ -119,10 +119,14 @@ def _without_repeats(findings: list[Finding]) -> tuple[Finding, ...]:
     if not moved:
         return tuple(findings)
     meant = {f: {(f.code, os.path.relpath(r.file), r.line) for r in f.related} for f in moved}
-    proved = {place for f, places in meant.items() if f.severity is not Severity.HINT for place in places}
-    kept = [f for f in findings if f in meant or f.severity is not Severity.HINT or _place(f) not in proved]
+    proved = {place for f in moved if f.severity is not Severity.HINT for place in meant[f]}
+    kept = [f for f in findings if f in meant or not _is_hint_at(f, proved)]
     reported = {_place(f) for f in kept if f not in meant}
     return tuple(_at_cause([f for f in kept if f not in meant or not meant[f] & reported]))
+
+
+def _is_hint_at(finding: Finding, places: Set[tuple[str, str, int]]) -> bool:
+    return finding.severity is Severity.HINT and _place(finding) in places
 
 
 #: further callers that a finding names

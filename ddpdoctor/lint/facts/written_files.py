@@ -197,7 +197,12 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     shown = all_ranks.witness(facts, call)
     if shown is not None:
         return Attended(Attendance.SHOWN, shown)
-    if context.from_script:
+    return _possibly(facts, call, fetches=fetches)
+
+
+def _possibly(facts: ModuleFacts, call: CallEvent, *, fetches: bool) -> Attended | None:
+    """Where nothing shows that all ranks reach the call, and nothing that they do not."""
+    if call.context.from_script:
         return Attended(Attendance.POSSIBLE) if fetches and launch.uses_framework(facts) else None
     if not fetches and not launch.knows_ranks(facts):
         return None
