@@ -115,7 +115,7 @@ def _without_repeats(findings: list[Finding]) -> tuple[Finding, ...]:
     """Without findings about other files' lines if one of those files reports the same; a hint there gives way to
     what another file proves.
     """
-    moved = [f for f in findings if any(r.role is RelatedRole.MEANT for r in f.related)]
+    moved = [f for f in findings if _moved(f)]
     if not moved:
         return tuple(findings)
     meant = {f: {(f.code, os.path.relpath(r.file), r.line) for r in f.related} for f in moved}
@@ -123,6 +123,11 @@ def _without_repeats(findings: list[Finding]) -> tuple[Finding, ...]:
     kept = [f for f in findings if f in meant or not _is_hint_at(f, proved)]
     reported = {_place(f) for f in kept if f not in meant}
     return tuple(_at_cause([f for f in kept if f not in meant or not meant[f] & reported]))
+
+
+def _moved(finding: Finding) -> bool:
+    """Whether it is about other files' lines."""
+    return any(place.role is RelatedRole.MEANT for place in finding.related)
 
 
 def _is_hint_at(finding: Finding, places: Set[tuple[str, str, int]]) -> bool:
