@@ -170,7 +170,7 @@ def _diagnosis(facts: Facts, circle: tuple[Wait, ...], left: tuple[Rank, Strayed
     if all(wait.kind is Kind.SEND for wait in circle):
         kind = "send"
     links = tuple(f"rank {wait.rank} waits in {wait_label(wait)} at {wording.place(wait.site)}" for wait in circle)
-    summary = f"{wording.ranks(members)} {kind} in a cycle: {'; '.join(links[:3])}{' ...' if len(links) > 3 else ''}"
+    summary = f"{wording.ranks(members)} {kind} in a cycle: {'; '.join(links[:3])}{'; ...' if len(links) > 3 else ''}"
     if left is not None:
         return _left_order(facts, members, *left, summary)
     proven = all(rank in facts.graph.stuck for rank in members)

@@ -33,7 +33,7 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.rank_state import Activity, wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
-from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence import patterns, relative_position
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
@@ -104,6 +104,11 @@ def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
     skipped = patterns.perhaps_an_exception(divergence)
     culprits = divergence.culprits if skipped or not divergence.tie else RankSet()
     sides = [wording.ranks(left), wording.ranks(right)]
+    steps = divergence.collectives()
+    reached = [
+        wording.ranks(relative_position.those_that_did(facts, step, side))
+        for step, side in zip(steps, (left, right), strict=True)
+    ]
     one, other = _both(divergence, sides)
     # show first what can have separated them; a tie shows both sides alike
     shown = skipped or (culprits and divergence.pattern is Pattern.LEFT_LOOP)
@@ -122,8 +127,8 @@ def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
             "the evidence does not show which is wrong"
         ),
         why=(
-            f"The ranks' histories diverge: {sides[0]} reached {wording.step(divergence.collectives()[0])}, {sides[1]} "
-            f"{wording.step(divergence.collectives()[1])}. {_meaning(divergence)}"
+            f"The ranks' histories diverge: {reached[0]} reached {wording.step(steps[0])}, {reached[1]} "
+            f"{wording.step(steps[1])}. {_meaning(divergence)}"
         ),
         fix=_advice(divergence, sides),
         locations=(*places, *facts.locations_of((*left, *right))),
