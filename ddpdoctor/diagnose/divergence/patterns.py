@@ -477,7 +477,11 @@ def parted_by(facts: Facts, divergence: Divergence) -> tuple[str, ...]:
             f"{PurePath(changed).name} was changed after the job started, so it is not used to find where the ranks "
             "diverged",
         )
-    points = divergence.branch_points
+    points = tuple(
+        point
+        for point in divergence.branch_points
+        if point.kind is not BranchKind.CONDITION or _both_can_decide(facts, divergence.reference, point.site)
+    )
     conditions = [point for point in points if point.kind is BranchKind.CONDITION]
     origins = (sentence(test_of(point.text), depends_on(facts, point.site)) for point in conditions)
     return (

@@ -80,3 +80,5 @@ def test_a_hook_that_only_one_rank_has(due: str, code: str) -> None:
     odd, usual = Doing([*step * 4, gather], callers=(loop.line(12),)), Doing([*step * 4, *step[:2]])
     found = verdict(HOOKS.format(due=due), one_odd(odd, usual))
     assert (found.code, found.culprits.members) == (code, (1,))
+    # THEN nothing is said of how a condition was decided where it was not asked
+    assert any(due in line for line in found.evidence) is (code == "DD206")
