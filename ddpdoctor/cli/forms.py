@@ -94,8 +94,12 @@ def write(target: str, text: str) -> None:
 def show(text: str) -> None:
     """Write to standard output, as UTF-8 whatever the locale: what is drawn for people keeps to it already."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-    sys.stdout.buffer.flush()
+    raw = getattr(sys.stdout, "buffer", None)
+    if raw is None:  # a program that embeds us has put a stream of text in its place
+        sys.stdout.write(text)
+        return
+    raw.write(text.encode("utf-8", "replace"))
+    raw.flush()
 
 
 def replace(path: Path, text: str) -> None:

@@ -43,7 +43,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD136", "unseeded-ranks", Severity.HINT)
+RULE = LintRule("DD136", "unseeded-ranks", Severity.WARNING)
 
 _GROUP = "torch.distributed.init_process_group"
 

@@ -13,8 +13,7 @@ FIXTURES = sorted((Path(__file__).parents[3] / "fixtures").glob("*/broken.py"))
 
 
 def _written(node: ast.expr) -> str:
-    whole = " ".join(ast.unparse(node).split())
-    return whole if len(whole) <= text.SHOWN else whole[: text.SHOWN - 3] + "..."
+    return " ".join(ast.unparse(node).split())
 
 
 @pytest.mark.parametrize(
@@ -36,3 +35,8 @@ def test_every_expression_of_the_fixtures() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.expr):
                 assert text.text_of(node) == _written(node)
+
+
+def test_what_a_message_shows_is_cut_where_it_is_too_long() -> None:
+    assert text.shown("x" * text.SHOWN) == "x" * text.SHOWN
+    assert text.shown("x" * (text.SHOWN + 1)) == "x" * (text.SHOWN - 3) + "..."
