@@ -68,6 +68,7 @@ KNOWN = {
     "turned": {
         "DD143: refused where a rank is not its local rank",
         "DD123: always made",
+        "DD123: created wherever there is none",
         "DD124: the others read in the else branch at once",
         "DD144: one node: more are refused",
     },
