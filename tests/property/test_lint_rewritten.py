@@ -56,6 +56,7 @@ KNOWN = {
         "DD111: Lightning: a callback's barrier on rank 0",
         "DD111: mmengine: rank from get_dist_info, and a hook",
         "DD116: a barrier in finally",
+        "DD124: every rank downloads what it does not find",
         "DD143: refused where a rank is not its local rank",
         "DD143: no more ranks than this machine has devices",
         "DD144: one node by condition",

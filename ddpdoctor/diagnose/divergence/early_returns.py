@@ -22,7 +22,10 @@ def early_return(facts: Facts, rank: Rank) -> Site | None:
 
 
 def _returns(facts: Facts, frame: Site) -> Iterator[Site]:
-    """The `return` statements of the function inside the outermost of its loops around the line."""
+    """The `return` statements inside the outermost of the function's loops around the line, that something decided.
+
+    One that simply follows the line ends every rank's turn: a launcher's child that has run its script.
+    """
     loops = enclosing.enclosing_loops(facts.program, frame)
     function = enclosing.function_around(facts.program, frame)
     if not loops or function is None:
@@ -30,4 +33,20 @@ def _returns(facts: Facts, frame: Site) -> Iterator[Site]:
     span = max(loops, key=lambda loop: loop.last - loop.first)
     for node in walk(function):
         if isinstance(node, ast.Return) and node.lineno in span and node.lineno != frame.line:
-            yield replace(frame, line=node.lineno)
+            site = replace(frame, line=node.lineno)
+            if _decisions(facts, site) - _decisions(facts, frame):
+                yield site
+
+
+def _decisions(facts: Facts, site: Site) -> set[ast.stmt]:
+    """The first statements of the blocks around the line that do not always run."""
+    blocks = [block for node in enclosing.around(facts.program, site) for block in _blocks(node)]
+    return {block[0] for block in blocks if block and block[0].lineno <= site.line <= (block[-1].end_lineno or 0)}
+
+
+def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    if isinstance(node, ast.Match):
+        return [case.body for case in node.cases]
+    if isinstance(node, ast.If | ast.For | ast.While):
+        return [node.body, node.orelse]
+    return [node.body] if isinstance(node, ast.ExceptHandler) else []

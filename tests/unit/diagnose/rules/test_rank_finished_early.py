@@ -53,3 +53,24 @@ def test_the_return_in_the_loop_of_its_last_step_is_shown() -> None:
     twice = DAYS.replace("    fit(rows)\n\n", "    if fit(rows):\n            return\n")
     found = examine(job([waits, gone, waits], code={AT.file: twice})).diagnoses[0]
     assert (found.code, found.locations[0].line) == ("DD252", 10)
+
+
+FORKED = """\
+def main(ranks):
+    for rank in range(ranks):
+        if fork() == 0:
+            run(rank)
+            return
+
+
+def run(rank):
+    dist.all_reduce(rank)
+"""
+
+
+def test_a_return_that_simply_follows_the_last_step_is_not_shown() -> None:
+    """A launcher of its own: its children return from the loop that forks them, whatever they did."""
+    act = replace(AT.all("all_reduce", 9, function="run"), path=(AT.line(9, "run"), AT.line(4, "main")))
+    waits, gone = Doing([act] * 4), Doing([act] * 3, exit_status=0, blocked=False)
+    found = examine(job([waits, gone, waits], code={AT.file: FORKED})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD252", (1,), 9)
