@@ -58,6 +58,8 @@ class Expected:
     behind: bool
     #: seconds after which a program without a fault has ended
     seconds: float
+    #: codes, culprits and place of a failure that is real and from which the job recovers by itself: a replaced attempt
+    failure: tuple[tuple[str, ...], tuple[int, ...], tuple[str, int]] | None = None
 
     @property
     def harmless(self) -> bool:
@@ -111,7 +113,13 @@ def read(folder: Path) -> Expected:
         places=tuple((place["file"], _line(folder / place["file"], place["text"])) for place in places),
         behind=told.get("behind", False),
         seconds=float(told.get("seconds", 60)),
+        failure=_failure(folder, told["recovers"]) if "recovers" in told else None,
     )
+
+
+def _failure(folder: Path, told: dict[str, Any]) -> tuple[tuple[str, ...], tuple[int, ...], tuple[str, int]]:
+    place = told["file"], _line(folder / told["file"], told["text"])
+    return tuple(told["codes"]), tuple(told["culprits"]), place
 
 
 def _line(file: Path, text: str) -> int:
@@ -164,7 +172,7 @@ def _unsupported(done: Run) -> tuple[str, ...]:
 
 def judge(program: Expected, done: Run) -> FirstRun:
     """Compare the decisive report with what was expected: the last one, or the gravest one of a harmless program."""
-    gravest = [report for report in done.reports if report["outcome"] in ("hang", "crash")]
+    gravest = [one for one in done.reports if one["outcome"] in ("hang", "crash") and not _recovered(program, one)]
     told = gravest or list(done.reports)
     report: Report | None = told[0 if program.harmless else -1] if told else None
     outcome = str(report["outcome"]) if report else "healthy"
@@ -196,6 +204,16 @@ def judge(program: Expected, done: Run) -> FirstRun:
         commit=measured.commit(),
         engine=measured.engine(),
     )
+
+
+def _recovered(program: Expected, report: Report) -> bool:
+    """Whether it tells truly of the failure from which the job recovers."""
+    if program.failure is None or report["outcome"] != "crash":
+        return False
+    codes, culprits, (file, line) = program.failure
+    first = report["diagnoses"][0] if report["diagnoses"] else {}
+    places = [(Path(one["file"]).name, one["line"]) for one in first.get("locations", [])[:1]]
+    return first.get("code") in codes and first["culprits"] == list(culprits) and places == [(Path(file).name, line)]
 
 
 def _named(program: Expected, file: str, line: int) -> bool:

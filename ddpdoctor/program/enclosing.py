@@ -48,8 +48,8 @@ def enclosing_loops(program: Program, site: Site) -> tuple[Span, ...]:
 
 
 def with_block(program: Program, site: Site, names: frozenset[str]) -> Span | None:
-    """The innermost `with` around the line whose first line contains one of these names, or calls a function of the
-    program that does; of one that enters a variable, the statement that gave the variable such a value.
+    """The innermost `with` around the line whose first line contains one of these names, or calls a function or reads a
+    property of the program that does; of one that enters a variable, the statement that gave the variable such a value.
     """
     blocks = [node for node in reversed(enclosing(program, site)) if isinstance(node, ast.With)]
     inside = {block: [part for item in block.items for part in walk(item)] for block in blocks}
@@ -79,7 +79,8 @@ def first_call(program: Program, site: Site, names: frozenset[str]) -> Site | No
 
 def _leads_to(program: Program, parts: list[ast.AST], names: frozenset[str]) -> bool:
     called = {last_name(part.func) for part in parts if isinstance(part, ast.Call)}
-    return any(_mentions(program, name, names) for name in called - {""})
+    read = {part.attr for part in parts if isinstance(part, ast.Attribute)}
+    return any(_mentions(program, name, names) for name in (called | read) - {""})
 
 
 def _mentions(program: Program, function: str, names: frozenset[str]) -> bool:

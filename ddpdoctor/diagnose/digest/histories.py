@@ -84,8 +84,22 @@ class HistoryDiff:
         """Whether only the left side issued collectives here and both agree again afterwards."""
         return self.rejoined and bool(_issued(self.left)) and not _issued(self.right)
 
+    def past_refills(self) -> HistoryDiff:
+        """Without the end of an iterator that one side begins anew at once, where the other side is elsewhere: it went
+        on with its round (`while True: yield from loader`).
+        """
+        left, right = (_past_refill(*sides) for sides in ((self.left, self.right_next), (self.right, self.left_next)))
+        return replace(self, left=left, right=right)
+
     def mirrored(self) -> HistoryDiff:
         return HistoryDiff(self.before, self.right, self.left, self.rejoined, self.behind, self.after)
+
+
+def _past_refill(side: tuple[HistoryStep, ...], other: HistoryStep | None) -> tuple[HistoryStep, ...]:
+    if len(side) < 2 or side[0].kind is not EventKind.STOP_ITERATION or side[1].kind is not EventKind.NEXT:
+        return side
+    same = (side[0].site, side[0].path) == (side[1].site, side[1].path)
+    return side[1:] if same and other is not None and other.site != side[0].site else side
 
 
 @dataclass(frozen=True, slots=True)

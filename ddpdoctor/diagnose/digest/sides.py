@@ -65,7 +65,7 @@ class HistorySplit:
 
     def compared(self) -> Comparison:
         """The difference to explain, seen from the odd side."""
-        return Comparison(self.odd, self.reference, self.cause)
+        return Comparison(self.odd, self.reference, self.cause.past_refills())
 
 
 def divide(histories: Mapping[Rank, History]) -> tuple[HistorySplit, ...]:

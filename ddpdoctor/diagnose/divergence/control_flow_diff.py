@@ -29,6 +29,7 @@ from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.enclosing import LOOPS, enclosing_loops
+from ddpdoctor.program.nodes import walk
 
 #: Most files and functions of a program that are searched.
 _MOST_FILES = 12
@@ -44,7 +45,30 @@ def branch_points(facts: Facts, compared: Comparison, ran: RankSet | None = None
     if ran is not None:
         return _in_the_job(facts, compared, ran)
     found = () if library_paths.goes_round(facts, compared) else _in_the_job(facts, compared, None)
+    if not found and (outside := _outside_generators(facts, compared)) != compared:
+        found = _in_the_job(facts, outside, None)
     return found or library_paths.explained(facts, compared)
+
+
+def _outside_generators(facts: Facts, compared: Comparison) -> Comparison:
+    """The same at the lines that asked a generator for its next element: `next(feed)` does not show its function."""
+    diff = compared.diff
+    left, right = diff.left or (diff.after,), diff.right or (diff.after,)
+    if diff.before is None or left[0] is None or right[0] is None:
+        return compared
+    before, odd, reference = (_asked(facts, step) for step in (diff.before, left[0], right[0]))
+    return replace(
+        compared, diff=replace(diff, before=before, left=(odd, *diff.left[1:]), right=(reference, *diff.right[1:]))
+    )
+
+
+def _asked(facts: Facts, step: HistoryStep) -> HistoryStep:
+    while step.site is not None and len(step.path) > 1 and step.path[0] == step.site:
+        function = enclosing.function_around(facts.program, step.site)
+        if function is None or not any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in walk(function)):
+            break
+        step = replace(step, site=step.path[1], path=step.path[1:])
+    return step
 
 
 @kept

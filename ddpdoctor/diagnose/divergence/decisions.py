@@ -12,7 +12,6 @@ from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.divergence.periodic_checks import periodic
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 
 
@@ -42,7 +41,7 @@ def parted_by(facts: Facts, divergence: Divergence) -> tuple[str, ...]:
     points = tuple(
         point
         for point in divergence.branch_points
-        if point.kind is not BranchKind.CONDITION or _both_can_decide(facts, divergence.reference, point.site)
+        if point.kind is not BranchKind.CONDITION or _can_divide(facts, point.site)
     )
     conditions = [point for point in points if point.kind is BranchKind.CONDITION]
     origins = (sentence(test_of(point.text), depends_on(facts, point.site)) for point in conditions)
@@ -57,23 +56,15 @@ def decided_alone(facts: Facts, divergence: Divergence) -> bool:
     if divergence.pattern is not Pattern.EXTRA_CALL or not divergence.branch_points:
         return False
     conditions = all(point.kind is BranchKind.CONDITION for point in divergence.branch_points)
-    own = any(_both_can_decide(facts, divergence.reference, point.site) for point in divergence.branch_points)
+    own = any(_can_divide(facts, point.site) for point in divergence.branch_points)
     return conditions and own and condition_on_rank(facts, divergence) is None
 
 
-def _both_can_decide(facts: Facts, reference: RankSet, condition: Site) -> bool:
-    """Whether a condition can have divided the ranks. One that holds every so many rounds has not, if the others never
-    ran its function: they do not have what runs it.
+def _can_divide(facts: Facts, condition: Site) -> bool:
+    """Whether a condition can have divided the ranks. One that holds every so many rounds holds on all alike: if ranks
+    part there, they do not run the same, or do not count the same.
     """
-    if not periodic(facts, condition):
-        return True
-    histories = [facts.histories[rank] for rank in reference if rank in facts.histories]
-    frames = (frame for history in histories for step in history.steps for frame in step.path or (step.site,))
-    function = condition.function.rpartition(".")[2]
-    return any(
-        frame is not None and frame.file == condition.file and frame.function.rpartition(".")[2] == function
-        for frame in frames
-    )
+    return not periodic(facts, condition)
 
 
 def only_an_exception(divergence: Divergence) -> bool:

@@ -131,6 +131,8 @@ def _goes_over_names(node: ast.AST) -> TypeGuard[ast.expr]:
     match node:
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             given = [generator.iter for generator in node.generators]
+            if _looks_up(node, [generator.target for generator in node.generators]):
+                return True
         case ast.Call(func=ast.Name(id="map"), args=[_, *given]):
             pass
         case _:
@@ -186,8 +188,13 @@ def _over_names(loop: ast.For) -> bool:
     methods = {n.func.attr for n in walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
     if any(method.endswith(("items", "keys", "values")) for method in methods):
         return True
-    targets = {node.id for node in walk(loop.target) if isinstance(node, ast.Name)}
-    return any(_index(node) in targets for statement in loop.body for node in walk(statement))
+    return any(_looks_up(statement, [loop.target]) for statement in loop.body)
+
+
+def _looks_up(body: ast.AST, targets: list[ast.expr]) -> bool:
+    """Whether what the loop goes over is read as an index: `logs[name]`."""
+    names = {node.id for target in targets for node in walk(target) if isinstance(node, ast.Name)}
+    return any(_index(node) in names for node in walk(body))
 
 
 def _index(node: ast.AST) -> str:

@@ -169,9 +169,7 @@ def evaluate(step):
         ("first = restore(opts)", "first", "(step + 1) % 15 == 0", 2),
         ("first = restore(opts)", "first", "step % opts.every == 0", 2),
         ("pass", "restore(opts)", "step % 15 == 0", 3),
-        ("first = 0", "first", "step % 15 == 0", 6),
         ("first = restore(opts)", "first", "due(step)", 6),
-        ("first = restore(opts)", "0", "step % 15 == 0", 6),
     ],
 )
 def test_a_counter_that_begins_at_a_value_of_the_rank(first: str, start: str, test: str, line: int) -> None:
@@ -183,6 +181,51 @@ def test_a_counter_that_begins_at_a_value_of_the_rank(first: str, start: str, te
     usual = Doing([*step * 3, *step[:2]], callers=(AT.line(20, "<module>"),))
     found = verdict(RESUMED.format(first=first, start=start, test=test), one_odd(odd, usual))
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD206", (1,), line)
+
+
+@pytest.mark.parametrize(("first", "start"), [("first = 0", "first"), ("first = restore(opts)", "0")])
+def test_a_condition_that_holds_every_so_many_rounds_is_no_decision_of_a_rank(first: str, start: str) -> None:
+    """All ranks begin to count at one number, so what divided them is not there."""
+    main = At(function="main")
+    step = [main.forward(4), main.backward(4), main.update(5)]
+    gathers = AT.all("all_gather_object", 11, function="evaluate")
+    odd = Doing([*step * 3, gathers], callers=(AT.line(7, "main"), AT.line(20, "<module>")))
+    usual = Doing([*step * 3, *step[:2]], callers=(AT.line(20, "<module>"),))
+    found = verdict(RESUMED.format(first=first, start=start, test="step % 15 == 0"), one_odd(odd, usual))
+    assert found.code != "DD206"
+    assert not any("% 15" in sentence for sentence in (found.summary, found.why, *found.evidence))
+
+
+ENDLESS = """\
+def endless(loader):
+    while True:
+        yield from loader
+
+
+def main():
+    feed = endless(loader)
+    while step < 60:
+        batch = next(feed)
+        model(batch).backward()
+        optimizer.step()
+        if flat(validate()):
+            break
+    dist.barrier()
+"""
+
+
+def test_the_end_of_a_loader_that_a_generator_begins_anew_is_no_end() -> None:
+    """Where one rank stops, the others are asked for a batch when their loader has just ended."""
+    main = At(function="main")
+    asked = AT.line(3, "endless"), AT.line(9, "main")
+    batch, refill = (replace(one, site=asked[0], path=asked) for one in (main.next(3), main.stop(3)))
+    update = main.update(11)
+    step = [batch, main.forward(10), main.backward(10), update]
+    callers = (AT.line(20, "<module>"),)
+    odd = Doing([*step * 3, main.all("barrier", 14)], callers=callers)
+    usual = Doing([*step * 3, refill, *step[:3]], callers=callers)
+    found = verdict(ENDLESS, one_odd(odd, usual))
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD206", (1,), 13)
 
 
 KEEPS = """\

@@ -154,7 +154,7 @@ def average(name, value):
 
 
 def synchronize(self):
-    return dict(map(lambda kv: average(*kv), sorted(self.meters.items())))
+    return {expression}
 
 
 def main():
@@ -163,12 +163,19 @@ def main():
 """
 
 
-def test_names_in_an_expression() -> None:
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "dict(map(lambda kv: average(*kv), sorted(self.meters.items())))",
+        "{name: average(name, self.meters[name]) for name in sorted(self.meters)}",
+    ],
+)
+def test_names_in_an_expression(expression: str) -> None:
     # GIVEN a reduction for each name that is no statement of its own
     reduce = AT.all("all_reduce", 2, function="average")
     usual = Doing([STARTED, reduce, reduce], callers=(AT.line(7, "synchronize"), AT.line(11, "main")))
     odd = Doing([STARTED, reduce, AT.all("barrier", 12, function="main")])
-    found = verdict(MAPPED, one_odd(odd, usual))
+    found = verdict(MAPPED.replace("{expression}", expression), one_odd(odd, usual))
     assert (found.code, found.culprits.members) == ("DD211", (1,))
     assert found.locations[0].line == 7
 
