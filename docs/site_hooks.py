@@ -40,7 +40,7 @@ def _with_codes(entries: Any) -> Any:
     return [_with_codes(entry) for entry in entries]
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for name in ELSEWHERE:
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
     files.append(File.generated(config, "tutorial/hang.html", content=_tutorial_page()))
@@ -58,7 +58,7 @@ def _tutorial_page() -> str:
     return page.render(picture.verdict(), directory=picture.DIRECTORY)
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+def on_page_markdown(markdown: str, *, page: Page, **_others: Any) -> str:
     """Links between docs/ and the rest of the repository become links within the site."""
     name = page.file.src_uri
     markdown = _COMMENT.sub("", markdown)  # MkDocs finds a title in the first line only

@@ -76,7 +76,15 @@ def test_commands_named_in_sentences_exist(path: Path, capsys: pytest.CaptureFix
 
 
 def test_the_test_finds_what_is_there() -> None:
-    text = "```console\n$ A=1 ddpdoctor lint -o x 2>&1 | wc  # all\nddpdoctor output\n```\n```bash\nsrun bash -c 'ddpdoctor watch --bundl d -- a'\n```\n"
+    text = """\
+```console
+$ A=1 ddpdoctor lint -o x 2>&1 | wc  # all
+ddpdoctor output
+```
+```bash
+srun bash -c 'ddpdoctor watch --bundl d -- a'
+```
+"""
     calls = [argv for line in _shown(text) for argv in _ours(line)]
     assert calls == [["lint", "-o", "x"], ["watch", "--bundl", "d", "--", "a"]]
     assert [bool(_refused(argv)) for argv in calls] == [True, True]

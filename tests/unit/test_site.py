@@ -1,4 +1,4 @@
-"""docs/ as a site: it builds without a warning, nothing of Markdown is left, and no page loads anything from elsewhere."""
+"""docs/ as a site: it builds without a warning, no Markdown is left, and no page loads anything from elsewhere."""
 
 from __future__ import annotations
 
