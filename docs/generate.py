@@ -70,7 +70,8 @@ def _columns(width: str) -> Iterator[None]:
 
 def _commands() -> str:
     commands: list[tuple[str, ...]] = [(), *((name,) for name in main.COMMANDS), ("repro", "run"), ("repro", "all")]
-    blocks = [f"```console\n$ {' '.join(('ddpdoctor', *argv))} --help\n{help_of(*argv)}```\n" for argv in commands]
+    calls = {" ".join(("ddpdoctor", *argv)): help_of(*argv) for argv in commands}
+    blocks = [f"## {call}\n\n```console\n$ {call} --help\n{said}```\n" for call, said in calls.items()]
     return _MADE + "# Commands\n\n" + "\n".join(blocks)
 
 

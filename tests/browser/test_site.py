@@ -18,9 +18,12 @@ import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`: pip install '.[browser]'")
 pytest.importorskip("material", reason="needs the extra `docs`: make docs")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium on the PATH")]
 
+#: faults of the theme's own parts, which a stylesheet cannot mend
+OF_THE_THEME = {"aria-dialog-name", "landmark-unique", "scrollable-region-focusable"}
 ROOT = Path(__file__).parents[2]
 WIDTHS = (360, 1280, 1920)
 #: one of each kind: pictures, code with a title, wide tables, long console output, lists with code, generated pages
@@ -72,6 +75,16 @@ def test_a_page_opens_at_every_width(browser: Any, site: Path, name: str, scheme
             page.screenshot(path=f"{folder}/{name.replace('/', '-')}-{width}-{scheme}.png")
         page.context.close()
     assert (said, asked) == ([], [])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_everybody_can_read_it(browser: Any, site: Path, name: str, scheme: str) -> None:
+    page = _opened(browser, (site / name).as_uri(), [], [], color_scheme=scheme)
+    # it would fetch the stylesheets, which a page from disk must not
+    violations = axe.Axe().run(page, options={"preload": False}).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in violations if one["id"] not in OF_THE_THEME] == []
+    page.context.close()
 
 
 def test_the_search_works_from_disk(browser: Any, site: Path) -> None:
