@@ -84,6 +84,11 @@ def test_no_markdown_is_left(pages: dict[str, _Page]) -> None:
     assert {name: found[0] for name, text in prose.items() if (found := _LEFT.search(text))} == {}
 
 
+def test_no_list_is_torn_apart(site: Path) -> None:
+    """MkDocs wants four spaces before what belongs to an item; with fewer the list begins anew behind it."""
+    assert [path.name for path in site.rglob("*.html") if re.search(r"<ol start", path.read_text("utf-8"))] == []
+
+
 def test_no_page_loads_anything_from_elsewhere(site: Path, pages: dict[str, _Page]) -> None:
     assert {(name, address) for name, page in pages.items() for address in page.loaded if "//" in address} == set()
     styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
