@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ddpdoctor.archive.downsample import downsample
-from ddpdoctor.diagnose.digest import wait_graph
+from ddpdoctor.diagnose.digest import frames, wait_graph
 from ddpdoctor.diagnose.digest.histories import History, HistoryStep, read_history
 from ddpdoctor.diagnose.digest.sides import HistorySplit, divide
 from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
@@ -14,7 +14,7 @@ from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.exhibit import Edge, Exhibit
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.recorder_set import RecorderSet
-from ddpdoctor.model.report import Report
+from ddpdoctor.model.report import Report, StackNode
 
 #: ranks among which the waits are looked for: the cost is quadratic in it, and ranks that are alike are one box
 _MOST_COMPARED = 128
@@ -23,7 +23,7 @@ _MOST_COMPARED = 128
 def of(report: Report, evidence: Evidence | None, recorders: RecorderSet | None = None) -> Exhibit:
     """The report with what can be drawn of its evidence; `recorders`: those of dumps, which are not in the evidence."""
     if evidence is None:
-        return Exhibit(report, recorders=recorders)
+        return Exhibit(report, recorders=recorders, installed=_installed(report, None))
     sample = downsample(evidence, _MOST_COMPARED)
     return Exhibit(
         report,
@@ -32,7 +32,25 @@ def of(report: Report, evidence: Evidence | None, recorders: RecorderSet | None 
         0 if sample is evidence else len(sample.ranks),
         _partings(evidence),
         recorders or from_evidence(evidence),
+        _installed(report, evidence),
     )
+
+
+def _installed(report: Report, evidence: Evidence | None) -> frozenset[str]:
+    """The files of all stacks that are not the program's own."""
+    own = frames.own_packages(evidence) if evidence else frozenset[str]()
+    stacks = [seen.stacks for seen in evidence.ranks if seen.stacks] if evidence else []
+    files = {frame.file for stack in stacks for thread in stack.threads for frame in thread.frames}
+    files.update(_files(report.stacks))
+    return frozenset(file for file in files if frames.is_library(file, own))
+
+
+def _files(nodes: Iterable[StackNode]) -> Iterator[str]:
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        yield node.site.file
+        waiting.extend(node.children)
 
 
 def _edges(graph: WaitGraph) -> Iterator[Edge]:

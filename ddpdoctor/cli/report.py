@@ -55,6 +55,7 @@ def _of_bundle(folder: Path) -> Exhibit:
 
 
 def _of_report(path: Path) -> Exhibit:
+    from ddpdoctor import exhibit
     from ddpdoctor.model.codec import DecodeError
     from ddpdoctor.report import json
 
@@ -62,7 +63,7 @@ def _of_report(path: Path) -> Exhibit:
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES).decode()
-        return Exhibit(json.read(text))
+        return exhibit.of(json.read(text), None)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", hint=hint) from None
     except (DecodeError, UnicodeDecodeError) as error:

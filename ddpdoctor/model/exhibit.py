@@ -35,3 +35,5 @@ class Exhibit:
     #: CLOCK_MONOTONIC seconds at which a rank began what others did not do, or others went on without it
     partings: Mapping[Rank, float] = field(default_factory=dict)
     recorders: RecorderSet | None = None
+    #: files of the stacks that the job uses rather than runs: of the standard library, of libraries
+    installed: frozenset[str] = frozenset()

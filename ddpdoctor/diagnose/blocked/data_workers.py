@@ -62,9 +62,16 @@ def _stuck(child: Child, facts: Facts) -> StuckWorker | None:
     if not own:
         return None  # idle: waiting for its next index
     wchan = _wchan(child, thread)
-    locks = wchan.startswith("futex") and not any("sleep" in frame.function for frame in inside)
+    locks = wchan.startswith("futex") and not any("sleep" in f.function or _is_notified(f) for f in inside)
     blocked = blocked_syscall_of_child(child, own[0], tuple(itertools.takewhile(lambda frame: frame != own[0], inside)))
     return StuckWorker(child.worker.pid, own[0], wchan, locks, blocked)
+
+
+def _is_notified(frame: Site) -> bool:
+    """Whether it waits for a thread of its own process (queue.get(), Event.wait()). The lock in which it sleeps is made
+    for this wait, so it was not held when the process was forked.
+    """
+    return frame.file.endswith("/threading.py") and frame.function.rpartition(".")[2] == "wait"
 
 
 def _main(child: Child) -> Thread | None:

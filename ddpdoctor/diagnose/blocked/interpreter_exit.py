@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
+from ddpdoctor.program.modules import Module
 
 #: functions of the interpreter and of multiprocessing that run only after the program has ended
 _AT_EXIT = frozenset({"_shutdown", "_run_exitfuncs", "_exit_function", "_python_exit"})
 #: multiprocessing's function that runs the target of a process and then ends the process
 _STARTS = "_bootstrap"
+#: multiprocessing.Queue's exit hook: it joins the thread that writes into the queue's pipe what was put
+_JOINS_QUEUE = "_finalize_join"
+_QUEUES = frozenset({"multiprocessing.Queue", "multiprocessing.JoinableQueue", "torch.multiprocessing.Queue"})
 
 
 def is_over(facts: Facts, rank: Rank) -> bool:
@@ -34,6 +41,35 @@ def _names(facts: Facts, rank: Rank) -> list[str]:
     if main is None or facts.state(rank).activity not in (Activity.STILL, Activity.WAITING):
         return []
     return [frame.function.rpartition(".")[2] for frame in main.frames]
+
+
+def in_queue(facts: Facts, rank: Rank) -> bool:
+    """Whether the process waits until what it put into a multiprocessing.Queue is read ("Joining processes that use
+    queues", docs.python.org/3/library/multiprocessing.html).
+    """
+    return _JOINS_QUEUE in _names(facts, rank)
+
+
+def made_queue(facts: Facts) -> Site | None:
+    """The only line of the program that makes such a queue: in which the process waits, its stack does not show."""
+    found = list(_made_queues(facts))
+    return found[0] if len(found) == 1 else None
+
+
+def _made_queues(facts: Facts) -> Iterator[Site]:
+    for file in facts.program:
+        module = None if facts.is_library(file) else facts.program.module(file)
+        for call in module.of(ast.Call) if module else ():
+            if module is not None and _is_queue(module, call.func):
+                yield Site(file, call.lineno, "")
+
+
+def _is_queue(module: Module, made: ast.expr) -> bool:
+    """`mp.Queue`; `context.Queue` of what no import names."""
+    named = module.imported(made)
+    return named in _QUEUES or (
+        not named and isinstance(made, ast.Attribute) and made.attr in ("Queue", "JoinableQueue")
+    )
 
 
 def kept_by(facts: Facts, rank: Rank) -> tuple[str, Site] | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.doubts import Doubt
+from ddpdoctor.diagnose.digest.open_operations import Positions
 from ddpdoctor.diagnose.digest.waits import Wait, find_waits
 from ddpdoctor.model.evidence import Evidence, RankEvidence, Source
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -48,10 +49,11 @@ def build(evidence: Evidence) -> WaitGraph:
     """Find all waits and prove what can be proven; missing evidence gives a doubt, never an edge."""
     waits: dict[Rank, tuple[Wait, ...]] = {}
     doubts: dict[Rank, Doubt] = {}
+    positions = Positions(evidence)
     for rank in evidence.ranks:
         if rank.exit is not None:
             continue
-        waits[rank.rank] = _main_first(rank, find_waits(evidence, rank))
+        waits[rank.rank] = _main_first(rank, find_waits(positions, rank))
         doubt = _doubt(evidence, rank, waits[rank.rank])
         if doubt:
             doubts[rank.rank] = doubt
@@ -71,8 +73,8 @@ def _largest_stuck_set(waits: Mapping[Rank, tuple[Wait, ...]], candidates: set[R
 
 
 def _held(wait: Wait, immovable: set[Rank]) -> bool:
-    needed = any(rank in immovable for rank in wait.needs)
-    return needed or (len(wait.any_of) > 0 and all(rank in immovable for rank in wait.any_of))
+    needed = not immovable.isdisjoint(wait.needs.members)
+    return needed or (len(wait.any_of) > 0 and immovable.issuperset(wait.any_of.members))
 
 
 def _doubt(evidence: Evidence, rank: RankEvidence, waits: tuple[Wait, ...]) -> Doubt | None:

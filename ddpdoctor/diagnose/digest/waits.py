@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from ddpdoctor.diagnose.digest import device_waits, frames, operations, stack_calls
 from ddpdoctor.diagnose.digest.doubts import Doubt
 from ddpdoctor.diagnose.digest.open_operations import (
-    differs,
-    entered,
+    Positions,
+    calls_of,
     entry_of,
-    group_named,
-    is_open,
     needed,
     open_entries,
 )
@@ -20,7 +18,6 @@ from ddpdoctor.model.collectives import Call, Kind, RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Motion, ProcessState
-from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.stacks import Site, Thread
 
@@ -62,28 +59,28 @@ class Wait:
         return self.needs | self.any_of
 
 
-def find_waits(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
+def find_waits(positions: Positions, rank: RankEvidence) -> tuple[Wait, ...]:
     """The blocking waits of one live rank, at most one per thread."""
-    waits = [_wait_in_call(evidence, rank, call) for call in _blocking_calls(rank)]
+    waits = [_wait_in_call(positions, rank, call) for call in _blocking_calls(rank)]
     seen = {wait.thread for wait in waits}
     main = frames.main_thread(rank)
     if main and main.os_id not in seen:
-        waits.extend(_wait_in_stack(evidence, rank, main))
+        waits.extend(_wait_in_stack(positions, rank, main))
     if not waits and rank.page is not None and (entry := device_waits.unfinished(rank)):
-        waits.append(_wait_of_device(evidence, rank, main, entry))
-    return tuple(waits or _waits_in_log(rank) or _waits_in_recorder(evidence, rank))
+        waits.append(_wait_of_device(positions, rank, main, entry))
+    return tuple(waits or _waits_in_log(rank) or _waits_in_recorder(positions, rank))
 
 
-def _wait_of_device(evidence: Evidence, rank: RankEvidence, main: Thread | None, entry: RecorderEntry) -> Wait:
+def _wait_of_device(positions: Positions, rank: RankEvidence, main: Thread | None, entry: RecorderEntry) -> Wait:
     """The wait of a rank whose process is blocked on a result that its GPU has not finished."""
     site = frames.innermost_user_frame(main.frames) if main else None
-    wait = _entry_wait(evidence, rank, _Blocked(rank.thread, site, None, Doubt.DEVICE_QUEUE), entry)
+    wait = _entry_wait(positions, rank, _Blocked(rank.thread, site, None, Doubt.DEVICE_QUEUE), entry)
     if wait.group is None or wait.kind is not Kind.ALL:
         return wait
-    return replace(wait, needs=wait.needs | device_waits.held_elsewhere(evidence, wait.group, entry))
+    return replace(wait, needs=wait.needs | device_waits.held_elsewhere(positions.evidence, wait.group, entry))
 
 
-def _waits_in_recorder(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ...]:
+def _waits_in_recorder(positions: Positions, rank: RankEvidence) -> tuple[Wait, ...]:
     """The wait of a rank of which only a recorder dump is left: its oldest unfinished operation."""
     if rank.page is not None or rank.stacks is not None or rank.raised is not None or rank.recorder is None:
         return ()
@@ -92,7 +89,7 @@ def _waits_in_recorder(evidence: Evidence, rank: RankEvidence) -> tuple[Wait, ..
         return ()
     doubt = Doubt.RECORDER_ONLY
     if not entry.p2p:
-        return (_entry_wait(evidence, rank, _Blocked(rank.thread, entry.site, None, doubt), entry),)
+        return (_entry_wait(positions, rank, _Blocked(rank.thread, entry.site, None, doubt), entry),)
     kind = Kind.RECV if entry.op == "recv" else Kind.SEND
     needs = RankSet.of([] if entry.peer is None else [entry.peer])
     return (Wait(rank.rank, rank.thread, entry.op, kind, entry.site, None, peer=entry.peer, needs=needs, doubt=doubt),)
@@ -118,15 +115,17 @@ def _waits_in_log(rank: RankEvidence) -> tuple[Wait, ...]:
     )
 
 
-def _wait_in_stack(evidence: Evidence, rank: RankEvidence, thread: Thread) -> Iterable[Wait]:
+def _wait_in_stack(positions: Positions, rank: RankEvidence, thread: Thread) -> Iterable[Wait]:
     """A wait that no page records: torch's C++ issued the operation, or the rank has no page."""
     site = frames.innermost_user_frame(thread.frames)
     entries = open_entries(rank)
     if frames.waits_implicitly(thread) and entries:
         doubt = _doubt_of_thread(rank, thread.os_id, backward=True)
-        yield _entry_wait(evidence, rank, _Blocked(thread.os_id, site, None, doubt), entries[0])
+        yield _entry_wait(positions, rank, _Blocked(thread.os_id, site, None, doubt), entries[0])
     elif rank.page is None and not _moves(rank) and (call := stack_calls.pair_call(thread)) and call.peer is not None:
-        doubt = _doubt_of_state(rank.process, thread.os_id) or stack_calls.doubt_of_pair(evidence, rank, thread)
+        doubt = _doubt_of_state(rank.process, thread.os_id) or stack_calls.doubt_of_pair(
+            positions.evidence, rank, thread
+        )
         yield replace(_wait(rank, call, doubt, needs=RankSet.of([call.peer])), since=None)
     elif rank.page is None and frames.waits_in_torch(thread, backward=False) and not _moves(rank):
         inner = frames.engine_thread(rank) if frames.waits_implicitly(thread) else None
@@ -177,48 +176,47 @@ def _blocking_calls(rank: RankEvidence) -> Iterable[Call]:
     return innermost.values()
 
 
-def _wait_in_call(evidence: Evidence, rank: RankEvidence, call: Call) -> Wait:
+def _wait_in_call(positions: Positions, rank: RankEvidence, call: Call) -> Wait:
     doubt = _doubt_of_thread(rank, call.thread, backward=call.kind is Kind.BACKWARD)
     blocked = _Blocked(call.thread, call.site, call.since, doubt)
     if call.kind is Kind.BACKWARD:
-        return _entry_wait(evidence, rank, blocked, open_entries(rank)[0])
+        return _entry_wait(positions, rank, blocked, open_entries(rank)[0])
     if call.kind is Kind.WAIT and call.op in _PAIRS:
         call = replace(call, kind=_PAIRS[call.op], asynchronous=False)
     if call.kind in (Kind.RECV, Kind.SEND):
-        return _peer_wait(evidence, rank, call, doubt)
+        return _peer_wait(positions.evidence, rank, call, doubt)
     if call.kind is Kind.STORE:
         doubt = doubt or Doubt.UNKNOWN_SETTER
-        others = RankSet.of(range(evidence.world_size)) - RankSet.of([rank.rank])
+        others = RankSet.of(range(positions.evidence.world_size)) - RankSet.of([rank.rank])
         place = rank.rank, call.thread, call.op, call.kind, call.site, call.since
         return Wait(*place, any_of=others, key=call.detail, doubt=doubt)
     if operations.family(call.op) in operations.UNRECORDED:
-        return _counted_wait(evidence, rank, call, doubt)
+        return _counted_wait(positions, rank, call, doubt)
     entry = entry_of(rank, call)
     if entry is None:
         missing = Doubt.NO_RECORDER if rank.recorder is None else Doubt.NO_ENTRY
         return _wait(rank, call, doubt or missing)
-    return _entry_wait(evidence, rank, blocked, entry, call)
+    return _entry_wait(positions, rank, blocked, entry, call)
 
 
 def _entry_wait(
-    evidence: Evidence, rank: RankEvidence, blocked: _Blocked, entry: RecorderEntry, call: Call | None = None
+    positions: Positions, rank: RankEvidence, blocked: _Blocked, entry: RecorderEntry, call: Call | None = None
 ) -> Wait:
     """A wait in an operation that the rank's recorder holds."""
     thread, site, since, doubt = blocked.thread, blocked.site, blocked.since, blocked.doubt
-    group = (call.group if call else None) or group_named(evidence, rank, entry.group)
+    group = (call.group if call else None) or positions.group(rank, entry.group)
     kind = operations.entry_kind(entry)
     root = call.root if call and group and call.root in group.members else None
     if group is None:
         return Wait(rank.rank, thread, entry.op, kind, site, since, seq=entry.seq, doubt=doubt or Doubt.UNKNOWN_GROUP)
-    others = [evidence.rank(member) for member in group.members if member != rank.rank]
-    mismatched = RankSet.of(o.rank for o in others if o and differs(o, group, entry))
-    absent = RankSet.of(m for m in group.members if m != rank.rank and not entered(evidence.rank(m), group, entry))
-    needs = needed(kind, rank.rank, root, absent | mismatched)
-    busy = any(o and o.rank not in mismatched and is_open(o, group, entry) for o in others)
-    any_of = _NOBODY if needs or busy or kind is Kind.ALL else absent | mismatched
+    position = positions.of(group, entry)
+    missing = _without(position.missing, rank.rank)
+    needs = needed(kind, rank.rank, root, missing)
+    busy = any(member != rank.rank for member in position.inside.members[:2])
+    any_of = _NOBODY if needs or busy or kind is Kind.ALL else missing
     if _not_gloo(rank, entry):
         doubt = doubt or Doubt.NOT_GLOO
-    if any(o is None or (o.recorder is None and o.exit is None) for o in others):
+    if position.unknown:
         doubt = doubt or Doubt.NO_MEMBERS_RECORDER
     return Wait(
         rank.rank,
@@ -232,9 +230,13 @@ def _entry_wait(
         root=root,
         needs=needs,
         any_of=any_of,
-        mismatched=mismatched,
+        mismatched=_without(position.differing, rank.rank),
         doubt=doubt,
     )
+
+
+def _without(ranks: RankSet, rank: Rank) -> RankSet:
+    return ranks - RankSet((rank,)) if rank in ranks else ranks
 
 
 def _not_gloo(rank: RankEvidence, entry: RecorderEntry | None = None) -> bool:
@@ -244,30 +246,14 @@ def _not_gloo(rank: RankEvidence, entry: RecorderEntry | None = None) -> bool:
     return rank.page is not None and "gloo" not in rank.page.backend
 
 
-def _counted_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: Doubt | None) -> Wait:
+def _counted_wait(positions: Positions, rank: RankEvidence, call: Call, doubt: Doubt | None) -> Wait:
     """The wait of an operation that no recorder holds: the n-th call of that name pairs with the others' n-th."""
-    members = call.group.members if call.group else tuple(Rank(r) for r in range(evidence.world_size))
-    mine = _calls_of(rank, call)
-    absent = []
-    for member in (evidence.rank(m) for m in members if m != rank.rank):
-        theirs = _calls_of(member, call) if member else None
-        if member and member.exit is not None and (theirs is None or mine is None or theirs < mine):
-            absent.append(member.rank)
-        elif theirs is None or mine is None:
-            doubt = doubt or Doubt.SHORT_HISTORY
-        elif member and theirs < mine:
-            absent.append(member.rank)
+    position = positions.counted(call, calls_of(rank, call))
+    if position.unknown:
+        doubt = doubt or Doubt.SHORT_HISTORY
     if _not_gloo(rank):
         doubt = doubt or Doubt.NOT_GLOO
-    return _wait(rank, call, doubt, needs=RankSet.of(absent))
-
-
-def _calls_of(rank: RankEvidence, call: Call) -> int | None:
-    """How many calls of this operation on this group the rank has begun; None if history was lost."""
-    if rank.page is None or rank.page.events_lost:
-        return None
-    events = (event.call for event in rank.page.events if event.kind is EventKind.CALL and event.call)
-    return sum(1 for other in events if other.op == call.op and other.group == call.group)
+    return _wait(rank, call, doubt, needs=_without(position.missing, rank.rank))
 
 
 def _peer_wait(evidence: Evidence, rank: RankEvidence, call: Call, doubt: Doubt | None) -> Wait:

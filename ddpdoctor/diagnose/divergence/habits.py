@@ -9,13 +9,13 @@ own way; the other side is where it always was.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
-from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.model.collectives import COLLECTIVE, Kind
 from ddpdoctor.model.progress import Event, EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -29,11 +29,11 @@ _Message = tuple[HistoryStep, Rank | None]
 def left_partners(facts: Facts) -> tuple[HistorySplit, ...]:
     """The rank that did not begin another round, where only messages to single ranks show it."""
     found = []
-    for rank in facts.waiting if not facts.splits else ():
+    for rank in sorted(_awaited(facts).keys() & set(facts.waiting)) if not facts.splits else ():
         others = RankSet.of(one for one in facts.waiting if one != rank)
         side = Comparison(RankSet.of([rank]), others, HistoryDiff(None, (), (), rejoined=False))
         if own := _left_its_partner(facts, side) if others else None:
-            (waits, *_) = (one for one in others if _waits_for_message(facts, one, rank))
+            waits = next(one for one in _awaited(facts)[rank] if one in others)
             diff = HistoryDiff(own.before, own.diff.left, (_messages(facts, waits)[-1][0],), rejoined=False)
             found.append(HistorySplit(own.odd, own.reference, (diff,), minority=len(others) > 1))
     return tuple(found) if len(found) == 1 else ()
@@ -55,7 +55,7 @@ def left_own_way(facts: Facts, compared: Comparison) -> tuple[Comparison, Compar
 def _left_its_partner(facts: Facts, side: Comparison) -> Comparison | None:
     """A rank that did not begin another round, and for whose message of that round another waits."""
     rank, *more = side.odd.members
-    if more or not any(_waits_for_message(facts, one, rank) for one in side.reference):
+    if more or not any(one in side.reference for one in _awaited(facts).get(rank, ())):
         return None
     rounds = _rounds(_messages(facts, rank))
     if len(rounds) < ENOUGH_ROUNDS:
@@ -69,9 +69,15 @@ def _left_its_partner(facts: Facts, side: Comparison) -> Comparison | None:
     return Comparison(side.odd, side.reference, HistoryDiff(earlier[-1][-1][0], (now,), (usual,), rejoined=False))
 
 
-def _waits_for_message(facts: Facts, waiting: Rank, rank: Rank) -> bool:
-    wait = facts.wait(waiting)
-    return wait is not None and wait.kind in (Kind.SEND, Kind.RECV) and rank in wait.targets
+@kept
+def _awaited(facts: Facts) -> Mapping[Rank, list[Rank]]:
+    """For each rank the ranks that wait for a message of it, or for it to take one."""
+    found: dict[Rank, list[Rank]] = {}
+    for waiting in sorted(facts.graph.waits):
+        wait = facts.wait(waiting)
+        for rank in wait.targets if wait is not None and wait.kind in (Kind.SEND, Kind.RECV) else ():
+            found.setdefault(rank, []).append(waiting)
+    return found
 
 
 def _against_own_round(facts: Facts, side: Comparison) -> Comparison | None:
@@ -136,6 +142,7 @@ def strayed_alone(facts: Facts, ranks: Iterable[Rank]) -> tuple[Rank, Strayed] |
     return found[0] if len(found) == 1 else None
 
 
+@kept
 def strayed(facts: Facts, rank: Rank) -> Strayed | None:
     """Whether the rank left the order of its earlier rounds; None also if there were too few to show an order."""
     rounds = _rounds(_messages(facts, rank))

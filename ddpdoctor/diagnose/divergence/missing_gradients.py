@@ -6,7 +6,6 @@ import ast
 from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose.digest.histories import HistoryStep
-from ddpdoctor.diagnose.divergence import reduced_names
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind
@@ -22,8 +21,6 @@ class MissingGradient:
 
     fewer: RankSet
     more: RankSet
-    #: the side that reduced another number than in its earlier rounds, if there are as many on either side
-    unusual: RankSet
     call: HistoryStep
     condition: Site
 
@@ -43,7 +40,7 @@ def missing_gradient(facts: Facts, divergence: Divergence) -> MissingGradient | 
             continue
         condition = _asks_for_gradient(facts, call.site)
         if condition is not None:
-            return MissingGradient(fewer, more, reduced_names.unusual(facts, call, fewer, more), call, condition)
+            return MissingGradient(fewer, more, call, condition)
     return None
 
 

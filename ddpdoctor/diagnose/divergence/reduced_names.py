@@ -50,11 +50,14 @@ def key_loop(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, History
     return None
 
 
-def unusual(facts: Facts, call: HistoryStep, fewer: RankSet, more: RankSet) -> RankSet:
-    """Which side had another number of names than in all earlier passes through the loop; nobody if they do not tell.
-
-    That decides where counting ranks does not: two ranks have no majority.
+def unusual_side(facts: Facts, call: HistoryStep, fewer: RankSet, more: RankSet) -> RankSet:
+    """The smaller side; of two equal ones that which had another number of names than in its earlier passes through the
+    loop, nobody if the passes do not tell.
     """
+    return min(fewer, more, key=len) if len(fewer) != len(more) else _changed(facts, call, fewer, more)
+
+
+def _changed(facts: Facts, call: HistoryStep, fewer: RankSet, more: RankSet) -> RankSet:
     mine, theirs = facts.histories.get(fewer.members[0]), facts.histories.get(more.members[0])
     if mine is None or theirs is None:
         return RankSet()

@@ -30,7 +30,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import COLLECTIVE_ORDER_MISMATCH
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
-from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence import decisions
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
@@ -76,7 +76,7 @@ def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
         locations=facts.locations_of(first) + facts.locations_of(second),
         evidence=(
             wording.parted(odd_next, reference_next),
-            *patterns.parted_by(facts, divergence),
+            *decisions.parted_by(facts, divergence),
             *(f"rank {w.rank} waits in {w.op}, seq {w.seq}" for w in waits if w.mismatched),
         ),
     )

@@ -33,7 +33,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import CONDITIONAL_SHARDED_MODULE
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns, relative_position
+from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.divergence.sharded_modules import ModuleCall, implicit, module_call
@@ -73,6 +73,6 @@ def _diagnosis(facts: Facts, divergence: Divergence, found: ModuleCall, called: 
         locations=(facts.location(culprits or left_out, site), *facts.locations_of((*left_out, *ran))),
         evidence=(
             wording.parted(call, passed),
-            *patterns.parted_by(facts, divergence),
+            *decisions.parted_by(facts, divergence),
         ),
     )

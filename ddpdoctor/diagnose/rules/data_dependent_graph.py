@@ -38,6 +38,7 @@ from ddpdoctor.diagnose.divergence.backward_calls import SmallerGraph, smaller_g
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.missing_gradients import MissingGradient, missing_gradient
 from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.reduced_names import unusual_side
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -159,7 +160,7 @@ def _by_history(facts: Facts, divergence: Divergence, found: SmallerGraph) -> Di
 def _by_condition(facts: Facts, divergence: Divergence, found: MissingGradient) -> Diagnosis:
     """The program reduces the gradients in a loop of its own, and leaves out parameters that have none."""
     confidence = weaker(Confidence.LIKELY, divergence.cap)
-    culprits = found.unusual if divergence.tie else min(found.fewer, found.more, key=len)
+    culprits = unusual_side(facts, found.call, found.fewer, found.more)
     ours, theirs = wording.ranks(found.fewer), wording.ranks(found.more)
     return diagnosis(
         DATA_DEPENDENT_GRAPH,

@@ -33,7 +33,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_CREATION_MISMATCH
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns, relative_position
+from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import CREATING, Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
@@ -120,6 +120,6 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         ),
         evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
-            *patterns.parted_by(facts, divergence),
+            *decisions.parted_by(facts, divergence),
         ),
     )

@@ -35,7 +35,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import LOCAL_STOP_DECISION
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns, relative_position
+from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.empty_checks import asks_none
@@ -86,7 +86,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
         ),
         evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
-            *patterns.parted_by(facts, divergence),
+            *decisions.parted_by(facts, divergence),
         ),
     )
 

@@ -37,7 +37,7 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence.branch_points import BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
-from ddpdoctor.diagnose.divergence.reduced_names import key_loop, not_logged, nothing_to_give, unusual
+from ddpdoctor.diagnose.divergence.reduced_names import key_loop, not_logged, nothing_to_give, unusual_side
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -87,7 +87,7 @@ def _passed_over(facts: Facts, divergence: Divergence, condition: BranchPoint, s
 
 def _diagnosis(facts: Facts, divergence: Divergence, loop: BranchPoint, call: HistoryStep, more: RankSet) -> Diagnosis:
     fewer = divergence.reference if more == divergence.odd else divergence.odd
-    culprits = unusual(facts, call, fewer, more) if divergence.tie else min(fewer, more, key=len)
+    culprits = unusual_side(facts, call, fewer, more)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     ours, theirs = wording.ranks(fewer), wording.ranks(more)
     return diagnosis(

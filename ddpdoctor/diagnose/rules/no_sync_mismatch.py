@@ -33,7 +33,7 @@ from ddpdoctor.diagnose.conditions import synchronising, unshared
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns, relative_position, synchronised_forwards
+from ddpdoctor.diagnose.divergence import decisions, relative_position, synchronised_forwards
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
@@ -86,7 +86,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: HistoryStep) -> Di
             *facts.locations_of((*divergence.reference, *divergence.odd)),
         ),
         evidence=(
-            *patterns.parted_by(facts, divergence),
+            *decisions.parted_by(facts, divergence),
             *(line for rank in (*divergence.odd, *divergence.reference) for line in _evidence(facts, rank)),
         ),
     )

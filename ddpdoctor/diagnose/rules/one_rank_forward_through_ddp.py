@@ -32,7 +32,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import ONE_RANK_FORWARD_THROUGH_DDP
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import call_conditions, patterns, relative_position
+from ddpdoctor.diagnose.divergence import call_conditions, decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
@@ -58,7 +58,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         f"{reference} never ran a forward at {wording.place(called)}; {odd} did",
         f"that forward {what}: {wording.waiting(facts, divergence.odd)}",
     ]
-    evidence.extend(patterns.parted_by(facts, divergence))
+    evidence.extend(decisions.parted_by(facts, divergence))
     return diagnosis(
         ONE_RANK_FORWARD_THROUGH_DDP,
         facts.waiting,

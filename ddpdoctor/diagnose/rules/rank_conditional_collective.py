@@ -33,7 +33,7 @@ from ddpdoctor.diagnose.codes import RANK_CONDITIONAL_COLLECTIVE
 from ddpdoctor.diagnose.conditions import RankCondition, sentence
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import barrier_pairing, patterns, relative_position
+from ddpdoctor.diagnose.divergence import barrier_pairing, decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
@@ -89,7 +89,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     never = divergence.odd_next is not None and not relative_position.made_by(
         facts, divergence.odd_next, divergence.reference
     )
-    condition = patterns.condition_on_rank(facts, divergence)
+    condition = decisions.condition_on_rank(facts, divergence)
     # A barrier paired with a later one is a separate diagnosis (DD212), and so is a condition on data (DD206).
     met = barrier_pairing.may_have_met_another(facts, divergence)
     sure = never and divergence.unique and condition is not None and not met
@@ -110,7 +110,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         ),
         fix=_fix(facts, op, site, condition),
         locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
-        evidence=(*_evidence(facts, divergence, op, site, condition), *patterns.parted_by(facts, divergence)),
+        evidence=(*_evidence(facts, divergence, op, site, condition), *decisions.parted_by(facts, divergence)),
     )
 
 

@@ -31,7 +31,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SHARDED_STATE_ON_ONE_RANK
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns, relative_position
+from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.divergence.sharded_modules import state_call
@@ -74,7 +74,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
         locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
         evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
-            *patterns.parted_by(facts, divergence),
+            *decisions.parted_by(facts, divergence),
         ),
     )
 

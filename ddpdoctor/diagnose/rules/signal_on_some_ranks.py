@@ -33,7 +33,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SIGNAL_ON_SOME_RANKS
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence import decisions
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.divergence.signal_flags import signal_flag
@@ -75,6 +75,6 @@ def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
         ),
         evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
-            *patterns.parted_by(facts, divergence),
+            *decisions.parted_by(facts, divergence),
         ),
     )

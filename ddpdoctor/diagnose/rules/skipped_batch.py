@@ -35,7 +35,7 @@ from ddpdoctor.diagnose.codes import SKIPPED_BATCH
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import control_flow_diff, patterns
+from ddpdoctor.diagnose.divergence import control_flow_diff, decisions
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.habits import Strayed, strayed_alone
@@ -155,7 +155,7 @@ def _gap(facts: Facts, rank: Rank, divergence: Divergence, skipped: HistoryStep)
 
 def _evidence(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Iterator[str]:
     yield wording.parted(divergence.odd_next, skipped)
-    yield from patterns.parted_by(facts, divergence)
+    yield from decisions.parted_by(facts, divergence)
     for rank in (*divergence.odd, *divergence.reference):
         counters = facts.counters(rank)
         if counters:

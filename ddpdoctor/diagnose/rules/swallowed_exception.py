@@ -37,7 +37,7 @@ from ddpdoctor.diagnose.codes import SWALLOWED_EXCEPTION
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import except_clauses, loader_errors, patterns
+from ddpdoctor.diagnose.divergence import decisions, except_clauses, loader_errors
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
@@ -121,7 +121,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site:
         ),
         evidence=(
             wording.parted(divergence.odd_next, skipped),
-            *patterns.parted_by(facts, divergence),
+            *decisions.parted_by(facts, divergence),
             "no condition leads past it",
         ),
     )

@@ -13,6 +13,8 @@ process, and the scheduler waits for the launcher.
     uploader.start()
     train()                                          # the uploader is never told to stop
 
+    queue.put(table)                                 # a multiprocessing.Queue whose reader has ended
+
 ## Fix
 Stop and join helper threads, or make them daemons. Give exit hooks a time limit. Destroy process groups on all ranks,
 in the same order.
@@ -29,13 +31,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.blocked.interpreter_exit import is_leaving, kept_by
+from ddpdoctor.diagnose.blocked.interpreter_exit import in_queue, is_leaving, kept_by, made_queue
 from ddpdoctor.diagnose.codes import TEARDOWN_HANG
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import RankSet
+
+_FIX = (
+    "Stop and join the thread, or make it a daemon; set a time limit on exit hooks; call destroy_process_group() on "
+    "all ranks."
+)
+_QUEUE_WHY = (
+    ": that of a multiprocessing.Queue waits until all that was put into it has gone through its pipe, and the process "
+    "that read it has ended or reads no more."
+)
+_QUEUE_FIX = (
+    "Let the reader read on until the last process has put its last item, or call cancel_join_thread() on the queue if "
+    "its items may be lost."
+)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -49,10 +64,11 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
     first = leaving.members[0]
-    kept = kept_by(facts, first)
-    site = kept[1] if kept else facts.state(first).site
-    who = wording.ranks(leaving)
+    who, queue = wording.ranks(leaving), in_queue(facts, first)
+    kept = None if queue else kept_by(facts, first)
+    site = kept[1] if kept else (queue and made_queue(facts)) or facts.state(first).site
     by = f" for its thread {kept[0]!r} at {wording.place(site)}" if kept else f" at {wording.place(site)}"
+    by = " until its multiprocessing.Queue is read" if queue else by
     return diagnosis(
         TEARDOWN_HANG,
         RankSet(),
@@ -62,12 +78,9 @@ def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
         why=(
             f"No rank has work left{f', {wording.ranks(left)} exited already' if left else ''}. Before a process "
             "exits, the interpreter joins every non-daemon thread and runs the exit hooks; one of these does not "
-            "return."
+            f"return{_QUEUE_WHY if queue else '.'}"
         ),
-        fix=(
-            "Stop and join the thread, or make it a daemon; set a time limit on exit hooks; call "
-            "destroy_process_group() on all ranks."
-        ),
+        fix=_QUEUE_FIX if queue else _FIX,
         locations=(
             *((facts.location([first], site),) if site else ()),
             *facts.locations_of(leaving),

@@ -33,7 +33,7 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.rank_state import Activity, wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
-from ddpdoctor.diagnose.divergence import patterns, relative_position
+from ddpdoctor.diagnose.divergence import decisions, patterns, relative_position
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
@@ -101,7 +101,7 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
 
 def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
     left, right = divergence.odd, divergence.reference
-    skipped = patterns.perhaps_an_exception(divergence)
+    skipped = decisions.perhaps_an_exception(divergence)
     culprits = divergence.culprits if skipped or not divergence.tie else RankSet()
     sides = [wording.ranks(left), wording.ranks(right)]
     steps = divergence.collectives()
@@ -132,7 +132,7 @@ def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
         ),
         fix=_advice(divergence, sides),
         locations=(*places, *facts.locations_of((*left, *right))),
-        evidence=(f"one explanation: {one}", f"the other: {other}", *patterns.parted_by(facts, divergence)),
+        evidence=(f"one explanation: {one}", f"the other: {other}", *decisions.parted_by(facts, divergence)),
     )
 
 
@@ -140,7 +140,7 @@ def _both(divergence: Divergence, sides: list[str]) -> tuple[str, str]:
     """The two explanations between which the evidence does not decide."""
     odd_next, reference_next = (wording.step(step) for step in divergence.collectives())
     kinds = {point.kind for point in divergence.branch_points}
-    if patterns.perhaps_an_exception(divergence):
+    if decisions.perhaps_an_exception(divergence):
         return (
             f"{sides[0]} skipped {reference_next} because of its own condition (DD207)",
             f"an exception on {sides[0]} was caught (DD208)",
@@ -152,13 +152,13 @@ def _both(divergence: Divergence, sides: list[str]) -> tuple[str, str]:
 
 def _advice(divergence: Divergence, sides: list[str]) -> str:
     odd_next, reference_next = (wording.step(step) for step in divergence.collectives())
-    if patterns.perhaps_an_exception(divergence):
+    if decisions.perhaps_an_exception(divergence):
         return "Check each path past it below: no path may be taken on one rank only."
     return f"Check both places: either {sides[0]} must also reach {reference_next}, or {sides[1]} {odd_next}."
 
 
 def _meaning(divergence: Divergence) -> str:
-    if patterns.perhaps_an_exception(divergence):
+    if decisions.perhaps_an_exception(divergence):
         return f"More than one path leads past what {wording.ranks(divergence.odd)} skipped."
     if divergence.pattern is Pattern.LEFT_LOOP:
         return f"{wording.ranks(divergence.odd).capitalize()} left the loop first: {_reasons(divergence)}."

@@ -36,7 +36,7 @@ from ddpdoctor.diagnose.codes import UNEVEN_INPUTS
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import batch_counts, patterns, relative_position
+from ddpdoctor.diagnose.divergence import batch_counts, decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
@@ -88,7 +88,7 @@ def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
             *facts.locations_of((*short, *long)),
         ),
         evidence=(
-            *patterns.parted_by(facts, divergence),
+            *decisions.parted_by(facts, divergence),
             "the job sets no flag that ends the loop"
             if point.shown
             else "the source shows no other exit from the loop, and no path past its steps",

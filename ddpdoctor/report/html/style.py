@@ -94,7 +94,7 @@ details.branch{border-left:2px solid var(--line);padding-left:.8rem;margin:.4rem
 ol.frames{list-style:none;margin:.15rem 0;padding:0;font-size:.875rem}
 ol.frames li{padding:.1rem 0 .1rem .2rem;overflow-wrap:anywhere}
 ol.frames .place{color:var(--soft)}
-ol.frames .library{color:var(--soft)}
+ol.frames .installed{color:var(--soft)}
 .count{color:var(--soft);font-weight:400}
 .find{display:flex;gap:.6rem;align-items:center;margin:0 0 .75rem;flex-wrap:wrap}
 .find[hidden]{display:none}

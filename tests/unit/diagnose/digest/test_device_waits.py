@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from ddpdoctor.diagnose.digest.open_operations import Positions
 from ddpdoctor.diagnose.digest.waits import find_waits
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Outcome
@@ -105,7 +106,8 @@ def test_groups_in_another_order_though_every_process_has_launched_both() -> Non
 
     groups = {"a": range(3), "b": range(3)}
     evidence = _job([uses("ab"), uses("ba"), uses("ab")], {0: 2, 1: 2, 2: 2}, groups=groups)
-    waits = [wait for rank in evidence.ranks for wait in find_waits(evidence, rank)]
+    positions = Positions(evidence)
+    waits = [wait for rank in evidence.ranks for wait in find_waits(positions, rank)]
     assert [(wait.group.name if wait.group else "", wait.needs.members) for wait in waits] == [
         ("a", (1,)),
         ("b", (0, 2)),

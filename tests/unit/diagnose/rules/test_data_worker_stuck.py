@@ -47,3 +47,13 @@ def test_a_dataset_of_a_library_that_reads() -> None:
     assert (found.code, found.culprits.members) == ("DD234", (1,))
     assert "pipeline.py:105" in found.summary
     assert (found.locations[0].file, found.locations[0].line) == (AT.file, 3)
+
+
+def test_a_worker_that_waits_for_its_own_thread_is_in_no_lock_of_another_process() -> None:
+    """A read-ahead thread died of an exception, and nobody puts into its queue any more."""
+    get = (
+        Site("/usr/lib/python3.11/threading.py", 327, "Condition.wait"),
+        Site("/usr/lib/python3.11/queue.py", 171, "get"),
+    )
+    found = examine(fetching(worker(*get, AT.line(46, "__iter__"), FETCH, wchan="futex_do_wait"))).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD234", (1,), 46)

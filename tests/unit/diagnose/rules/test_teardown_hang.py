@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.evidence import Evidence, SourceFile
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import At, Doing, job
 
@@ -43,3 +43,24 @@ def test_a_process_that_multiprocessing_started_ends_below_its_start() -> None:
 def test_a_rank_that_still_runs_its_program_is_not_at_its_end() -> None:
     inside = Site("/usr/lib/python3.11/threading.py", 1116, "join"), AT.line(40, "main")
     assert "DD254" not in {d.code for d in examine(ended(*inside)).diagnoses}
+
+
+def source(text: str) -> dict[str, SourceFile]:
+    return {AT.file: SourceFile(AT.file, text)}
+
+
+def test_a_queue_that_nobody_reads_any_more() -> None:
+    queues = "/usr/lib/python3.11/multiprocessing/queues.py"
+    inside = [
+        Site("/usr/lib/python3.11/threading.py", 1139, "Thread._wait_for_tstate_lock"),
+        Site("/usr/lib/python3.11/threading.py", 1119, "Thread.join"),
+        Site(queues, 199, "Queue._finalize_join"),
+        Site("/usr/lib/python3.11/multiprocessing/util.py", 360, "_exit_function"),
+    ]
+    code = "import multiprocessing as mp\nimport queue\nown = queue.Queue()\nqueue = mp.Queue()\n"
+    found = examine(replace(ended(*inside), code=source(code))).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD254", (0,), 4)
+    assert "multiprocessing.Queue" in found.summary
+    # WHEN there are two of them THEN neither is shown
+    found = examine(replace(ended(*inside), code=source(f"{code}more = mp.JoinableQueue()\n"))).diagnoses[0]
+    assert (found.code, found.locations[0].file) == ("DD254", inside[0].file)
