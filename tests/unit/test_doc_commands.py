@@ -1,10 +1,15 @@
-"""Every command line of ours in the documents is one that the program accepts."""
+"""Every command line of ours in the documents is one that the program accepts, and every block is what it says."""
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
-from collections.abc import Iterator
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -89,3 +94,34 @@ srun bash -c 'ddpdoctor watch --bundl d -- a'
     assert calls == [["lint", "-o", "x"], ["watch", "--bundl", "d", "--", "a"]]
     assert [bool(_refused(argv)) for argv in calls] == [True, True]
     assert sum(1 for path in PAGES for line in _shown(path.read_text(encoding="utf-8")) for _ in _ours(line)) > 90
+
+
+def _toml(text: str) -> object:
+    read: object = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(text)
+    return read
+
+
+def _yaml(text: str) -> object:
+    read: object = pytest.importorskip("yaml", reason="accelerate, of the extra `dev`, brings it").safe_load(text)
+    return read
+
+
+def _bash(text: str) -> None:
+    ended = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, timeout=60)
+    assert ended.stderr == ""
+
+
+#: each raises if a text is not of its language
+READERS: dict[str, Callable[[str], object]] = {
+    "json": json.loads,
+    "toml": _toml,
+    "yaml": _yaml,
+    "bash": _bash,
+}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_blocks_are_of_the_language_that_they_name(path: Path) -> None:
+    for indent, language, block in _FENCED.findall(path.read_text(encoding="utf-8")):
+        if language in READERS:
+            READERS[language](textwrap.dedent(block) if indent else block)
