@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DOCS_INSTALLED := $(VENV)/.docs-installed
 # the frameworks have an environment of their own: 2 GB that nothing else needs
 FRAMEWORKS_VENV ?= .venv-frameworks
 FRAMEWORKS_INSTALLED := $(FRAMEWORKS_VENV)/.installed
 
-.PHONY: help env demo test test-slow test-frameworks variants coverage check format docs bench bench-dumps accuracy \
+.PHONY: help env demo test test-slow test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
 	healthy-runs dump-accuracy lint-history clean
 
 help:
@@ -19,7 +20,7 @@ help:
 	@echo "make coverage   which lines the unit, golden and property tests run"
 	@echo "make check      ruff (lint, format) and mypy --strict"
 	@echo "make format     let ruff format and mend what it can"
-	@echo "make docs       write the pages that are made from the program"
+	@echo "make docs       write the pages that are made from the program, and build all as a site in build/site"
 	@echo "make bench      what watching costs"
 	@echo "make bench-dumps  what diagnosing up to 16,384 recorder dumps costs (4 GB of disk)"
 	@echo "make lint-history REPOS=DIR  how many faults from public histories lint finds, in the clones in DIR"
@@ -84,6 +85,16 @@ format: env
 
 docs: env
 	$(BIN)/python docs/generate.py
+	@$(MAKE) --no-print-directory site
+
+# from disk: build/site/index.html. What it needs is no part of the tests' environment until it is asked for.
+site: $(DOCS_INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "==> build/site/index.html"
+
+$(DOCS_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[docs]'
+	@touch $@
 
 bench: env
 	$(BIN)/python -m benchmarks

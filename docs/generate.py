@@ -20,11 +20,13 @@ from ddpdoctor.model.report import SCHEMA, Report
 from ddpdoctor.repro import catalogue
 
 try:
-    from docs import precision
+    from docs import picture, precision
 except ImportError:  # run as a script, from its own folder
+    import picture  # type: ignore[import-not-found,no-redef]
     import precision  # type: ignore[import-not-found,no-redef]
 
 DOCS = Path(__file__).parent
+TUTORIAL = DOCS / "tutorial"
 _MADE = "<!-- made by `make docs`; change the program instead -->\n\n"
 
 
@@ -32,6 +34,8 @@ def pages() -> dict[Path, str]:
     """Every generated file with its text."""
     made = {DOCS / "commands.md": _commands(), DOCS / "report.schema.json": _schema(), DOCS / "repro.md": _repro()}
     made[DOCS / "lint-precision.md"] = _MADE.replace("the program", "benchmarks/lint_first_looks") + precision.text()
+    made[DOCS / "diagnosis.svg"] = picture.svg()
+    made[TUTORIAL / "README.md"] = _tutorial()
     for prefix, folder, title in (
         ("DD1", "rules", "Lint rules"),
         ("DD2", "diagnoses", "Diagnoses"),
@@ -66,7 +70,8 @@ def _columns(width: str) -> Iterator[None]:
 
 def _commands() -> str:
     commands: list[tuple[str, ...]] = [(), *((name,) for name in main.COMMANDS), ("repro", "run"), ("repro", "all")]
-    blocks = [f"```console\n$ {' '.join(('ddpdoctor', *argv))} --help\n{help_of(*argv)}```\n" for argv in commands]
+    calls = {" ".join(("ddpdoctor", *argv)): help_of(*argv) for argv in commands}
+    blocks = [f"## {call}\n\n```console\n$ {call} --help\n{said}```\n" for call, said in calls.items()]
     return _MADE + "# Commands\n\n" + "\n".join(blocks)
 
 
@@ -123,6 +128,22 @@ The last column lists the checks that are skipped on NCCL, or the reason why a c
 | code | case | ranks | needs | outcome | backends | skipped on NCCL, or why one backend only |
 |---|---|---|---|---|---|---|
 """
+
+
+def _tutorial() -> str:
+    """The tutorial, with the program, and what lint and the kept run print, filled in."""
+    text = (TUTORIAL / "README.md").read_text(encoding="utf-8")
+    program = (TUTORIAL / "train.py").read_text(encoding="utf-8")
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        main.main(["lint", "--no-cache", str(TUTORIAL / "train.py")])
+    for before, filled, after in (
+        ('```python title="train.py"\n', program, "```\n"),
+        ("$ ddpdoctor lint train.py\n", said.getvalue().replace(f"{TUTORIAL}/", ""), "```\n"),
+        ("saved step 20\n\n", picture.text(), "\nddpdoctor: the job was stopped"),
+    ):
+        head, _, rest = text.partition(before)
+        text = f"{head}{before}{filled}{after}{rest.partition(after)[2]}"
+    return text
 
 
 def _repro() -> str:

@@ -10,16 +10,20 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import ddpdoctor
 from ddpdoctor.cli import duration, forms, options, output_paths
 from ddpdoctor.errors import ExitCode, InputError, UsageError
-from ddpdoctor.launch.host_jobs import HostJob
 from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.ranks import Rank, Role, Worker
 from ddpdoctor.model.report import Report
-from ddpdoctor.observe.inspector import Inspector, Verdict
+
+if TYPE_CHECKING:
+    # psutil comes with them; help, completion and the manual pages do without
+    from ddpdoctor.launch.host_jobs import HostJob
+    from ddpdoctor.observe.inspector import Inspector, Verdict
 
 _EPILOG = """examples:
   ddpdoctor dump                    the job of yours that runs on this host
@@ -240,6 +244,7 @@ def _inspector(job: HostJob, args: argparse.Namespace) -> Inspector:
     from ddpdoctor.collect.capture import PartKind
     from ddpdoctor.collect.gather import EVERYTHING
     from ddpdoctor.launch.namespaces import stacks_from_outside, view_of
+    from ddpdoctor.observe.inspector import Inspector
 
     return Inspector(
         run=job.run or Path("/nonexistent"),

@@ -81,7 +81,7 @@ def top_parser() -> options.Parser:
     parser = options.Parser(prog="ddpdoctor", description=ddpdoctor.__doc__ or "")
     parser.usage = "ddpdoctor COMMAND ..."
     parser.add_argument("--version", action="version", version=f"ddpdoctor {ddpdoctor.__version__}")
-    listed = "\n".join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())
+    listed = "\n".join(f"  {name:<12}{summary}" for name, summary in COMMANDS.items())
     parser.epilog = f"commands:\n{listed}\n\n{_EPILOG}"
     return parser
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ddpdoctor.report import json as report_json
-from docs import generate
+from docs import generate, picture
 from tests.golden.reports import REPORTS
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +64,20 @@ def _faults(value: Any, schema: dict[str, Any], root: dict[str, Any], path: str 
 def test_generated_pages_are_up_to_date() -> None:
     stale = [str(path) for path, text in generate.pages().items() if not path.exists() or path.read_text() != text]
     assert stale == [], "run `make docs`"
+
+
+def test_the_kept_run_is_one_of_the_program_in_the_tutorial() -> None:
+    (shown,) = (source for path, source in picture.verdict().report.code.items() if path.endswith("/train.py"))
+    program = (ROOT / "docs" / "tutorial" / "train.py").read_text()
+    assert "\n    dist.barrier()\n" in shown.text
+    assert shown.text in program
+
+
+def test_the_picture_asks_for_nothing() -> None:
+    drawn = picture.svg()
+    assert re.findall(r"https?://[^\"]*", drawn) == ["http://www.w3.org/2000/svg"]
+    assert "url(" not in drawn.replace("url(#screen-", "")
+    assert "@import" not in drawn
 
 
 @needs_older_argparse
