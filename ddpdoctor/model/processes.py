@@ -60,6 +60,8 @@ class ThreadState:
     unseen: str = ""
     #: bytes that it has read and written through system calls, for main threads only; None where the kernel hides it
     io_bytes: int | None = None
+    #: how often the kernel has taken it off its processor; None where the kernel does not count
+    switches: int | None = None
 
     @property
     def naps(self) -> bool:
