@@ -110,7 +110,7 @@ def _as_usual(made: Path) -> _Way:
 def _absent(made: Path) -> _Way:
     """An environment with the same packages and without their programs."""
     python = str(_environment(made / ABSENT) / "python")
-    os.symlink(sys.executable, python)
+    Path(python).symlink_to(sys.executable)
     folders = [one for one in os.environ["PATH"].split(os.pathsep) if not (Path(one) / "py-spy").exists()]
     return _Way((python,), python, {"PATH": os.pathsep.join(folders)})
 
@@ -130,7 +130,7 @@ _WAYS = {READ: _as_usual, ABSENT: _absent, REFUSED: _refused}
 def _environment(folder: Path) -> Path:
     """A folder for an interpreter that uses this one's packages; returns where it belongs."""
     (folder / "bin").mkdir(parents=True)
-    os.symlink(Path(sys.prefix) / "lib", folder / "lib")
+    (folder / "lib").symlink_to(Path(sys.prefix) / "lib")
     shutil.copy(Path(sys.prefix) / "pyvenv.cfg", folder)
     return folder / "bin"
 
@@ -176,7 +176,7 @@ def _told(case: Case, way: str, report: Report | None) -> Told:
         confidence=first.confidence.value if first else "",
         culprits=tuple(first.culprits) if first else (),
         deadlock=report.deadlock.value if report else "",
-        own_stacks=bool(report) and any("took inside" in note for note in report.notes if report),
+        own_stacks=report is not None and any("took inside" in note for note in report.notes),
         seconds=round(told - moved, 1) if told is not None and moved is not None else 0.0,
         right_code=case.code,
         right_culprits=tuple(case.culprits),

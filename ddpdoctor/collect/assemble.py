@@ -119,18 +119,18 @@ def _with_own_stacks(look: _Look, noted: Mapping[int, NotedStacks], workers: tup
             stacks[pid] = held
             if process is not None:
                 processes[pid] = noted_stacks.completed(process, taken, held)
-    seen = {worker.rank for worker in workers if worker.role is Role.RANK and worker.pid in stacks}
-    seen |= {page.rank for pid, page in look.pages.items() if pid in stacks}
-    if all(worker.pid in stacks for worker in workers if worker.role is Role.CHILD):
-        seen.add(None)
+    return _without_closed_gaps(dataclasses.replace(look, stacks=stacks, processes=processes), workers)
+
+
+def _without_closed_gaps(look: _Look, workers: tuple[Worker, ...]) -> _Look:
+    """The look without the gaps of processes whose stacks are there all the same."""
+    seen = {worker.rank for worker in workers if worker.role is Role.RANK and worker.pid in look.stacks}
+    seen |= {page.rank for pid, page in look.pages.items() if pid in look.stacks}
+    if all(worker.pid in look.stacks for worker in workers if worker.role is Role.CHILD):
+        seen.add(None)  # gaps of children name no rank
     closed = [gap for gap in look.gaps if gap.source is Source.STACKS and gap.rank in seen]
-    return dataclasses.replace(
-        look,
-        stacks=stacks,
-        processes=processes,
-        gaps=tuple(gap for gap in look.gaps if gap not in closed),
-        refused=next(iter(closed), None),
-    )
+    gaps = tuple(gap for gap in look.gaps if gap not in closed)
+    return dataclasses.replace(look, gaps=gaps, refused=next(iter(closed), None))
 
 
 def _own_stacks_note(look: _Look, ranks: list[RankEvidence]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from ddpdoctor.checkup.check import Check
 from ddpdoctor.checkup.judgement import Judgement, ok, problem, unknown
 from ddpdoctor.checkup.machine import Machine
+from ddpdoctor.collect import pyspy
 
 CHECK = Check("DD301", "py-spy-runs")
 
@@ -29,4 +30,4 @@ def judge(machine: Machine) -> Judgement:
         return unknown("py-spy was not tried")
     if tried.worked:
         return ok(f"{tried.said} runs")
-    return problem(f"py-spy does not run: {tried.said}", "pip install --force-reinstall py-spy")
+    return problem(f"py-spy does not run: {tried.said}", pyspy.REINSTALL)
