@@ -4,13 +4,14 @@ The broken program of each fixture that hangs runs under `ddpdoctor watch`,
 
 - `read`: with py-spy;
 - `absent`: in an environment that has no py-spy;
-- `refused`: with an interpreter that has a capability more than ddpdoctor (cap_net_raw, as a file capability), so that
+- `refused`: with an interpreter that has a capability more than ddpdoctor (cap_net_admin, by its file), so that
   the kernel refuses it everything that needs PTRACE_MODE_READ or PTRACE_MODE_ATTACH: memory, environment, open files,
   system calls, wait channels. That is the most that a kernel refuses: Yama refuses only what needs PTRACE_MODE_ATTACH.
   It takes root and setcap.
 
-`--healthy` runs programs that must not be called hanging. Results are kept in build/without-ptrace.jsonl, so that a
-run goes on where it was broken off, and make the table of docs/without-ptrace.md. Exit status 1 if anything differs.
+`--healthy` runs the unusual but healthy programs of tests/e2e/healthy instead, with little patience and `--on-hang
+stop`. Results are kept in build/without-ptrace*.jsonl, so that a run goes on where it was broken off, and make
+docs/without-ptrace.md. Exit status 1 if anything differs, or a healthy job was called more than slow.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks import healthy
+from benchmarks.healthy import Said
 from benchmarks.measured import ROOT, commit
 from ddpdoctor.model.codec import decode
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
@@ -37,13 +40,14 @@ from ddpdoctor.repro.case import Case
 
 PAGE = ROOT / "docs" / "without-ptrace.md"
 RESULTS = ROOT / "build" / "without-ptrace.jsonl"
+HEALTHY = ROOT / "build" / "without-ptrace-healthy.jsonl"
 FOLDERS = ROOT / "build" / "without-ptrace"
 #: seconds after the last progress within which a proof is to be told
 PROMPT = 8.0
 #: seconds that importing torch may take, beside the fixture's own
 STARTUP = 60.0
 READ, ABSENT, REFUSED = "read", "absent", "refused"
-CAPABILITY = "net_raw"
+CAPABILITY = "net_admin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,8 @@ class Told:
 
 def main() -> int:
     args = _arguments()
+    if args.healthy:
+        return _run_healthy(args)
     results = _read()
     cases = [case for case in catalogue.load_all(catalogue.root()) if _is_asked(case) and args.only in case.name]
     FOLDERS.mkdir(parents=True, exist_ok=True)
@@ -84,7 +90,7 @@ def main() -> int:
                     print(_row(told), flush=True)
                     RESULTS.write_text("".join(json.dumps(asdict(one)) + "\n" for one in results.values()))
     if not args.only:
-        PAGE.write_text(page(results), encoding="utf-8")
+        PAGE.write_text(page(results, _read_healthy()), encoding="utf-8")
     print(summary(results))
     return 1 if any(misses(results)) else 0
 
@@ -185,6 +191,64 @@ def _told(case: Case, way: str, report: Report | None) -> Told:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Healthy:
+    """What `watch` said of one healthy program in one way."""
+
+    kind: str
+    way: str
+    commit: str
+    #: what was false, "" if nothing
+    alarm: str
+    slow: bool
+    seconds: float
+
+
+def _run_healthy(args: argparse.Namespace) -> int:
+    results = _read_healthy()
+    kinds = sorted(path.stem for path in healthy.PROGRAMS.glob("[a-z]*.py") if args.only in path.stem)
+    FOLDERS.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="ddp-") as made:
+        commands = {way: _WAYS[way](Path(made)) for way in args.ways.split(",")}
+        for way, command in commands.items():
+            for kind in kinds:
+                if (kind, way) not in results or args.again:
+                    done = results[kind, way] = _healthy(kind, way, command)
+                    print(f"{kind:34} {way:8} {done.seconds:5.0f} s  {done.alarm or ('slow' if done.slow else 'ok')}")
+                    HEALTHY.write_text("".join(json.dumps(asdict(one)) + "\n" for one in results.values()))
+    return 1 if any(done.alarm for done in results.values()) else 0
+
+
+def _healthy(kind: str, way: str, how: _Way) -> Healthy:
+    """Run one program to its end."""
+    folder = FOLDERS / f"{kind}.{way}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    patience = healthy.SHORT_PATIENCE if kind in healthy.WORKING else healthy.PATIENCE
+    options = ("--stall-after", patience, "--on-hang", "stop")
+    where = ("--json", str(folder / "report.json"), "--bundle", str(folder / "bundle"))
+    job = _with(how.job, healthy.command(kind, 3))
+    said: list[Said] = []
+    began = time.monotonic()
+    watch = (*how.watch, "-m", "ddpdoctor", "watch", *options, *where, "--", *job)
+    with runner.started(list(watch), folder / runner.OUTPUT, how.environ) as process:
+        while process.poll() is None and time.monotonic() - began < healthy.LONGEST + STARTUP:
+            time.sleep(0.3)
+            said += _new(folder, said)
+        status = process.poll()
+    said += _new(folder, said)
+    run = healthy.HealthyRun(kind, 0, 3, options, tuple(said), status, time.monotonic() - began)
+    return Healthy(kind, way, commit(), run.alarm, run.slow, round(run.seconds, 1))
+
+
+def _new(folder: Path, before: Sequence[Said]) -> Iterator[Said]:
+    """The gist of the report, if it is another than the last."""
+    with contextlib.suppress(OSError, ValueError):
+        found = Said.of(json.loads((folder / "report.json").read_text(encoding="utf-8")))
+        if not before or before[-1] != found:
+            yield found
+
+
 def difference(told: Told, read: Told | None) -> str:
     """What is not as it is with py-spy, "" if nothing; without such a run, what is not as the fixture says."""
     code, culprits = (read.code, read.culprits) if read else (told.right_code, told.right_culprits)
@@ -206,7 +270,7 @@ def misses(results: Mapping[tuple[str, str], Told]) -> Iterator[str]:
             yield f"{name} ({way}): {wrong}"
 
 
-def page(results: Mapping[tuple[str, str], Told]) -> str:
+def page(results: Mapping[tuple[str, str], Told], unharmed: Mapping[tuple[str, str], Healthy]) -> str:
     """docs/without-ptrace.md."""
     rows = []
     for name, way in sorted(results, key=lambda key: (results[key].right_code, key)):
@@ -228,6 +292,8 @@ same culprits, and proven if it was proven; the seconds are those from the last 
 
 {summary(results)}
 
+{_healthy_summary(unharmed)}
+
 | fixture | with py-spy | no py-spy | refused by the kernel |
 |---|---|---|---|
 {table}
@@ -243,6 +309,16 @@ def summary(results: Mapping[tuple[str, str], Told]) -> str:
         late = f", proofs after {min(proofs):g} to {max(proofs):g} s" if proofs else ""
         said.append(f"{way}: the same in {len(same)} of {len(ran)}, proven {len(proofs)}{late}")
     return "; ".join(said).capitalize() + "."
+
+
+def _healthy_summary(results: Mapping[tuple[str, str], Healthy]) -> str:
+    alarms = [f"{done.kind} ({done.way}: {done.alarm})" for done in results.values() if done.alarm]
+    ways = ", ".join(sorted({way for _, way in results}))
+    return (
+        f"Unusual but healthy programs (tests/e2e/healthy, `--stall-after 8 --on-hang stop`) in the ways {ways}: "
+        f"{len(results)} runs, {sum(done.slow for done in results.values())} called slow, as one rank was; false "
+        f"alarms: {', '.join(alarms) or 'none'}."
+    )
 
 
 def _said(told: Told) -> str:
@@ -269,10 +345,20 @@ def _read() -> dict[tuple[str, str], Told]:
     return found
 
 
+def _read_healthy() -> dict[tuple[str, str], Healthy]:
+    found: dict[tuple[str, str], Healthy] = {}
+    with contextlib.suppress(OSError):
+        for line in HEALTHY.read_text().splitlines():
+            done = decode(Healthy, json.loads(line))
+            found[done.kind, done.way] = done
+    return found
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="fixtures whose name contains this; the page is not written")
     parser.add_argument("--ways", default=",".join(_WAYS), help=f"default: {','.join(_WAYS)}")
+    parser.add_argument("--healthy", action="store_true", help="healthy programs, in place of fixtures")
     parser.add_argument("--again", action="store_true", help="run what has been run before")
     return parser.parse_args()
 
